@@ -136,7 +136,7 @@ crash_server()
     kill -KILL "$server_pid" $server_children
     wait "$server_pid" 2>/dev/null || true
     server_pid=
-    # The data directory's lock goes only when its last process is gone.
+    # The data directory stays locked until the last of the server's processes is gone.
     for server_child in $server_children; do
         while kill -0 "$server_child" 2>/dev/null; do sleep 0.02; done
     done
@@ -190,7 +190,7 @@ server_cleanup()
         kill -QUIT "$server_pid" 2>/dev/null
         wait "$server_pid" 2>/dev/null
     fi
-    # But for one System V segment, which the lock file of a killed server names.
+    # A killed server leaves one System V segment, which its lock file names.
     server_segment=$(sed -n '7s/.* //p' "$server_dir/data/postmaster.pid" 2>/dev/null)
     [ -z "$server_segment" ] || ipcrm -m "$server_segment" 2>/dev/null
     [ -n "$server_dir" ] && rm -rf "$server_dir"

@@ -13,7 +13,7 @@ relax() {
 
 spin() { while :; do :; done; }
 
-# Prints the state and the number of a process and of all below it.
+# Prints the state and the pid of a process and of all its descendants.
 family() { # pid
     ps -eo pid=,ppid=,stat= | awk -v root="$1" '
         {parent[$1] = $2; state[$1] = substr($3, 1, 1)}

@@ -12,7 +12,7 @@
 
 #define STOCK_SOON_NS (125 * NS_PER_MS) // a stock that was used up sooner may be larger next time
 #define STOCK_OLD_NS (250 * NS_PER_MS)  // an older stock is given back: others may have room for it
-#define STOCK_MOST 8000                 // most tokens that are taken at once, if a batch has fewer
+#define STOCK_MOST 8000 // most tokens that are taken at once, or one batch if larger
 
 static bool sent(struct collector *c, enum asked what, bool ok)
 {

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 
-// What is paid for is lost after this time. On a slow network it takes some more trips until the
-// line can be begun.
+// A payment for a line that was not begun is lost after this time. On a slow network it takes some
+// more trips until the line can be begun.
 #define HELD_NS (250 * NS_PER_MS)
 #define HELD_TRIPS 4
 #define HELD_MOST_NS (2 * NS_PER_S)

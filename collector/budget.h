@@ -1,9 +1,9 @@
 // The send budget as this collector knows it. The token bucket itself is in the database, for all
 // collectors of the queue (mailroom_spend, migration 000019). Pure.
 //
-// A collector pays for the tokens of a line before it begins the line. What it paid for a line that
-// was not begun counts for the next line, but only for a moment: the bucket fills up meanwhile, and
-// both together would be more than the budget allows. After that it is lost.
+// A collector pays for the tokens of a line before it begins the line. If that line is not begun,
+// the payment counts for the next line, but only for a moment: the bucket fills up meanwhile, and
+// both together would be more than the budget allows. After that the payment is lost.
 #pragma once
 
 #include <stdint.h>

@@ -39,7 +39,7 @@ add() # how many
         "$(($1 + $(sql 'SELECT count(*) FROM accounts')))"
 }
 
-# Begins with a new bucket, which allows so many tokens and for days none after them.
+# Begins with a new bucket, which allows this many tokens, and then none for days.
 only() # tokens
 {
     sql "DELETE FROM budgets"
@@ -100,7 +100,7 @@ nobody_has_any()
 }
 
 # In a restored dump all waiting tokens are written down in deliveries. They are paid for like
-# others. What there is no budget for stays, and others who share the queue may have it.
+# others. Tokens that the budget does not allow stay, and others who share the queue may have them.
 what_is_left_over_is_paid_for()
 {
     only 15
@@ -127,7 +127,7 @@ who_waits_for_the_budget_sleeps()
     MAILROOM_HEALTHCHECK_INTERVAL=86400000 run h
     has_logged h "the budget is spent for "
     sleeps h
-    add 1 # nothing can be done about it
+    add 1 # it is announced, and there is no budget for it either
     ends h TERM 0
     sql "DELETE FROM budgets"
     MAILROOM_BURST=100 run i

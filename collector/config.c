@@ -42,13 +42,13 @@ static const struct setting settings[] = {
         "how long the server may be silent before it is asked for a sign of life; "
         "at least the batch timeout"},
     {PREFIX "BATCH_TIMEOUT", WINDOW, AT(batch_timeout_ms), 0, DAY_MS, "5000",
-        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: from 20 to "
-        "500 ms, whatever is worth it at the present rate, and not at all at a trickle"},
+        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: the collector "
+        "chooses from 20 to 500 ms by the present rate, and does not wait at a trickle"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
-        "how tokens are dequeued: cursor, one collector in commit order; or shared, any number "
-        "(its older name skip-locked is accepted); or leased, any number, with a sender that "
+        "how tokens are dequeued: cursor, by one collector, in commit order; shared, by any number "
+        "(its older name skip-locked is accepted); or leased, by any number, with a sender that "
         "answers"},
     {PREFIX "GRACE", MILLISECONDS, AT(grace_ms), 0, DAY_MS, "500",
         "how long a collector whose session ended may come back before another takes over"},
@@ -64,13 +64,13 @@ static const struct setting settings[] = {
     {PREFIX "RETRY_BASE", MILLISECONDS, AT(leased.retry_base_ms), 1, DAY_MS, "1000",
         "leased: a token is tried again within this time, which doubles with each attempt"},
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
-        "leased: the limit of that time"},
+        "leased: the most that this time grows to"},
     {PREFIX "BUDGET", TEXT, AT(budget.rate), 1, 32, NULL,
         "how many tokens a second all collectors of the queue may send, such as 0.3858/s"},
     {PREFIX "BURST", COUNT, AT(budget.burst), 1, 1000000, "50",
-        "how many of these may be sent at once after a pause"},
+        "with a budget: how many tokens may be sent at once after a pause"},
     {PREFIX "DAILY", COUNT, AT(budget.daily), 0, 1000000000, "0",
-        "how many of these may be sent on one day (UTC); 0: as many as the budget allows"},
+        "with a budget: how many tokens may be sent on one day (UTC); 0: as many as it allows"},
     {PREFIX "LANES", TEXT, AT(lanes), 1, 63, NULL,
         "the lanes that the queue is expected to have, the first one first, such as "
         "password_recovery,activation; mailroom_lanes() makes them"},

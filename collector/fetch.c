@@ -25,7 +25,7 @@ static bool quick(const struct collector *c)
 
 // True when an answer is young enough to act on. It shows the state at the moment of its question;
 // if it was held up, another collector may have taken over the queue meanwhile. A look that is
-// followed by a take need not be fresh, and does not count.
+// followed by a take need not be fresh, and does not count among the slow answers.
 static bool fresh(struct collector *c, enum asked what)
 {
     struct fetch *f = &c->fetch;

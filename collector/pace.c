@@ -3,11 +3,11 @@
 #include "base/clock.h"
 
 // pace.h gives the reasons for these values.
-#define TRICKLE 20 // what a line that does not wait costs, in `least`
+#define TRICKLE 20 // the cost of a line that does not wait, in units of `least`
 #define MORE 1.25  // the gain, divided by the cost, at which a wait begins to be worth it
 #define LESS 0.8   // the gain, divided by the cost, at which it ceases to be worth it
-#define UP 40      // the evidence that a longer wait needs, in `least`
-#define DOWN 160   // the evidence that a shorter wait needs, in `least`
+#define UP 40      // the evidence that a longer wait needs, in units of `least`
+#define DOWN 160   // the evidence that a shorter wait needs, in units of `least`
 
 static void add_level(struct pace *p, int64_t timeout_ns)
 {

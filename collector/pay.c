@@ -9,8 +9,8 @@
 #include "queue_batches.h"
 #include "work.h"
 
-// Sleeps until there is budget again. What was taken is given back: meanwhile tokens may expire,
-// and others may have budget for them first.
+// Sleeps until there is budget again. Gives back what was taken: meanwhile tokens may expire, and
+// others may have budget for them first.
 static bool rest(struct collector *c, enum state *next, struct err *e)
 {
     fetch_drop(c);

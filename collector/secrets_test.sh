@@ -41,8 +41,8 @@ prepare()
 {
     cp "$BUILD_DIR/bin/mailroom-collector" "$server_dir"
     chmod 755 "$server_dir/mailroom-collector"
-    # The `:` at the end keeps the shell until its command has ended, because the shell tells how the
-    # command ended.
+    # The `:` at the end makes the shell wait for the command before it, because the shell's message
+    # tells how that command ended.
     cat >"$server_dir/start" <<'END'
 cd "${1%.pid}.cores"
 ulimit -c unlimited

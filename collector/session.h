@@ -85,8 +85,8 @@ int64_t session_deadline_ns(const struct session *s);
 // Fails with ERR_CONNECTION when the connection is lost or a deadline passed.
 bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
 
-// Each queues a request: session_query a statement's text, session_prepare a preparation, and the
-// others the execution of a prepared statement, with a result in text or in binary.
+// These queue a request. session_query sends a statement's text, and session_prepare prepares a
+// statement. The others execute a prepared statement, with a result in text or in binary.
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,

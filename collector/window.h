@@ -44,7 +44,7 @@ struct window {
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
-    int64_t unseen_ns;   // a token that the last such read was the first to show came after this
+    int64_t unseen_ns;   // tokens that the last such read was the first to show came after this
     int64_t taken;       // how many tokens were taken since the start
     int unheard;         // tokens shown or taken without an announcement, which the pace does not
                          // know yet

@@ -16,11 +16,12 @@
 
 static const struct command commands[] = {
     {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict",
-        SCENARIO_IS ", whose run is then repeated; or a folder of files."},
+        SCENARIO_IS ", whose run is then repeated. A folder stands for all scenarios in it."},
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing",
         SCENARIO_IS "."},
     {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
-        cli_compare, "two results, or two collectors alternately: better, worse or no difference",
+        cli_compare,
+        "compare two results, or two collectors alternately: better, worse or no difference",
         "BASE and NEW are folders that runs left, or folders of these. " SCENARIO_IS "."},
     {"check", "check RESULT...", SCOPE_CHECK, cli_check,
         "judge stored runs again from their histories, without a server", RESULT_IS "."},
@@ -33,7 +34,7 @@ static const struct command commands[] = {
         "look for a shorter scenario that still breaks what a stored run broke", RESULT_IS "."},
     {"explore", "explore [SCENARIO]...", SCOPE_EXPLORE, cli_explore,
         "draw scenarios, run them, and examine the failures",
-        "It keeps everything of each SCENARIO but the faults. " SCENARIO_IS "."},
+        "With a SCENARIO it draws only the faults, and keeps the rest. " SCENARIO_IS "."},
     {"slopes", "slopes RESULT...", SCOPE_SLOPES, cli_slopes,
         "show what grew during a long run, how fast, and how certain that is", RESULT_IS "."},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
@@ -48,7 +49,8 @@ static const struct command commands[] = {
         "SUBJECT is a queue that 'mailproof list' shows (default: all of them)."},
     {"load", "load --listen ADDR", SCOPE_LOAD, cli_load,
         "be a worker of a run elsewhere: send a part of its plan", NULL},
-    {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics", NULL},
+    {"list", "list", SCOPE_LIST, cli_list, "show scenarios and their keys, fault verbs and metrics",
+        NULL},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

@@ -5,7 +5,7 @@
 -- jobs now records its home cluster. A collector that finds itself in another
 -- cluster calls mailroom_restamp. This gives waiting tokens a number just below
 -- every running transaction, and puts the cursor before them and after
--- everything else. What waits is
+-- everything else. These tokens wait:
 --
 --  - what was behind the cursor when the dump was made, and
 --  - what was inserted here since: its number is the one that its row was

@@ -9,7 +9,7 @@
 --   tick    a later snapshot, of which a part was taken: the tokens up to the
 --           position (xid, id), in that order
 --
--- What waits is the rest of the tick, and then what is not visible in it. A
+-- The rest of the tick waits, and then what is not visible in it. A
 -- snapshot lists the transactions that were running, so a transaction that
 -- stays open delays no token and loses none. xid is the number of the top-level
 -- transaction, because a snapshot lists no others.

@@ -1,4 +1,4 @@
--- Takes the outcomes away. What is leased or waits to be tried again stays in
+-- Takes the outcomes away. All that is leased or waits to be tried again stays in
 -- deliveries as nobody's, and is delivered by every mode.
 
 BEGIN;

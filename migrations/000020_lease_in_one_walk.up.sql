@@ -3,8 +3,8 @@
 -- judged by a function call, three times.
 --
 -- The new mailroom_lease walks the stretches between two snapshots as the other modes
--- do (collector/sql/cursor.sql says how), judges on the way and keeps the rows that it
--- has seen for the line. What it takes and returns is as in 000019.
+-- do (collector/sql/stretch.sql says how), judges on the way and keeps the rows that it
+-- has seen for the line. It takes and returns the same as in 000019.
 
 BEGIN;
 

@@ -1,7 +1,7 @@
 -- Mends: in leased mode a look walked the index entries of all tokens that an open
 -- transaction had inserted. The end of a stretch of the index was a comparison of rows,
 -- (xid, id) < (to_xid, the least id), with which a scan passes all entries of to_xid before
--- it ends. Now it is a comparison of xid alone, as in collector/sql/cursor.sql.
+-- it ends. Now it is a comparison of xid alone, as in collector/sql/stretch.sql.
 --
 -- Only these lines are replaced, in the function as it is: its owner, rights and search
 -- path stay.

@@ -210,7 +210,7 @@ watched_database() # name
             IF current_setting('watch.off', true) = 'yes' THEN
                 RETURN;
             ELSIF TG_EVENT = 'ddl_command_start' THEN
-                -- What earlier transactions of the session have read may still be in the counters.
+                -- The counters may still have what earlier transactions of the session have read.
                 IF coalesce(current_setting('watch.transaction', true), '') NOT IN ('', now()::text) THEN
                     PERFORM set_config('watch.read', read::text, false);
                 END IF;

@@ -1,13 +1,13 @@
 // Decides when to look at the queue, and how full a line must be then. Pure.
 //
-// Tokens are announced one by one. A full line is leased at once; a line that is not full, when its
-// first token has waited for the timeout. The database counts again at every look, so one
+// Tokens are announced one by one. A full line is leased at once. A line that is not full is leased
+// when its first token has waited for the timeout. The database counts again at every look, so one
 // announcement too many costs only a look.
 //
-// A look says how many tokens wait, not which. The fill assumes that these are the ones announced
-// last that were in none of our lines. So it remembers by id what was announced and what was taken.
-// The announcement of a token often comes in only after the line that holds it, and must not open a
-// window for later tokens.
+// A look says how many tokens wait, not which. The fill assumes that the tokens announced last are
+// the ones that wait, except those that were in a line of ours. So it remembers by id what was
+// announced and what was taken. The announcement of a token often comes in only after the line that
+// holds it, and must not open a window for later tokens.
 //
 // A look may count tokens that were not announced. They came, or came due to be tried again, after
 // the last look that left nothing, so they are due by the time of that look plus the timeout. But

@@ -286,7 +286,8 @@ static bool begin_line(struct leased *l, struct err *e)
     struct sender *s = &l->sender;
     struct flight_line *line = flight_next(&l->flight);
 
-    // Only when no other line is out do we know that this token killed the sender.
+    // A suspected token goes out only while no other line is out: if the sender dies then, this
+    // token has killed it.
     if (line && line->alone && flight_in(&l->flight, FLIGHT_OUT) > 0)
         return true;
     if (!line || l->ending.step != STOP_NOT || !output_ready(&s->output) || !database_fresh(l, e))

@@ -1,4 +1,4 @@
-// What the parts of leased mode share, and each module's own part. Internal.
+// The data that the parts of leased mode share, and each module's own part. Internal.
 //
 //     join.c      from no session to one that has joined the queue
 //     take.c      the next line
@@ -49,7 +49,7 @@ struct join {
     bool recorded; // the row in `runs` is written
 };
 
-// What is known for leasing the next line.
+// The facts that decide when the next line is leased.
 struct take {
     struct fill fill;
     struct sign sign;

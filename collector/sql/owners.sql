@@ -2,9 +2,10 @@
 -- a session holds its lock, and whether it has something in hand. Deletes those
 -- that are gone and have nothing left.
 --
--- Whoever takes or gives back in an owner's name first renews its row, so an owner whose counter is
--- not the one that we saw is kept: nobody would find what it has from then on. That holds even if
--- the renewal is committed while this statement waits for the row.
+-- A collector that takes or gives back in an owner's name first renews the owner's row. So an owner
+-- whose counter is not the one that we saw is kept. If it were deleted, nobody would find what it
+-- has from then on. This works even if the renewal is committed while this statement waits for the
+-- row.
 --
 -- $1 queue | $2 our number | $3 those that are gone and have nothing left
 -- $4 their counters, as we saw them

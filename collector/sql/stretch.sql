@@ -1,10 +1,10 @@
 -- The stretches of the index in which tokens wait. cursor.sql comes before, or cursors.sql.
 --
--- What waits is the rest of the tick and what came after it. In the first lane these are the parts
--- 1 and 2, in the second lane 3 and 4. Between two snapshots a and b two kinds of transactions have
--- ended: those that ran in a and do not run in b, and those from xmax(a) up to below xmax(b) that
--- do not run in b. They are a few stretches of the index on (action, xid, id). Nothing else is
--- looked at, however much a running transaction has inserted.
+-- Two parts wait: the rest of the tick, and what came after it. In the first lane these are the
+-- parts 1 and 2, in the second lane 3 and 4. Between two snapshots a and b two kinds of
+-- transactions have ended: those that ran in a and do not run in b, and those from xmax(a) up to
+-- below xmax(b) that do not run in b. They are a few stretches of the index on (action, xid, id).
+-- Nothing else is looked at, however much a running transaction has inserted.
 --
 -- A stretch begins behind (from_xid, from_id): with the least possible id, the
 -- tokens of from_xid belong to it, and with the largest they do not. It ends

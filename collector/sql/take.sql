@@ -27,7 +27,7 @@
     SELECT count(*) AS found, greatest(count(*) - ($7::int + count(*)) % $6::int, 0) AS taken
     FROM found
 ), last AS MATERIALIZED (
-    -- Two separate branches, so that a full take need not look beyond its end.
+    -- There are two separate branches, so that a full take need not look beyond its end.
     (SELECT *, false AS every
      FROM found
      WHERE place = (SELECT taken FROM turn WHERE taken < found OR found = $2::int))

@@ -6,7 +6,7 @@
         tick = CASE WHEN l.every OR l.part = 2 THEN h.now ELSE h.tick END,
         xid = l.xid, id = l.id
     FROM cursor AS h, last AS l
-    -- Not a join, because the planner might walk all earlier versions of the
+    -- This is no join, because the planner might walk all earlier versions of the
     -- row for it.
     WHERE c.queue = $1::job_type AND c.lane = 1 AND c.n = (SELECT n FROM cursor)
 )

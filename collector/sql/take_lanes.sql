@@ -14,6 +14,6 @@
         xid = e.xid, id = e.id
     FROM ends AS e
     JOIN cursor AS h ON h.lane = e.lane
-    -- By its place, because the planner might walk all earlier versions of the row for it.
+    -- The row's place finds it. To find it by its key, the planner might walk all earlier versions.
     WHERE c.ctid = h.at
 )

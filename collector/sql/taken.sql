@@ -4,7 +4,7 @@
 -- $1 queue | $4 our number | $5 tokens of a batch
 , delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
-    -- Slices of one array, because to group by batch would sort the tokens.
+    -- Each batch is a slice of one array, because grouping by batch would sort the tokens.
     SELECT $1::job_type, $4::bigint, ids[batch * $5::int + 1 : (batch + 1) * $5::int]
     FROM (SELECT array_agg(id) AS ids
           FROM found

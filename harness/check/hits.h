@@ -9,7 +9,7 @@
 struct hit {
     int64_t from_ns;
     int64_t back_ns;     // when the fault is undone and the next session open
-    int64_t handed_ns;   // back_ns and the time that a takeover by another collector may need
+    int64_t handed_ns;   // back_ns plus the time that a takeover by another collector may need
     int64_t carry_on_ns; // time that the others may need to take over; CLOCK_NEVER: all are hit
     int instance;        // the instance that is hit; -1: all
     enum harm harm;

@@ -101,8 +101,8 @@ struct lateness {
     int64_t due_ns;
 };
 
-// Decides whether a token is late whose clock starts at start_ns. It is not when it came in time by
-// the wall clock, or in time without the faults, or when a cause excuses it.
+// Decides whether a token whose clock starts at start_ns is late. It is not late when it came in
+// time, when it came in time without the faults, or when a cause excuses it.
 static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -123,8 +123,8 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
 }
 
-// Returns when the line was read that was the first to overtake a token that was due at due_ns;
-// CLOCK_NEVER when none did, or when full lines had not followed each other until then.
+// Returns when the first line was read that had overtaken a token due at due_ns; CLOCK_NEVER when
+// no line had, or when full lines had not followed each other until then.
 static int64_t overtaken_at_ns(const struct check *c, uint32_t index, int64_t due_ns)
 {
     uint32_t low = 0, high = index;

@@ -69,8 +69,8 @@ static struct outage in_turns(const struct hit *h, int64_t others_ns)
         .cause = h->cause};
 }
 
-// Returns what a hit takes from collectors that share the work: they leave the tokens that a lost
-// one had taken until it returns.
+// Returns what a hit takes from collectors that share the work. The others leave the tokens that
+// the hit one had taken alone until it returns.
 static struct outage shared(const struct hits *hits, const struct hit *h, int64_t others_ns)
 {
     int64_t carry_on_ns = clock_min(h->handed_ns - harm_takeover_ns, others_ns) + harm_takeover_ns;

@@ -42,7 +42,8 @@ struct fault_free outages_free(
 // CAUSE_NONE without one.
 struct cause outages_hit(const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns when the latest outage began that began until this time; INT64_MIN without one.
+// Returns the beginning of the latest outage that began at this time or before; INT64_MIN without
+// one.
 int64_t outages_latest_ns(const struct outages *o, int64_t until_ns);
 
 // True in the middle of an outage, for at least one instance.

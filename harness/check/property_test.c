@@ -162,7 +162,7 @@ static void plant_duplicated(struct random_story *r)
     r->planted[METRIC_DUPLICATED] += (uint64_t)rows;
 }
 
-// Plants, beside a death, a repeated line that was not the last one.
+// Plants a line that comes again after a death, although it was not the last line before the death.
 static void plant_again_after_death(struct random_story *r)
 {
     uint32_t old = story_txn(&r->s, r->now_ms, 3);
@@ -174,7 +174,7 @@ static void plant_again_after_death(struct random_story *r)
     r->planted[METRIC_DUPLICATED] += 3;
 }
 
-// Plants, beside a fault, a token that is held back for longer than the fault and the slack excuse.
+// Plants tokens that are held back for longer than a fault and the slack excuse.
 static void plant_held_back(struct random_story *r)
 {
     story_fault(&r->s, "terminate-backend", r->now_ms + 5, r->now_ms + 6);

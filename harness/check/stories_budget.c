@@ -65,8 +65,8 @@ static void tell_over_in_a_crowd(struct story *s)
 
 // --- waiting for the budget ---------------------------------------------------------
 
-// Of fifteen tokens three come at once, and then one each 100 ms. That is all that a budget of 10 a
-// second allows, and a quarter of a budget of 40.
+// Fifteen tokens wait. Three of them come at once, and then one each 100 ms. That is all that a
+// budget of 10 a second allows, and a quarter of a budget of 40.
 static void tell_trickle(struct story *s, enum dequeue dequeue, const char *rate)
 {
     tell_budget(s, dequeue, rate, "3");

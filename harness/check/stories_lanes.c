@@ -83,7 +83,8 @@ static void tell_three_before_a_recovery(struct story *s)
     tell_overtaken_in_turn(s, 3);
 }
 
-// One of them was in hand, and the other was taken meanwhile.
+// When the recovery was acknowledged, one of the two activations was in hand. The other was taken
+// meanwhile.
 static void tell_two_before_a_recovery(struct story *s)
 {
     tell_overtaken_in_turn(s, 2);

@@ -1,4 +1,4 @@
-// Stories of exits, and recovery.
+// Stories of exits and of recovery.
 #include "check/stories.h"
 
 #include <signal.h>

@@ -77,8 +77,8 @@ static void tell_early_in_fault(struct story *s)
     story_line(s, 250, story_txn(s, 200, 1), 1);
 }
 
-// A session opens 130 ms before its first line, within timeout and slack. What waits at a session's
-// start may go out at once.
+// A session opens 130 ms before its first line, within timeout and slack. Tokens that wait at a
+// session's start may go out at once.
 static void tell_first_line_of_session(struct story *s)
 {
     story_session(s, -990);

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 
-// Returns how many cases `allow` tolerates. When the harness knows what each failover left behind,
-// no more tokens than these may be missing.
+// Returns how many cases `allow` tolerates. When the harness knows which tokens each failover left
+// behind, no more tokens may have vanished than were left behind.
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = 0;
@@ -121,8 +121,8 @@ static bool crowded_out(
 
 // True when other programs may explain each late token. Without samples of who had a processor,
 // that is always possible. It is also possible when the generator fell behind its plan by at least
-// as much as the latest token. In all other cases we know for each token how long its collector and
-// its backend waited for a processor.
+// as much as the latest token was late. In all other cases we know for each token how long its
+// collector and its backend waited for a processor.
 static bool as_late_as_load(const struct result *r, const struct ledger *l)
 {
     return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&

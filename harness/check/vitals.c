@@ -201,7 +201,8 @@ static void check_stop(struct endings *t, const struct fault_record *f)
         return;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        // A process that started after the fault began was asked to end later than at began_ns.
+        // A process that started after began_ns was asked to end later, so its end is not counted
+        // from began_ns.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
             check_ending(t, p, f->began_ns);

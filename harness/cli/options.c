@@ -96,7 +96,8 @@ static const struct {
         "with --every-cut or --every-kill: only at these messages, e.g. 'client Bind', 'server "
         "any'"},
     {"pairs", "N", SCOPE_RUN, READ(PAIRS),
-        "with --every-cut or --every-kill: also N trials with a second one during the recovery"},
+        "with --every-cut or --every-kill: also N trials with a second cut or kill during the "
+        "recovery"},
     {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
         "run a scenario up to N times more while its run is inconclusive"},
     {"workers", "LIST", SCOPE_RUN, TEXT(run.workers),
@@ -104,7 +105,8 @@ static const struct {
     {"metrics", "ADDR", SCOPE_RUN, TEXT(run.metrics),
         "serve OpenMetrics while runs go on: HOST:PORT or the path of a Unix socket"},
     {"listen", "ADDR", SCOPE_LOAD, TEXT(listen),
-        "where the run connects: HOST:PORT, or PORT of 127.0.0.1; 0: any; -: standard streams"},
+        "where the run connects: HOST:PORT, or PORT of 127.0.0.1 (0: any free one); -: the "
+        "standard streams"},
     {"part", "K/N", SCOPE_LOAD, TEXT(load.part), "accept only this part of a plan"},
     {"of", "SCENARIO", SCOPE_LOAD, TEXT(load.of), "accept only the plan of this scenario"},
     {"listen", "ADDR", SCOPE_PROXY, TEXT(listen),
@@ -127,7 +129,7 @@ static const struct {
         "compare A with itself first, to see whether the machine is steady"},
     {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, OUTPUT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(field.quick),
-        "ask each question once, unless that run went badly; do not look for the highest rate"},
+        "run each test once, unless that run went badly; do not look for the highest rate"},
     {"answers", "FILE", SCOPE_FIELD, OUTPUT(field.answers),
         "keep each run's figures here, and do not repeat a run whose figures are here"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, OUTPUT(markdown),
@@ -162,7 +164,7 @@ static const struct {
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
-    {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress (-q)"},
+    {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "show no progress (-q)"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"trace", NULL, SCOPE_REPORT, FLAG(report.trace_spans),
         "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "

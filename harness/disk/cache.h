@@ -58,7 +58,7 @@ struct cache_cut {
 // Cuts the power: chooses for every sector one of the versions that it had since the last flush,
 // and puts it. A disk is free to write its cache in any order, so each sector is drawn on its own.
 // The seed first draws how much survives (nothing, an eighth, half, seven eighths), then draws each
-// sector. Of several writes to a sector, one in the middle may survive. The same cache and seed
-// give the same choice.
+// sector. If a sector was written several times, a version in the middle may survive. The same
+// cache and seed give the same choice.
 MUST_USE bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e);

@@ -1,4 +1,4 @@
-// What the draws so far have covered: which faults met which state of the collector, which faults
+// The coverage of the draws so far: which faults met which state of the collector, which faults
 // overlapped, and in which modes. Pure.
 #pragma once
 

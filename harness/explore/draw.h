@@ -43,10 +43,10 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // --- rows.c: the vocabulary ----------------------------------------------------------
 
-// How a key gets its value. The path is the key as `mailproof list` shows it. A variable of
-// collector.env is written behind "collector.env.", or behind "leased.env." if only leased mode has
-// it, or behind "ours.env." if other modes of collectors that are not the reference lack it. A
-// path that ends in a dot stands for all keys below it.
+// How a key gets its value. The path is the key as `mailproof list` shows it. A path that ends in a
+// dot stands for all keys below it. A variable of collector.env is written behind "collector.env.".
+// It is written behind "leased.env." if only leased mode has it, and behind "ours.env." if the
+// reference collector has it in every mode and other collectors only in leased mode.
 struct draw_row {
     const char *path;
     const char *options; // values, each equally likely: "10|10|50"; NULL: the key is not drawn

@@ -18,7 +18,7 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // a repeated fault found no victim, or its turn before was still at work
+    LEFT_OUT_NOBODY, // a repeated fault found no victim, or its previous turn was still at work
     LEFT_OUT_BUSY,   // another planned fault was at work, and nothing was left to hit
 };
 

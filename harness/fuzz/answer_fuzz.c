@@ -1,6 +1,6 @@
 // Each line of a sender either is an answer, and then says exactly what was read, or is refused
-// with a reason. The parser guesses nothing and accepts only what the grammar allows. What the
-// grammar plainly allows it must accept.
+// with a reason. The parser guesses nothing and accepts only what the grammar allows. It must
+// accept all that the grammar plainly allows.
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Whatever the pieces in which the bytes of a connection arrive, the framing finds the same
-// messages as in one piece, and every tag that a cut waits for.
+// The bytes of a connection may arrive in any pieces. The framing finds the same messages as in one
+// piece, and every tag that a cut waits for.
 //
 // The input: a byte of flags, four bytes from which the sizes of the pieces are drawn, and the
 // bytes of one direction.
@@ -38,8 +38,8 @@ static uint64_t fingerprint(const char *text, size_t len)
 }
 
 // Returns a fingerprint of the text that the proxy reads of a message, such as a password or a tag.
-// That text must not depend on how many more bytes have arrived. Of other messages only the header
-// need have arrived.
+// That text must not depend on how many more bytes have arrived. For any other message it is enough
+// that the header has arrived.
 static uint64_t text_of(const struct wire *w, const struct wire_message *m)
 {
     size_t len = m->text_len;

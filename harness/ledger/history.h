@@ -2,8 +2,8 @@
 // machine, can then judge the run again without PostgreSQL.
 //
 // A token takes about 20 bytes before compression. Times are stored in ns, each as its difference
-// to the one before. Of a delivery, the file keeps whether its content was valid, but not the
-// content.
+// to the one before. The file keeps whether the content of a delivery was valid, but not the
+// content itself.
 #pragma once
 
 #include "ledger/ledger.h"

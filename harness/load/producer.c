@@ -16,7 +16,7 @@
 
 #define OUT_MAX ((size_t)16 << 20)
 #define IN_MAX ((size_t)1 << 20)
-// The loop reads at most about this many bytes before it goes on to everything else.
+// The loop reads at most about this many bytes before it turns to its other work.
 #define ROUND_MAX ((size_t)256 << 10)
 #define PUT_LEN_MAX 32
 
@@ -52,7 +52,7 @@ static void finish(struct producer *p, size_t txn, enum txn_outcome outcome, int
     }
 }
 
-// Records the jobs as unknown that the process got and did not answer: they may have been put or
+// Records as unknown the jobs that the process got and did not answer: they may have been put or
 // not.
 static void give_up_the_rest(struct producer *p, int64_t now)
 {

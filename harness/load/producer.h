@@ -1,7 +1,7 @@
 // Puts the jobs through a subject's own client. "put N" goes to its standard input, and "put-ok N"
 // comes back once the job is committed. This tests less than transactions of ours, because there
-// are no rollbacks and no transactions held open. Whether a put without an answer happened cannot
-// be found out afterwards.
+// are no rollbacks and no transactions held open. Nobody can find out afterwards whether a put
+// without an answer happened.
 #pragma once
 
 #include "load/load.h"

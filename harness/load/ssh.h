@@ -30,8 +30,8 @@ struct ssh_bridge {
     pthread_t inward, outward;
 };
 
-// Returns the other end of the socket, which the caller closes; -1 with the reason. What the
-// program itself prints from then on is lost.
+// Returns the other end of the socket, which the caller closes; -1 with the reason. From then on
+// the program's own output is lost.
 MUST_USE int ssh_accept(struct ssh_bridge *b, struct err *e);
 // Call it after that end was closed. Waits until all bytes that were written to it have left, and
 // frees the bridge.

@@ -61,10 +61,9 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// Returns when the pid was the noted server's. The time begins a second before the note: the times
-// of segments are in whole seconds, and a postmaster may have made a segment before it was noted.
-// It ends when another process that has the pid now was started, such as another server after the
-// machine was started anew.
+// Returns the time in which the noted server had its pid. It begins a second before the note: the
+// times of segments are in whole seconds, and a postmaster may have made a segment before it was
+// noted. If another process has the pid now, the time ends when that process was started.
 static struct segments_maker maker_of(const struct note *n)
 {
     uint64_t started = process_started(n->pid);

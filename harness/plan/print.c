@@ -17,8 +17,8 @@ struct printer {
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
-// Returns the transaction to print after this one. Of a closed loop only the first is printed,
-// because the others have no planned time and their number is not known.
+// Returns the transaction to print after this one. A closed loop shows only its first, because the
+// others have no planned time and their number is not known.
 static size_t after(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;

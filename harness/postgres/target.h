@@ -32,7 +32,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
 bool target_one_of(
     const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out);
 
-// Gives the address on which the server listens; of several hosts, that of the first. Of the
-// addresses of a name it is the first that takes connections.
+// Gives the address on which the server listens; of several hosts, that of the first. If the host's
+// name has several addresses, gives the first that takes connections.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

@@ -28,7 +28,7 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    // Of several settings with one name the last counts. If there are several hosts, only the
+    // A setting that comes twice counts as it comes last. If there are several hosts, only the
     // leader will do.
     return target_conninfo(&u->target, user, dbname, out) &&
            (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));

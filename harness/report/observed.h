@@ -1,4 +1,4 @@
-// What the sampler observed of server and machine during a run. The history does not hold this.
+// The sampler's observations of server and machine during a run. The history does not hold them.
 // observed.json keeps it, and a later rendering reads it from there.
 #pragma once
 

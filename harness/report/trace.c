@@ -7,7 +7,7 @@
 #include "scenario/utf8.h"
 #include "report/report.h"
 
-// Viewers cannot handle traces of more tokens than this. Of a longer run every n-th token is shown.
+// Viewers cannot handle traces of more tokens than this. A longer run shows every n-th token.
 #define TOKENS_MAX 20000
 
 // An activity with a beginning and an end, on the run's clock.

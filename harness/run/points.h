@@ -9,7 +9,7 @@
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 
-// What happens at the message.
+// The event at the message.
 enum cut_action { ACTION_CUT, ACTION_KILL };
 
 struct cut_point {

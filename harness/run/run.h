@@ -21,7 +21,7 @@ struct run_progress {
     int64_t began_ns; // when the present interval began; 0: there is none
 };
 
-// What is known at the end of a run: the facts that are judged beside the ledger, and the verdict.
+// The knowledge at the end of a run: the facts that are judged beside the ledger, and the verdict.
 struct run_end {
     struct err gave_up;       // why the harness gave the subject up; ERR_NONE: it did not
     struct sessions sessions; // sessions of the collector

@@ -34,7 +34,7 @@ struct trial_setting {
     enum cut_action action;
 };
 
-// What a worker keeps from one trial to the next.
+// The things that a worker keeps from one trial to the next.
 struct trial_bench {
     struct proxy *proxy;
     struct freshdb db;

@@ -25,7 +25,7 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     return true;
 }
 
-// Checks how long a collector that a fault ended stays away.
+// Checks the time for which a collector stays away after a fault has ended it.
 static bool check_rest(
     const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
 {

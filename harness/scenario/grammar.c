@@ -235,8 +235,8 @@ static const struct field collector_fields[] = {
     {"layout", FIELD_WORD, AT(collector.layout), .default_text = "reference", .words = layouts,
         .help = "reference, or foreign: its tables are not looked into"},
     {"dequeue", FIELD_WORD, AT(collector.dequeue), .default_text = "cursor", .words = dequeue_words,
-        .help = "how tokens are dequeued: cursor, one collector in commit order; shared, by any "
-                "number; or leased, with answers"},
+        .help = "how tokens are dequeued: cursor, by one collector, in commit order; shared, by "
+                "any number; or leased, by any number, with answers"},
     {"instances", FIELD_INT, AT(collector.instances), .default_text = "1", .min = 1, .max = 64,
         .help = "how many collectors run at once"},
     {"batch_limit", FIELD_INT, AT(collector.batch_limit), .default_text = "10", .min = 1,
@@ -246,23 +246,24 @@ static const struct field collector_fields[] = {
         .min = 0, .max = HOUR, .help = "longest wait for a full batch, in whole ms"},
     {"adaptive_from", FIELD_DURATION, AT(collector.adaptive_from_ns), .default_text = "0s",
         .min = 0, .max = HOUR,
-        .help = "0s: the wait is batch_timeout; else the collector chooses it, from this to "
-                "batch_timeout (MAILROOM_BATCH_TIMEOUT=auto:FROM..TO), and early is not judged"},
+        .help = "0s: a batch waits for batch_timeout; else the collector chooses the wait between "
+                "this and batch_timeout (MAILROOM_BATCH_TIMEOUT=auto:FROM..TO), and early is not "
+                "judged"},
     {"env", FIELD_SETTINGS, AT(collector.env), .default_text = "{}",
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .default_text = "true",
         .help = "start it again 100 ms after it exits; false: the end of the last one ends the "
                 "run"},
     {"sender", FIELD_MAP, .default_text = "{}", .table = &sender_table,
-        .help = "with MAILROOM_DEQUEUE=leased: how the harness answers for what it reads"},
+        .help = "with dequeue: leased: how the harness answers for the tokens that it reads"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .default_text = PROMISES_DEFAULT,
         .words = promise_words,
         .help = "the promises that are judged: those of the default, small (it rests when idle, "
                 "its memory does not grow) and waits_for_writers"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
         .help =
-            "the rate that it can sustain, such as 2000/s; a backlog that grows at less is then "
-            "judged"},
+            "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower rate is "
+            "then judged"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);
@@ -396,7 +397,7 @@ static const struct field fault_fields[] = {
         .param = PARAM_DATABASE,
         .help = "run: the collector's database; other: another one of the same server"},
     {"to", FIELD_SHARE, FAULT(to), .default_text = "5%", .param = PARAM_TO,
-        .help = "how full the notification queue gets, such as 5%"},
+        .help = "how full the notification queue gets"},
 };
 
 const struct table fault_table = TABLE(fault_fields, struct fault_spec);

@@ -51,7 +51,7 @@ struct field {
     const struct table *table;
     unsigned param; // a bit of enum verb_param: only verbs with this bit take the key; 0: all do
     bool needed;    // verbs with that bit require the key
-    bool any_verb;  // all verbs take the key, but for those with that bit it has another meaning
+    bool any_verb;  // all verbs take the key; it means something else for those with that bit
     bool (*written)(const void *item); // true when the item has a value to write; NULL: always
     bool optional;                     // not required and without a default: an absent key leaves
                                        // zero

@@ -56,9 +56,9 @@ const struct sketch *search_best(const struct search *s);
 // Searches until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.
 MUST_USE bool search_run(struct search *s);
 
-// Asks the oracle about the best candidate `times` more. If the candidate does not fail each time,
-// and the one before it fails more often, the search steps back to that one; this may happen a few
-// times. It asks nothing when no sketch smaller than the whole was found.
+// Asks the oracle about the best candidate another `times` times. If the candidate does not fail
+// each time, and the one before it fails more often, the search steps back to that one; this may
+// happen a few times. It asks nothing when no sketch smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------

@@ -101,7 +101,7 @@ void exits_reap(struct subject *s, struct instance *in)
     int status = 0;
     size_t all = SIZE_MAX;
 
-    // The process was not waited for yet, so its pid and its group still belong to it.
+    // Nobody has waited for the process yet, so its pid and its group still belong to it.
     kill(-in->pid, SIGKILL);
     if (in->out >= 0) {
         is_held(in->out, group_killed_ns);

@@ -155,8 +155,8 @@ static void put(struct sender *s, const struct sender_due *due)
         buf_printf(&s->out, "%lld.%u %s\n", (long long)due->number, due->place, words[due->reply]);
 }
 
-// Writes the answers. What a full pipe does not take is left for the next time; a pipe without a
-// reader is closed.
+// Writes the answers. Bytes that a full pipe does not take are left for the next time. A pipe
+// without a reader is closed.
 static void flush(struct sender *s)
 {
     while (s->fd >= 0 && s->out.len > 0) {

@@ -37,7 +37,7 @@ static bool make_pipes(int out[2], int in[2], bool with_in, struct err *e)
         close_pair(out);
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     }
-    // Only for our ends: the other end is another open file description.
+    // Only our ends do not block. The collector's ends are other open file descriptions.
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     if (with_in)
         fcntl(in[1], F_SETFL, O_NONBLOCK);

@@ -45,8 +45,7 @@ every_flush 0 --set postgres.checksums=true
 every_flush 0 --set postgres.filesystem=ext4-writeback
 [ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || every_flush 0 --set postgres.filesystem=xfs
 
-# Tries several seeds. With only one seed, a page is torn in few states or in none where
-# that does harm.
+# Tries several seeds. With only one seed, perhaps no state has a torn page that does harm.
 torn() {
     for seed in 1 2 3 4; do
         run power-cut --every-flush --set postgres.durability=waive --seed "$seed" \

@@ -71,7 +71,7 @@ begin() {
     sleep 3
 }
 
-# ends_without WORKER OF: the run that was begun must end without this one of its workers.
+# ends_without WORKER COUNT: the run that was begun had COUNT workers; it must end without this one.
 ends_without() {
     local got=0
     wait "$harness" || got=$?

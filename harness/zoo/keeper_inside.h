@@ -1,4 +1,4 @@
-// What the keeper's loop (keeper.c) and its sending (keeper_send.c) share.
+// Shared by the keeper's loop (keeper.c) and its sending (keeper_send.c).
 #pragma once
 
 #include "batch.h"
