@@ -63,7 +63,8 @@ int main(int argc, char **argv)
         struct pace_figures f = pace_compare(&pace_loads[i]);
         row(&pace_loads[i], &f);
     }
-    printf("\nOf %d loads of each kind, drawn at random, these are below %.2f:\n\n", DRAWN, WITHIN);
+    printf(
+        "\n%d loads of each kind were drawn at random. These are below %.2f:\n\n", DRAWN, WITHIN);
     head();
     for (int kind = 0; kind < PACE_KINDS; kind++)
         below[kind] = draw((enum pace_kind)kind);

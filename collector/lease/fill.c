@@ -122,8 +122,8 @@ static bool was_taken(const struct fill *f, int64_t id)
     return entry && entry->taken;
 }
 
-// Finds the announcements of the k tokens that wait: those from before the last look first, then
-// those from later on. Returns how many there are, and when the first of them came.
+// Finds the announcements of the tokens that wait: the last k from before the last look, and all
+// that came after it. Returns how many there are, and when the first of them came.
 static int find_announced(const struct fill *f, int k, int64_t *first_ns)
 {
     uint64_t kept = f->count < (uint64_t)f->limit ? f->count : (uint64_t)f->limit;

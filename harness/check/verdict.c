@@ -170,7 +170,7 @@ static bool doubted(const struct doubts *d, enum metric_id id)
            (d->crowded_out && is_of_time(id) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
-// Returns whether an invariant is broken.
+// Judges each invariant. Returns whether one is broken.
 static bool judge_invariants(struct result *r, const struct ledger *l, const struct doubts *d)
 {
     bool any = false;

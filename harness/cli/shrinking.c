@@ -118,7 +118,7 @@ bool shrinking_scenario(
 {
     char summary[256];
 
-    snprintf(summary, sizeof summary, "What is left of %.64s after shrinking.", h->scenario.name);
+    snprintf(summary, sizeof summary, "The rest of %.64s after shrinking.", h->scenario.name);
     if (!scenario_load(s, h->path, &h->sets, e))
         return false;
     if (sketch_apply(k, &h->whole, s, e) && scenario_replace(&s->name, h->name, e) &&

@@ -9,7 +9,7 @@
 #include "scenario/metrics.h"
 #include "subject/manifest.h"
 
-// Appends a list such as "[no_loss, order]".
+// Makes an override such as "collector.promises=[no_loss, order]", which the caller owns.
 static bool print_promises(char **out, int promises)
 {
     struct buf text;

@@ -25,7 +25,7 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     struct buf yaml;
 
     tried_broken_text(f->broken, broken, sizeof broken);
-    snprintf(summary, sizeof summary, "What explore found in draw %llu of seed %llu: %s.",
+    snprintf(summary, sizeof summary, "Explore found this in draw %llu of seed %llu: %s.",
         (unsigned long long)f->draw, (unsigned long long)x->seed, broken);
     snprintf(file, sizeof file, "%s.yaml", f->name);
     snprintf(f->file, sizeof f->file, "found/%s", file);

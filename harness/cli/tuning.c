@@ -234,7 +234,7 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     for (size_t i = 0; i < t->scenario.load_count; i++) {
         if (t->scenario.load[i].closed)
             return err_set(e, ERR_USAGE,
-                "tune needs rates, and load.%zu is a closed loop: give it one with --set "
+                "tune needs rates, and load.%zu is a closed loop: give it a rate with --set "
                 "load.%zu.rate=...%s",
                 i, i, t->options->tune.model ? " or --rate" : "");
     }

@@ -317,7 +317,8 @@ static void write_faults(struct drawing *d)
     }
 }
 
-// Writes whether the collector asks for announcements. Leased collectors do not know the bell.
+// Writes how producers announce tokens, if the collector is the reference. Leased collectors do not
+// know the bell. Returns whether it wrote anything.
 static bool write_announce(struct drawing *d)
 {
     char value[160];

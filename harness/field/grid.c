@@ -125,7 +125,7 @@ void grid_text(const struct grid *g, struct buf *out)
 
 // --- markdown ---------------------------------------------------------------------------
 
-// True when an earlier cell of the row has the same command.
+// True when the cell has no command, or an earlier cell of the row has the same one.
 static bool was_shown(const struct grid_row *r, size_t cell)
 {
     for (size_t i = 0; i < cell; i++) {

@@ -196,8 +196,8 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// True when a line prints a name that the wire cannot carry. Such a delivery counts as forged, even
-// if a reader accepts the line.
+// True when a delivery is forged, with a note that says how: it is not what the database holds, or
+// it prints a name that the wire cannot carry, even if a reader accepts the line.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];

@@ -124,7 +124,8 @@ static size_t allowed(const struct load *l)
     return l->next < l->config->end ? (size_t)next_phase(l)->connections : 0;
 }
 
-// Tokens that are inserted before the collector starts are never changed.
+// True when this part of the plan makes the changes. The backlog makes none: tokens that are
+// inserted before the collector starts are never changed.
 static bool makes_changes(const struct load *l)
 {
     return l->config->end == l->config->plan->txn_count;

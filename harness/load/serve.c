@@ -103,8 +103,8 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Answers "time" lines with the present time until another line comes. That line is left in `line`.
-// It may take long to come, because the run is being prepared.
+// Answers "time" lines with the present time, and skips "heard" lines, until another line comes.
+// That line is left in `line`. It may take long to come, because the run is being prepared.
 static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 {
     for (;;) {

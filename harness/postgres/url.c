@@ -108,7 +108,8 @@ static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Two runs cannot share a server, because the faults know the roles by their names.
+// Checks the role's rights, and that no other run uses the server: two runs cannot share it,
+// because the faults know the roles by their names. Removes what killed runs have left there.
 static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 {
     struct url *u = s->state;

@@ -97,7 +97,8 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
     }
 }
 
-// Returns how many faults began too late to explain what became of the token.
+// Tells the faults that the token met. Returns how many faults began too late to explain what
+// became of it.
 static size_t tell_faults(
     const struct ledger *l, const struct met *met, life_tell *tell, void *context)
 {

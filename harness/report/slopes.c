@@ -76,8 +76,8 @@ static double window_level(const struct sample *s, size_t count, enum slope_id i
     return stats_median(room, count);
 }
 
-// Returns the growth of a counter per commit, since the last sample before the window. NAN when a
-// crash has reset the counters meanwhile.
+// Returns the growth of a counter per commit, since the last sample before the window. NAN when
+// nothing was committed, or a crash has reset the counters meanwhile.
 static double window_share(const struct sample *s, size_t count, enum slope_id id)
 {
     const struct sample *from = s, *to = &s[count - 1];

@@ -109,7 +109,8 @@ static const char *state_name(const struct suite_row *r)
     }
 }
 
-// Returns the colour of a row: green, red or yellow, and faint for a verdict without consequence.
+// Returns the colour of a row by its verdict: green, red or yellow. A row without a verdict is
+// faint, and the running one has no colour (NULL).
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)

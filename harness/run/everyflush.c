@@ -179,8 +179,8 @@ static void show(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// Returns the trial of a state. It starts all collectors after a second cut, and only one in the
-// other states. The seed decides where a second cut comes.
+// Returns the trial of a state. Every second state starts all collectors, the others start only
+// one. The seed decides which states get a second cut, and where it comes.
 static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
 {
     struct rng rng;

@@ -144,7 +144,8 @@ static void print_worst(const struct flushes *f)
     }
 }
 
-// Prints the window of loss that PostgreSQL documents for synchronous_commit = off.
+// Prints how long before the cut the oldest vanished token was acknowledged. With
+// synchronous_commit = off PostgreSQL documents such a window of loss.
 static void print_window(const struct flushes *f)
 {
     int64_t oldest_ns = 0;

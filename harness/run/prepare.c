@@ -133,7 +133,7 @@ static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 // Connects the collector over the virtual network and not over the server's socket.
 static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
-    // A standby listens beside its primary, so the conninfo has both ports.
+    // A standby listens beside its primary, so the conninfo has both ports and needs two hosts.
     const bool two = r->scenario->postgres.standby != STANDBY_NONE;
 
     if (!fault_needs(r->scenario, THROUGH_KERNEL))

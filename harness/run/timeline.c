@@ -78,9 +78,10 @@ void run_show(struct run *r, size_t begun, const char *what)
     progress_show(p);
 }
 
-// Leaves out the turns of a repeated fault that pass while the turn before is still at work, so
-// that the plan's end stays where it is. For example, a collector that is killed faster than it can
-// reconnect offers nothing to kill.
+// True when the fault is left out: the plan has it collide with another one, or it is the turn of a
+// repeated fault that passes while the turn before is still at work. So the plan's end stays where
+// it is. For example, a collector that is killed faster than it can reconnect offers nothing to
+// kill.
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];

@@ -260,7 +260,7 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
     return true;
 }
 
-// Checks that a phase has either a rate or recorded times. A closed loop has neither.
+// Checks that a phase has either a rate or recorded times, and that a closed loop sets no arrivals.
 static bool check_arrivals(
     struct load_phase *phase, const struct node *n, const char *path, struct err *e)
 {

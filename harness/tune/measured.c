@@ -65,7 +65,8 @@ struct schedule_pair measured_schedule(const struct measured *o)
         .broken = o->broken};
 }
 
-// Returns the median of the number at offset `at`, over the conclusive runs.
+// Returns the median of the number at offset `at`, over the conclusive runs or, with `counted`,
+// over those that only counted round trips.
 static double median_at(const struct measured *o, size_t at, bool counted)
 {
     double values[MEASURED_MAX];
