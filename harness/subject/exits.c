@@ -99,13 +99,12 @@ void exits_reap(struct subject *s, struct instance *in)
 {
     struct rusage usage = {0};
     int status = 0;
-    size_t all = SIZE_MAX;
 
     // Nobody has waited for the process yet, so its pid and its group still belong to it.
     kill(-in->pid, SIGKILL);
     if (in->out >= 0) {
         is_held(in->out, group_killed_ns);
-        serve_drain_pipe(s, in, &all);
+        serve_empty_pipe(s, in);
     }
     pthread_mutex_lock(&s->lock);
     wait4(in->pid, &status, 0, &usage);

@@ -64,6 +64,7 @@ static bool add_line(struct reader *r, const struct line_record *line)
     if (!array_grow(&log->lines, log->line_count, 1, sizeof *line))
         return false;
     log->lines[log->line_count++] = *line;
+    r->torn += line->state == LINE_TORN;
     log->processes[line->process].lines++;
     return true;
 }

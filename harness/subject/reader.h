@@ -13,6 +13,7 @@ struct reader {
     struct decoder *decoder;
     bool jobs;       // lines are "got N ATTEMPT" and "done N", of a subject's consumer
     uint64_t tokens; // in whole lines
+    uint64_t torn;   // number of lines that cannot be parsed
     _Atomic int64_t
         *seen_ns; // per planned token: when it was first read, 0 before; for other threads
     size_t seen_count;
@@ -21,6 +22,8 @@ struct reader {
 // Longest line. No real line is longer. The limit keeps a collector that writes without a newline
 // from filling the memory.
 #define READER_LINE_MAX (64u << 20)
+// So many torn lines say enough. The limit keeps a collector that floods from filling the memory.
+#define READER_TORN_MAX 1000000u
 
 MUST_USE bool reader_init(
     struct reader *r, const unsigned char *key, size_t token_count, struct err *e);

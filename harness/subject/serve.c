@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "os/process.h"
@@ -11,6 +12,7 @@
 #include "subject/vitals.h"
 
 #define READ_CHUNK (256u << 10)
+#define TURN_MAX (4u << 20) // bytes of one output that are read before the others have their turn
 
 static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep, short enough to notice a poll
                                                    // that wakes too late
@@ -113,19 +115,31 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
             return false;
         }
         atomic_store(&s->tokens, s->reader.tokens);
+        if (s->reader.torn > READER_TORN_MAX) {
+            err_set(&e, ERR_OUTPUT, "the collector wrote more than %u lines that cannot be parsed",
+                READER_TORN_MAX);
+            serve_give_up(s, &e);
+            return false;
+        }
     }
     return true;
+}
+
+void serve_empty_pipe(struct subject *s, struct instance *in)
+{
+    int waiting = 0;
+
+    ioctl(in->out, FIONREAD, &waiting);
+    serve_drain_pipe(s, in, &(size_t){(size_t)waiting});
 }
 
 // Closes an output, as if its reader had gone away. The writer is stopped first, so that all bytes
 // that it has written are read before the output is closed.
 static void close_output(struct subject *s, struct instance *in)
 {
-    size_t all = SIZE_MAX;
-
     kill(-in->pid, SIGSTOP);
     process_wait_group_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
-    serve_drain_pipe(s, in, &all);
+    serve_empty_pipe(s, in);
     pthread_mutex_lock(&s->lock);
     close(in->out);
     in->out = -1;
@@ -207,11 +221,11 @@ static void serve(struct subject *s, struct pollfd *fds)
         struct instance *in = &s->instances[i];
         size_t most =
             fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
-        size_t left = most;
-        if (most > 0 && !serve_drain_pipe(s, in, &left))
+        size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
+        if (turn > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
         if (most != SIZE_MAX)
-            in->pace.budget -= (double)(most - left);
+            in->pace.budget -= (double)(turn - left);
         if (close_is_asked(s, in))
             close_output(s, in);
         if (fds[2 * (size_t)i + 1].revents)

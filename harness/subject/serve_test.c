@@ -157,6 +157,22 @@ static void await_ready(struct subject *s, size_t times)
 
 // --- no restart ------------------------------------------------------------------------
 
+// A process that has left its group is not killed with it, and writes for ever.
+static void a_flood_ends_the_run(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "setsid yes & exec sleep 1000", NULL};
+    struct err e;
+
+    (void)state;
+    alarm(100); // a stop that waits for ever fails the test
+    struct subject *s = start(command, 1);
+    while (!subject_gave_up(s, &e))
+        usleep(1000);
+    assert_int_equal(e.kind, ERR_OUTPUT);
+    subject_free(s);
+    alarm(0);
+}
+
 static void the_last_one_ends_the_run(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
@@ -347,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_script_s_command_is_paused_with_it),
         cmocka_unit_test(a_script_s_command_may_finish),
         cmocka_unit_test(a_script_s_children_are_killed),
+        cmocka_unit_test(a_flood_ends_the_run),
         cmocka_unit_test(the_last_one_ends_the_run),
         cmocka_unit_test(an_instance_kept_down_waits),
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
