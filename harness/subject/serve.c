@@ -256,9 +256,8 @@ static int64_t fill_poll(struct subject *s, struct pollfd *fds, int64_t now)
     return next;
 }
 
-void *serve_run(void *arg)
+static void serve_until_done(struct subject *s)
 {
-    struct subject *s = arg;
     size_t count = 2 * (size_t)s->config.instances + 1;
     struct pollfd *fds = calloc(count, sizeof *fds);
     int64_t sample_at_ns = 0;
@@ -268,7 +267,7 @@ void *serve_run(void *arg)
     if (!fds) {
         err_memory(&e);
         serve_fail(s, &e);
-        return NULL;
+        return;
     }
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
@@ -293,5 +292,15 @@ void *serve_run(void *arg)
         stalls_note(&s->cost.stalls, woke_ns, done_ns);
     }
     free(fds);
+}
+
+void *serve_run(void *arg)
+{
+    struct subject *s = arg;
+
+    serve_until_done(s);
+    pthread_mutex_lock(&s->lock);
+    s->done = true;
+    pthread_mutex_unlock(&s->lock);
     return NULL;
 }

@@ -56,7 +56,9 @@ struct subject {
     bool started;
     int wake[2];
     pthread_mutex_t lock; // guards instances' pids and the records of processes
-    bool stopping;        // under the lock
+    bool stopping;        // all processes were told to end; under the lock
+    bool killing;         // those that did not end are killed; under the lock
+    bool done;            // the thread has reaped all processes; under the lock
     bool gave_up, failed; // under the lock
     struct err why, failure;
     atomic_uint_least64_t tokens, bytes;

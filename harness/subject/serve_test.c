@@ -47,6 +47,27 @@ static void a_starting_process_ends_too(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+// A process that is just starting when all are told to end must not count as one that ignored TERM.
+static void a_starting_process_is_not_killed(void **state)
+{
+    static char *const command[] = {"/bin/sleep", "1000", NULL};
+
+    (void)state;
+    alarm(100);
+    for (int i = 0; i < 100; i++) {
+        struct subject *s = start(command, 2);
+        usleep((useconds_t)i * 20);
+        subject_stop(s, 10 * NS_PER_S);
+        const struct subject_log *log = subject_log(s);
+        for (size_t k = 0; k < log->process_count; k++) {
+            assert_true(log->processes[k].asked);
+            assert_int_equal(log->processes[k].status, SIGTERM);
+        }
+        subject_free(s);
+    }
+    alarm(0);
+}
+
 // --- a script that runs the collector --------------------------------------------
 
 // Waits until the shell and its command run, and returns the shell's pid.
@@ -359,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_starting_process_ends_too),
+        cmocka_unit_test(a_starting_process_is_not_killed),
         cmocka_unit_test(a_script_s_command_is_killed_with_it),
         cmocka_unit_test(a_script_s_command_is_paused_with_it),
         cmocka_unit_test(a_script_s_command_may_finish),

@@ -61,7 +61,7 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
         // A stop that told every process to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
-            kill(-p->pid, SIGKILL);
+            kill(-p->pid, s->killing ? SIGKILL : SIGTERM);
         }
     }
     pthread_mutex_unlock(&s->lock);

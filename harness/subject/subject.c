@@ -292,6 +292,14 @@ failed:
     return NULL;
 }
 
+static bool is_done(struct subject *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool done = s->done;
+    pthread_mutex_unlock(&s->lock);
+    return done;
+}
+
 void subject_stop(struct subject *s, int64_t grace_ns)
 {
     if (!s || !s->started)
@@ -306,10 +314,13 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
     if (pids) {
-        size_t count = subject_signal(s, -1, SIGTERM, pids);
+        subject_signal(s, -1, SIGTERM, pids);
         subject_signal(s, -1, SIGCONT, pids);
-        while (!subject_ended(s, pids, count) && clock_now_ns() < deadline)
+        while (!is_done(s) && clock_now_ns() < deadline)
             usleep(2000);
+        pthread_mutex_lock(&s->lock);
+        s->killing = true;
+        pthread_mutex_unlock(&s->lock);
         subject_signal(s, -1, SIGKILL, pids);
     }
     free(pids);
