@@ -5,6 +5,7 @@
 // collector's history must agree.
 #include "check/inside.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -16,7 +17,9 @@ struct chain {
     const struct leased *m;
     uint32_t token;
     const struct delivery *last; // the latest attempt so far; NULL before the first
-    int errors;                  // attempts that failed for certain
+    int errors;                  // attempts that failed for certain, as the collector knows
+    int failures;                // attempts that may have failed
+    struct cause unread;         // why the attempts were not read in their order
 };
 
 struct waits {
@@ -65,6 +68,33 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     return outages_hit(&h->c->outages, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
+// True when this fault kept the reader away from the output of this line's process.
+static bool keeps_unread(
+    const struct ledger *l, const struct fault_record *f, const struct line_record *line)
+{
+    enum verb_id id = f->spec->verb->id;
+
+    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
+           (f->spec->instance < 0 ||
+               f->spec->instance == l->log->processes[line->process].instance);
+}
+
+// Returns why this line may be older than the last attempt, which another instance wrote: its own
+// reader was kept away since before the last attempt was read. CAUSE_NONE: it was not.
+static struct cause left_unread_by(const struct chain *h, const struct delivery *d)
+{
+    const struct ledger *l = h->c->l;
+    const struct line_record *line = line_of(l, d), *last = line_of(l, h->last);
+
+    for (uint32_t i = 0; line->process != last->process && i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (keeps_unread(l, f, line) && f->began_ns < last->read_ns &&
+            f->ended_ns > line->read_ns - h->c->r->slack_ns)
+            return (struct cause){CAUSE_FAULT, i};
+    }
+    return CAUSE_IS_NONE;
+}
+
 static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what)
 {
     const struct ledger *l = h->c->l;
@@ -81,9 +111,11 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     int64_t again_ns = line_of(h->c->l, d)->read_ns;
     bool finished = h->last->reply == REPLY_SENT || h->last->reply == REPLY_PERMANENT;
     bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
-    struct cause cause = CAUSE_IS_NONE;
+    struct cause cause = left_unread_by(h, d);
 
-    if (answered && finished) {
+    if (cause.kind != CAUSE_NONE) {
+        h->unread = cause;
+    } else if (answered && finished) {
         cause = check_unrecorded_by(h->c, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_RESURRECTED, d,
@@ -108,6 +140,14 @@ static void judge_first(struct result *r)
     judged_add(r, METRIC_DOUBLE_LEASED, 1, CAUSE_IS_NONE);
 }
 
+// False when the collector may not have learned of the error, or not have recorded it. Then the
+// attempt does not count as one that failed.
+static bool is_known_error(const struct check *c, const struct delivery *d)
+{
+    return d->reply == REPLY_TRANSIENT && d->replied_ns != 0 &&
+           check_unrecorded_by(c, d, CLOCK_NEVER).kind == CAUSE_NONE;
+}
+
 static void take(struct chain *h, const struct delivery *d, struct waits *w)
 {
     if (h->last)
@@ -115,7 +155,8 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
     else
         judge_first(h->c->r);
     h->last = d;
-    h->errors += d->reply == REPLY_TRANSIENT;
+    h->errors += is_known_error(h->c, d);
+    h->failures++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
@@ -131,7 +172,7 @@ static bool had_its_time(const struct chain *h)
     const struct ledger *l = h->c->l;
     int64_t from_ns = h->last->replied_ns ? h->last->replied_ns
                                           : line_of(l, h->last)->read_ns + h->m->answer_timeout_ns;
-    int64_t needed_ns = leased_most_ns(h->m, h->errors ? h->errors : 1) +
+    int64_t needed_ns = leased_most_ns(h->m, h->failures) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
     return outages_free(&h->c->outages, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
@@ -146,13 +187,15 @@ static void contradict(const struct chain *h, const char *why)
 }
 
 // Compares the end that the collector recorded with the sender's last answer. False when they
-// contradict each other.
+// contradict each other, or when nobody knows which answer was the last.
 static bool judge_record(const struct chain *h)
 {
     const struct ledger_token *t = &h->c->l->tokens[h->token];
     bool heard = h->last->replied_ns != 0;
 
-    judged_add(h->c->r, METRIC_MISRECORDED, 1, CAUSE_IS_NONE);
+    judged_add(h->c->r, METRIC_MISRECORDED, 1, h->unread);
+    if (h->unread.kind != CAUSE_NONE)
+        return false;
     if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
         contradict(h, "the last attempt was not answered with sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
@@ -203,23 +246,65 @@ static void judge_waits(struct result *r, const struct waits *w)
                 w->total_ns / (double)w->count / 1e6, w->most_ns / (double)w->count / 2e6);
 }
 
-// Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
-// a case.
-static void judge_budget(const struct check *c, const struct leased *m)
+// Returns for how long nobody read the output of this line's process between two times: for so long
+// the line may have lain unread.
+static int64_t unread_ns(
+    const struct check *c, const struct line_record *line, int64_t from_ns, int64_t until_ns)
+{
+    const struct ledger *l = c->l;
+    int64_t unread_ns = stall_list_ns(&c->stalls, from_ns, until_ns);
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (keeps_unread(l, f, line))
+            unread_ns +=
+                clock_max(0, clock_min(f->ended_ns, until_ns) - clock_max(f->began_ns, from_ns));
+    }
+    return unread_ns;
+}
+
+// Returns, for each line, for how long it may have lain unread since the line before of the same
+// process was read. NULL without memory.
+static int64_t *find_unread(const struct check *c)
 {
     const struct subject_log *log = c->l->log;
-    double left = m->burst;
+    int64_t *unread = calloc(log->line_count + log->process_count + 1, sizeof *unread);
+
+    if (!unread)
+        return NULL;
+    int64_t *before = unread + log->line_count; // per process
+    for (size_t i = 0; i < log->process_count; i++)
+        before[i] = log->processes[i].started_ns;
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        unread[i] = unread_ns(c, line, before[line->process], line->read_ns);
+        before[line->process] = line->read_ns;
+    }
+    return unread;
+}
+
+// Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
+// a case. Lines that lay unread come together, though each was paid for when it was taken. So what
+// the bucket gains while nobody reads is not lost when it is full.
+static bool judge_budget(const struct check *c, const struct leased *m, struct err *e)
+{
+    const struct subject_log *log = c->l->log;
+    double left = m->burst, more = 0; // more: tokens that it may hold beyond the burst
     int64_t at_ns = INT64_MIN;
 
     if (m->budget_per_s <= 0)
-        return;
+        return true;
+    int64_t *unread = find_unread(c);
+    if (!unread)
+        return err_memory(e);
     // Our own token bucket runs dry when too many tokens came in any window since it last was full.
     // The fullest window ends at a line, so looking at the lines is enough.
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        if (at_ns != INT64_MIN)
-            left += (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
-        left = left > m->burst ? m->burst : left;
+        double gained =
+            at_ns != INT64_MIN ? (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s : 0;
+        more = fmax(more - gained, 0) + (double)unread[i] / 1e9 * m->budget_per_s;
+        left = fmin(left + gained, m->burst + more);
         at_ns = line->read_ns;
         left -= line->tokens;
         judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
@@ -228,6 +313,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
             finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
                 ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
     }
+    free(unread);
+    return true;
 }
 
 // ----------------------------------------------------------------------------------
@@ -255,7 +342,8 @@ bool check_outcomes(const struct check *c, struct err *e)
     struct waits waits = {0};
 
     leased_read(&m, l->scenario);
-    judge_budget(c, &m);
+    if (!judge_budget(c, &m, e))
+        return false;
     if (!m.on)
         return true;
     size_t cells = l->plan->token_count + l->log->delivery_count + 1;

@@ -63,6 +63,31 @@ static void tell_over_in_a_crowd(struct story *s)
     s->input.others_share = 0.9;
 }
 
+// A line each 100 ms. The ten that come after 600 ms are read together at 1551 ms. The reader was
+// paused from `paused_ms` on.
+static void tell_read_together(struct story *s, int64_t paused_ms)
+{
+    tell_budget(s, DEQUEUE_CURSOR, "10/s", "3");
+    story_session(s, -990);
+    story_fault(s, "pause-reader", paused_ms, 1550);
+    for (int i = 0; i < 30; i++) {
+        int64_t at_ms = 100 + 100 * i;
+        bool unread = at_ms >= 550 && at_ms < 1550;
+        tell_line(s, unread ? 1551 : at_ms + 101, story_txn(s, at_ms, 1), 1);
+    }
+}
+
+static void tell_unread(struct story *s)
+{
+    tell_read_together(s, 650);
+}
+
+// The pause explains two of the ten lines.
+static void tell_over_behind_pause(struct story *s)
+{
+    tell_read_together(s, 1350);
+}
+
 // --- waiting for the budget ---------------------------------------------------------
 
 // Fifteen tokens wait. Three of them come at once, and then one each 100 ms. That is all that a
@@ -124,6 +149,9 @@ static const struct story_case cases[] = {
     {"two share, and exceed the budget", tell_over_shared, "over_budget=1 ", VERDICT_VIOLATED},
     {"more leased than the budget", tell_over_leased, "over_budget=1 ", VERDICT_VIOLATED},
     {"more than the budget in a crowd", tell_over_in_a_crowd, "", VERDICT_INCONCLUSIVE},
+    {"lines that were read together", tell_unread, "", VERDICT_PASS},
+    {"lines that came together", tell_over_behind_pause, "late=6 over_budget=19 ",
+        VERDICT_VIOLATED},
     {"what the budget allows", tell_trickle_cursor, "", VERDICT_PASS},
     {"two share what the budget allows", tell_trickle_shared, "", VERDICT_PASS},
     {"leases what the budget allows", tell_trickle_leased, "", VERDICT_PASS},

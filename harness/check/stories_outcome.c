@@ -290,11 +290,83 @@ static void tell_rest_behind_a_retry(struct story *s)
         s->outcomes[t] = OUTCOME_SENT;
 }
 
+// The collector dies before the first error is answered. Then three errors are answered.
+static void tell_error_unanswered(struct story *s)
+{
+    tell_leases(s);
+    tell_attempt(s, 150, story_txn(s, 50, 1), 1, REPLY_TRANSIENT, 10);
+    s->deliveries[0].replied_ns = 0;
+    story_death(s, 155, true);
+    story_fault(s, "kill-collector", 154, 155);
+    story_session(s, -990);
+    story_session(s, 300);
+    for (int i = 0; i < 3; i++)
+        tell_attempt(s, 900 + 250 * i, 0, 1, REPLY_TRANSIENT, 10);
+    s->outcomes[0] = OUTCOME_DEAD;
+    tell_recorded(s, 1, ATTEMPT_LOST);
+    tell_recorded(s, 2, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 3, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 4, ATTEMPT_DEAD);
+}
+
+// The reader of the first of two collectors is paused, and the attempt in its pipe is given up. The
+// other one tries the token, which is answered or not. Then the pipe is read.
+static void tell_read_late(struct story *s, enum reply reply, int64_t paused_ms, int64_t tried_ms)
+{
+    tell_leases(s);
+    s->scenario.collector.batch_limit = 1;
+    story_txn(s, 50, 1);
+    story_second(s);
+    story_session(s, -990);
+    story_fault(s, "pause-reader", paused_ms, 1600);
+    s->specs[0].instance = 0;
+    tell_attempt(s, tried_ms, 0, 1, reply, 10);
+    tell_attempt(s, 1601, 0, 1, REPLY_SENT, 10);
+    story_by(s, 0);
+    s->outcomes[0] = OUTCOME_SENT;
+}
+
+static void tell_read_after_sent(struct story *s)
+{
+    tell_read_late(s, REPLY_SENT, 100, 1300);
+}
+
+static void tell_read_after_silence(struct story *s)
+{
+    tell_read_late(s, REPLY_NEVER, 100, 1300);
+}
+
+// The pause began when the token had been sent.
+static void tell_written_after_sent(struct story *s)
+{
+    tell_read_late(s, REPLY_SENT, 1400, 150);
+}
+
+// Nobody answers four attempts, and after each the collector waits twice as long as before. The
+// fifth would come after the end.
+static void tell_waits_long(struct story *s)
+{
+    static struct setting leased[] = {
+        {"MAILROOM_RETRY_BASE", "500"}, {"MAILROOM_ANSWER_TIMEOUT", "100"}};
+
+    s->scenario.collector.dequeue = DEQUEUE_LEASED;
+    s->scenario.collector.env = (struct settings){leased, sizeof leased / sizeof *leased};
+    story_txn(s, 50, 1);
+    tell_attempt(s, 150, 0, 1, REPLY_NEVER, 0);
+    tell_attempt(s, 1000, 0, 1, REPLY_NEVER, 0);
+    tell_attempt(s, 3000, 0, 1, REPLY_NEVER, 0);
+    tell_attempt(s, 7000, 0, 1, REPLY_NEVER, 0);
+    s->token_flags[0] = TOKEN_UNMARKED;
+}
+
 static const struct story_case cases[] = {
     {"sent", tell_sent, "", VERDICT_PASS},
     {"tried again after an error and after silence", tell_tried_again, "", VERDICT_PASS},
     {"leased twice at once", tell_double_leased, "double_leased=1 ", VERDICT_VIOLATED},
     {"given up before it was read", tell_given_up_unread, "", VERDICT_PASS},
+    {"read late, when it had been sent", tell_read_after_sent, "", VERDICT_PASS},
+    {"read late, when it had been leased again", tell_read_after_silence, "", VERDICT_PASS},
+    {"written when it had been sent", tell_written_after_sent, "resurrected=1 ", VERDICT_VIOLATED},
     {"sent, and tried again", tell_resurrected, "resurrected=1 ", VERDICT_VIOLATED},
     {"sent, and tried again beside faults that are not its own", tell_resurrected_beside_faults,
         "resurrected=1 ", VERDICT_VIOLATED},
@@ -308,6 +380,8 @@ static const struct story_case cases[] = {
     {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},
     {"the rest behind a full line with a retry", tell_rest_behind_a_retry, "", VERDICT_PASS},
     {"no retry in a line that fires early", tell_early, "early=1 ", VERDICT_VIOLATED},
+    {"waits long for its retry", tell_waits_long, "", VERDICT_INCONCLUSIVE},
+    {"tried once more than errors were answered", tell_error_unanswered, "", VERDICT_PASS},
     {"tried too often", tell_over_attempts, "over_attempts=1 ", VERDICT_VIOLATED},
     {"sent, and recorded as dead", tell_misrecorded, "misrecorded=1 ", VERDICT_VIOLATED},
     {"refused, and recorded as sent", tell_recorded_unsent, "misrecorded=1 ", VERDICT_VIOLATED},
