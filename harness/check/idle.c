@@ -2,6 +2,8 @@
 // could work.
 #include "check/backlog.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 
 static const int64_t idle_ns = 2 * NS_PER_S;
@@ -11,9 +13,53 @@ enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };
 struct idle {
     const struct check *c;
     struct backlog backlog;
+    struct leased leased;
+    int32_t *unanswered; // owned; per step: how many lines of the instance awaited answers
     int instance;
     size_t line; // index of the next line to be looked at
 };
+
+// Returns until when a line awaited answers: each token has its own, or none within the timeout.
+static int64_t answered_ns(const struct idle *t, const struct line_record *line)
+{
+    const struct subject_log *log = t->c->l->log;
+    int64_t timeout_ns = line->read_ns + t->leased.answer_timeout_ns, last_ns = line->read_ns;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &log->deliveries[line->first_delivery + i];
+        int64_t at_ns = d->replied_ns ? clock_min(d->replied_ns, timeout_ns) : timeout_ns;
+        last_ns = clock_max(last_ns, at_ns);
+    }
+    return clock_min(last_ns, log->processes[line->process].ended_ns);
+}
+
+// In leased mode a collector awaits the answers to a few lines at most, and then writes no more.
+static void count_unanswered(struct idle *t)
+{
+    const struct subject_log *log = t->c->l->log;
+    struct backlog *b = &t->backlog;
+
+    for (size_t i = 0; i <= b->count; i++)
+        t->unanswered[i] = 0;
+    for (size_t i = 0; t->leased.on && i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        if (log->processes[line->process].instance != t->instance)
+            continue;
+        t->unanswered[backlog_step(b, line->read_ns)]++;
+        t->unanswered[backlog_step(b, answered_ns(t, line)) + 1]--;
+    }
+    for (size_t i = 1; i <= b->count; i++)
+        t->unanswered[i] += t->unanswered[i - 1];
+}
+
+// True when the line before this time or the one behind it had spent the budget.
+static bool is_spent(const struct idle *t)
+{
+    const struct check *c = t->c;
+
+    return c->spent && ((t->line > 0 && c->spent[t->line - 1]) ||
+                           (t->line < c->l->log->line_count && c->spent[t->line]));
+}
 
 // True when a process of this instance was alive and had had the time to connect.
 static bool lives(const struct ledger *l, int instance, int64_t at_ns)
@@ -55,7 +101,8 @@ static bool could_work(const struct idle *t, size_t step)
     const struct check *c = t->c;
     int64_t from_ns = backlog_at_ns(&t->backlog, step), until_ns = from_ns + t->backlog.step_ns;
 
-    return lives(c->l, t->instance, from_ns) &&
+    return lives(c->l, t->instance, from_ns) && !is_spent(t) &&
+           !(t->leased.on && t->unanswered[step] >= t->leased.in_flight) &&
            outages_free(&c->outages, t->instance, from_ns, until_ns).faults == 0 &&
            stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
 }
@@ -104,12 +151,20 @@ bool check_idle_instances(const struct check *c, struct err *e)
 
     if (s->collector.instances == 1 || !check_shares(s))
         return true;
+    leased_read(&t.leased, s);
     if (!backlog_make(&t.backlog, c->l, e))
         return false;
+    t.unanswered = calloc(t.backlog.count + 1, sizeof *t.unanswered);
+    if (!t.unanswered) {
+        backlog_fini(&t.backlog);
+        return err_memory(e);
+    }
     for (t.instance = 0; t.instance < s->collector.instances; t.instance++) {
         t.line = 0;
+        count_unanswered(&t);
         check_instance(&t);
     }
+    free(t.unanswered);
     backlog_fini(&t.backlog);
     return true;
 }

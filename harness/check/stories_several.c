@@ -312,6 +312,56 @@ static void tell_killed_and_left(struct story *s)
     tell_batch_of_killed(s, true, 4500);
 }
 
+// 60 tokens come at once, and the second collector delivers one each 100 ms. The first has written
+// one line, or three.
+static void tell_one_waits(struct story *s, enum dequeue dequeue, int lines)
+{
+    s->scenario.collector.dequeue = dequeue;
+    s->scenario.collector.capacity = 10;
+    story_second(s);
+    story_txn(s, 50, 60);
+    for (uint32_t i = 0; i < 60; i++) {
+        struct line_record *line = story_line(s, 60 + 100 * i, i, 1);
+        struct delivery *d = &s->deliveries[line->first_delivery];
+        if (i < (uint32_t)lines)
+            story_by(s, 0);
+        d->reply = REPLY_SENT;
+        d->replied_ns = line->read_ns + (i < (uint32_t)lines ? 5 * NS_PER_S : NS_PER_MS);
+        s->outcomes[i] = dequeue == DEQUEUE_LEASED ? OUTCOME_SENT : OUTCOME_NONE;
+    }
+    s->scenario.collector.batch_limit = 1;
+}
+
+// The second one takes every token that the budget allows.
+static void tell_shares_a_budget(struct story *s)
+{
+    static struct setting budget[] = {{"MAILROOM_BUDGET", "10/s"}, {"MAILROOM_BURST", "3"}};
+
+    s->scenario.collector.env = (struct settings){budget, 2};
+    tell_one_waits(s, DEQUEUE_SHARED, 1);
+}
+
+static void tell_leaves_work(struct story *s)
+{
+    tell_one_waits(s, DEQUEUE_SHARED, 1);
+}
+
+// It may have three lines without an answer.
+static void tell_awaits_answers(struct story *s)
+{
+    static struct setting flight[] = {{"MAILROOM_IN_FLIGHT", "3"}};
+
+    s->scenario.collector.env = (struct settings){flight, 1};
+    tell_one_waits(s, DEQUEUE_LEASED, 3);
+}
+
+static void tell_could_lease_more(struct story *s)
+{
+    tell_awaits_answers(s);
+    for (int i = 0; i < 3; i++)
+        s->deliveries[i].replied_ns = s->lines[i].read_ns + NS_PER_MS;
+}
+
 // --- capacity ---------------------------------------------------------------------
 
 // 20 tokens a second come for 4 s. The scenario says that the collector sustains 30 a second. It
@@ -388,6 +438,10 @@ static const struct story_case cases[] = {
     {"two share", tell_shares, "", VERDICT_PASS},
     {"one of two idles", tell_one_idles, "idle_instance=1 ", VERDICT_VIOLATED},
     {"one of two starves", tell_one_starves, "", VERDICT_PASS},
+    {"one of two leaves work to the other", tell_leaves_work, "idle_instance=1 ", VERDICT_VIOLATED},
+    {"one of two gets nothing of the budget", tell_shares_a_budget, "", VERDICT_PASS},
+    {"one of two awaits answers", tell_awaits_answers, "", VERDICT_PASS},
+    {"one of two could lease more", tell_could_lease_more, "idle_instance=1 ", VERDICT_VIOLATED},
     {"one of two is paused", tell_one_is_paused, "", VERDICT_PASS},
     {"both are away, and take turns", tell_both_away_by_turns, "", VERDICT_PASS},
     {"both are away, and share the work", tell_both_away_sharing, "", VERDICT_PASS},
