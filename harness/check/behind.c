@@ -108,17 +108,33 @@ static void check_phase(
 
 // --- the backlog stays ------------------------------------------------------------
 
-static double rate_at(const struct ledger *l, int64_t at_ns)
+// Returns the highest rate between two times; INFINITY where a phase has no rate of its own.
+static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
-    int64_t from_ns = l->start_ns;
+    int64_t begin_ns = l->start_ns;
+    double highest = 0;
 
-    for (size_t i = 0; i < l->scenario->load_count; i++) {
+    for (size_t i = 0; i < l->scenario->load_count && begin_ns <= until_ns; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
-        if (at_ns < from_ns + phase->for_ns)
-            return phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
-        from_ns += phase->for_ns;
+        begin_ns += phase->for_ns;
+        if (begin_ns <= from_ns)
+            continue;
+        if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
+            return INFINITY;
+        highest = fmax(highest, fmax(phase->rate_from, phase->rate_to));
     }
-    return 0;
+    return highest;
+}
+
+// Returns when the backlog of an outage must be gone at such a rate.
+static int64_t made_up_ns(
+    const struct behind *t, const struct outage *out, double rate, double waiting)
+{
+    const struct scenario *s = t->c->l->scenario;
+    double seconds = 2 * waiting / (s->collector.capacity - rate);
+
+    return outages_due_ns(
+        &t->c->outages, -1, out->until_ns, s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
 }
 
 static void check_left_over(const struct behind *t, const struct outage *out)
@@ -126,19 +142,21 @@ static void check_left_over(const struct behind *t, const struct outage *out)
     const struct check *c = t->c;
     const struct scenario *s = c->l->scenario;
     const struct backlog *b = &t->backlog;
-    double rate = rate_at(c->l, out->until_ns), capacity = s->collector.capacity;
     double timeout_s = (double)(s->collector.batch_timeout_ns + c->r->slack_ns) / 1e9;
-    double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
     size_t first = backlog_step(b, out->until_ns);
+    double rate = -1, next = highest_rate(c->l, out->until_ns, out->until_ns);
+    int64_t due_ns = 0;
 
-    if (rate > load_most * capacity || b->waiting[first] <= usual)
+    // With a higher rate in a later phase the backlog needs longer, and may last into the next one.
+    while (next > rate && next <= load_most * s->collector.capacity) {
+        rate = next;
+        due_ns = made_up_ns(t, out, rate, b->waiting[first]);
+        next = highest_rate(c->l, out->until_ns, due_ns);
+    }
+    double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
+    if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
-    int64_t need_ns =
-        s->recovery_limit_ns + (int64_t)(2 * b->waiting[first] / (capacity - rate) * 1e9);
-    int64_t due_ns = outages_due_ns(&c->outages, -1, out->until_ns, need_ns);
-    if (due_ns > c->l->drain_end_ns)
-        return;
-    judged_add(c->r, METRIC_FALLS_BEHIND, (double)need_ns / 1e9, CAUSE_IS_NONE);
+    judged_add(c->r, METRIC_FALLS_BEHIND, (double)(due_ns - out->until_ns) / 1e9, CAUSE_IS_NONE);
     for (size_t i = first; i <= backlog_step(b, due_ns); i++) {
         if (b->waiting[i] <= usual)
             return;
