@@ -79,8 +79,9 @@ static void judge_share(const struct lanes *n)
             at++;
         if (at == n->waiting)
             return;
-        int64_t due_ns =
-            ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S + c->r->slack_ns;
+        int64_t due_ns = stall_list_over_ns(&c->stalls,
+                             ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S) +
+                         c->r->slack_ns;
         look_into(n, i, &lower, &young, &again);
         run = lower || again || due_ns > now_ns || !check_undisturbed(l, due_ns, now_ns) ? 0
                                                                                          : run + 1;
@@ -109,12 +110,14 @@ static uint32_t first_line_after(const struct ledger *l, int64_t at_ns)
     return (uint32_t)from;
 }
 
-// Counts the lines of the lower lane that went out while a token of the higher lane waited.
+// Counts the lines of the lower lane that went out while a token of the higher lane waited. What is
+// read after a stall may have been written before the token was there.
 static void judge_overtaken(const struct lanes *n, uint32_t token)
 {
     const struct check *c = n->c;
     const struct ledger *l = c->l;
-    int64_t from_ns = ledger_txn(l, token)->ended_ns + c->r->slack_ns;
+    int64_t from_ns =
+        stall_list_over_ns(&c->stalls, ledger_txn(l, token)->ended_ns) + c->r->slack_ns;
     uint32_t from = first_line_after(l, from_ns), to = l->tokens[token].first_line;
     struct cause cause =
         check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));

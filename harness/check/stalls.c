@@ -200,6 +200,13 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
     return taken_ns;
 }
 
+int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns)
+{
+    size_t i = first_after(s, at_ns);
+
+    return i < s->count && s->items[i].from_ns <= at_ns ? s->items[i].until_ns : at_ns;
+}
+
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
 {
     size_t i = first_after(s, from_ns);

@@ -20,6 +20,9 @@ void stall_list_fini(struct stall_list *s);
 // Returns how much of a stretch of time the stalls take.
 int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
+// Returns at_ns, or the end of the stall that lasts at that time.
+int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns);
+
 // Returns the first stall that touches it, as a cause; CAUSE_NONE when none does.
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 

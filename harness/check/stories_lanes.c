@@ -115,6 +115,66 @@ static void tell_activations_turned_round(struct story *s)
     tell_second_first(s, TOKEN_ACTIVATION, TOKEN_ACTIVATION);
 }
 
+// The reader stands still until the last line.
+static void tell_stall(struct story *s, int64_t stalled_ms)
+{
+    static struct stall stall;
+    static struct stalls stalls = {.kept = &stall, .kept_count = 1};
+    int64_t read_ns = s->lines[s->log.line_count - 1].read_ns;
+
+    stall = (struct stall){read_ns - stalled_ms * NS_PER_MS, read_ns};
+    s->input.reader_stalls = &stalls;
+}
+
+// Five activations and a recovery that was acknowledged after them are read together. The reader
+// had stood still for `stalled_ms`.
+static void tell_read_together(struct story *s, int64_t stalled_ms)
+{
+    tell_lanes(s, DEQUEUE_CURSOR);
+    s->scenario.slack_ns = 100 * NS_PER_MS;
+    uint32_t lower = story_txn(s, 50, 5), higher = story_txn(s, 150, 1);
+    s->kinds[higher] = TOKEN_RECOVERY;
+    for (uint32_t t = lower; t < higher; t++)
+        story_line(s, 280, t, 1);
+    story_line(s, 280, higher, 1);
+    tell_stall(s, stalled_ms);
+}
+
+static void tell_behind_a_stall(struct story *s)
+{
+    tell_read_together(s, 140);
+}
+
+// The stall began when the recovery had waited for 60 ms.
+static void tell_before_a_stall(struct story *s)
+{
+    tell_read_together(s, 70);
+}
+
+// 26 recoveries follow each other every 40 ms, and eight more are read together at 1400 ms. Then
+// comes an activation that counts as aged from 1151 ms on.
+static void tell_aged(struct story *s, int64_t stalled_ms)
+{
+    tell_lanes(s, DEQUEUE_CURSOR);
+    uint32_t lower = story_txn(s, 50, 1), higher = story_txn(s, 52, 34);
+    for (uint32_t t = higher; t < higher + 34; t++) {
+        s->kinds[t] = TOKEN_RECOVERY;
+        story_line(s, t < higher + 26 ? 80 + 40 * (int64_t)t : 1400, t, 1);
+    }
+    tell_stall(s, stalled_ms);
+    story_line(s, 1410, lower, 1);
+}
+
+static void tell_aged_in_a_stall(struct story *s)
+{
+    tell_aged(s, 290);
+}
+
+static void tell_aged_before_a_stall(struct story *s)
+{
+    tell_aged(s, 240);
+}
+
 static const struct story_case cases[] = {
     {"a lower lane gets its share", tell_share, "", VERDICT_PASS},
     {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},
@@ -122,6 +182,11 @@ static const struct story_case cases[] = {
     {"lanes in turn, three lines too early", tell_three_before_a_recovery, "starved=1 ",
         VERDICT_VIOLATED},
     {"lanes in turn, two lines taken before", tell_two_before_a_recovery, "", VERDICT_PASS},
+    {"lanes in turn, read together behind a stall", tell_behind_a_stall, "", VERDICT_PASS},
+    {"lanes in turn, a stall too late", tell_before_a_stall, "starved=1 ", VERDICT_VIOLATED},
+    {"a lower lane's turn comes in a stall", tell_aged_in_a_stall, "", VERDICT_PASS},
+    {"a lower lane's turn came before a stall", tell_aged_before_a_stall, "starved=1 ",
+        VERDICT_VIOLATED},
     {"lanes in turn, another lane is overtaken", tell_recovery_first, "", VERDICT_PASS},
     {"lanes in turn, a recovery is overtaken", tell_recoveries_turned_round, "out_of_order=1 ",
         VERDICT_VIOLATED},
