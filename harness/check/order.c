@@ -16,7 +16,6 @@ struct youngest {
 
 // The lines that one process has written so far.
 struct past {
-    int64_t line_ns;     // when its previous line was read; before its first line, its start
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start
     int64_t this_ns;     // when the line that is being looked at was read
@@ -27,8 +26,7 @@ struct past {
 // Before its start a process has read nothing from the database.
 static void begin(struct past *p, int64_t started_ns)
 {
-    *p = (struct past){.line_ns = started_ns,
-        .empty_ns = {started_ns, started_ns, started_ns},
+    *p = (struct past){.empty_ns = {started_ns, started_ns, started_ns},
         .this_ns = started_ns,
         .this_line = UINT32_MAX};
 }
@@ -42,7 +40,6 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
     // One read takes all that the pipe holds. So when this line was read later than the line
     // before, the pipe was empty after the line before.
     p->empty_ns[0] = read_ns > p->this_ns ? p->this_ns : p->empty_ns[0];
-    p->line_ns = p->this_ns;
     p->this_ns = read_ns;
     p->this_line = line;
 }
@@ -67,8 +64,19 @@ static void check_order(
         *y = (struct youngest){.sent_ns = txn->sent_ns, .token = token};
 }
 
+static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->spec->verb->id == VERB_SLOW_READER && f->began_ns && f->began_ns < until_ns &&
+            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
+            return true;
+    }
+    return false;
+}
+
 // The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
-// expired after 3 s.
+// expired after 3 s. It convicts when it expired before empty_ns[2], as a change does.
 static void check_expiry(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {
@@ -77,7 +85,8 @@ static void check_expiry(
 
     // A token that was made expired is counted by its kind elsewhere.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
-        expires_ns + 3 * NS_PER_S >= p->line_ns)
+        expires_ns + 3 * NS_PER_S >= p->empty_ns[2] ||
+        is_reader_slow(l, p->empty_ns[2], p->this_ns))
         return;
     names_email(email, token);
     finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", email,
@@ -99,17 +108,6 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
     if (check_server_forgot(l, record->ended_ns, read_ns, record->ended_ns))
         return CLOCK_NEVER;
     return record->ended_ns + (change->kind == CHANGE_EXPIRE ? 2 * NS_PER_S : 0);
-}
-
-static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_SLOW_READER && f->began_ns && f->began_ns < until_ns &&
-            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
-            return true;
-    }
-    return false;
 }
 
 // A collector reads the tokens of a line from the database while it writes the line before, at the

@@ -213,6 +213,37 @@ static void tell_changed_too_late(struct story *s)
     story_change(s, story_txn(s, 200, 1), CHANGE_CONSUME, 3000, 3001);
 }
 
+// Only the collector can have made this token expire after 1 s.
+static void tell_expired_by_collector(struct story *s)
+{
+    story_good_token(s);
+    s->expires_at_s[story_txn(s, 100, 1)] = 1;
+}
+
+// Four lines, and the last one holds a token that expires after 3 s.
+static void tell_expires(struct story *s, const int64_t read_ms[4])
+{
+    uint32_t first = story_txn(s, 500, 4);
+
+    s->expires_at_s[first + 3] = 3;
+    for (uint32_t i = 0; i < 4; i++)
+        story_line(s, read_ms[i], first + i, 1);
+}
+
+// All four were written in time, and lay unread until 8 s.
+static void tell_expired_unread(struct story *s)
+{
+    tell_expires(s, (const int64_t[4]){8001, 8001, 8001, 8001});
+    story_session(s, -990);
+    story_fault(s, "pause-reader", 490, 8000);
+}
+
+static void tell_expired_long_ago(struct story *s)
+{
+    tell_expires(s, (const int64_t[4]){6100, 6500, 7000, 8001});
+    s->scenario.slack_ns = 20 * NS_PER_S;
+}
+
 static const struct story_case cases[] = {
     {"changed just before", tell_changed_just_before, "", VERDICT_PASS},
     {"changed long before", tell_changed_long_before, "ineligible=1 ", VERDICT_VIOLATED},
@@ -224,6 +255,9 @@ static const struct story_case cases[] = {
     {"active again before it was read", tell_active_again, "", VERDICT_PASS},
     {"active again after it was read", tell_active_again_later, "ineligible=1 ", VERDICT_VIOLATED},
     {"expired just now", tell_expired_just_now, "", VERDICT_PASS},
+    {"expired while it lay unread", tell_expired_unread, "", VERDICT_PASS},
+    {"expired long ago", tell_expired_long_ago, "ineligible=1 ", VERDICT_VIOLATED},
+    {"made to expire by the collector", tell_expired_by_collector, "lost=1 ", VERDICT_VIOLATED},
     {"changed and passed", tell_changed_and_passed, "", VERDICT_PASS},
     {"deleted and passed", tell_deleted, "", VERDICT_PASS},
     {"changed too late to be passed", tell_changed_too_late, "lost=1 ", VERDICT_VIOLATED},
