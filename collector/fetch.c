@@ -395,10 +395,13 @@ static bool consider_delivery(struct collector *c, enum state *next, struct err 
         *next = b->sendable > 0 ? to_write(c) : PASS;
         return true;
     }
-    if (whose)
+    if (whose) {
         owners_was_empty(whose, c->queue.mode->alone || !whose->alive, c->now_ns);
-    else
+        if (c->queue.mode->alone) // a delivery that keeps its n may come before those that we had
+            c->queue.first = 0;
+    } else {
         c->left.ours = false;
+    }
     fetch_drop(c);
     return ask_next(c, e);
 }

@@ -21,7 +21,9 @@ main()
     tokens_that_expired_keep_no_lane_from_ageing
     a_line_of_two_lanes_waits_for_its_timeout
     the_dead_lose_nothing
+    the_order_outlives_two_deaths
     a_hanging_one_is_replaced
+    one_that_hangs_with_tokens_is_replaced
     one_lane_is_made_of_two
     lanes_are_made
     use shared # the lanes stay
@@ -172,9 +174,37 @@ one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
 
 let_confirming_go()
 {
+    echo '\q' >&7 # a collector may have inherited the descriptor
     exec 7>&-
     until_true "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
     sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"
+}
+
+# r has written a line and taken the next one. When it is dead, its statement still waits in the
+# server for the right to confirm. t takes over, and is killed with its first line unconfirmed.
+the_order_outlives_two_deaths()
+{
+    hold_confirming
+    run r
+    has_logged r collecting
+    first=$((1 + $(sql "SELECT count(*) FROM accounts")))
+    activations 40
+    until_true "$one_waits_to_confirm"
+    ends r KILL 137
+    MAILROOM_LEASE=1000 run t
+    has_logged t collecting
+    until_true "$one_waits_to_confirm"
+    ends t KILL 137
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    let_confirming_go
+    run v
+    drained
+    ends v TERM 0
+    same "the first line of each" "u$first u$first u$first" \
+        "$(for name in r t v; do head -n 1 "$server_dir/$name.out" | cut -d, -f3; done | paste -sd' ' -)"
+    same "tokens of the last one, each once" "40 40" "$(tokens v)"
+    same "activations out of order" "" "$(tr , '\n' <"$server_dir/v.out" |
+        sed -n 's/^u\([0-9]*\)$/\1/p' | sort -n -c 2>&1)"
 }
 
 # A collector that was stopped takes nothing when it goes on, if another has claimed the queue.
@@ -201,6 +231,30 @@ a_hanging_one_is_replaced()
     drained
     same "its tokens" "10 10" "$(tokens h)"
     ends h TERM 0
+    unset MAILROOM_LEASE
+}
+
+# w hangs with tokens that it has taken, and nothing is left behind the cursors.
+one_that_hangs_with_tokens_is_replaced()
+{
+    export MAILROOM_LEASE=1000
+    hold_confirming
+    run w
+    has_logged w collecting
+    recoveries 10
+    until_true "$one_waits_to_confirm"
+    kill -STOP "$(pid_of w)"
+    sql "SELECT pg_cancel_backend(pid) FROM pg_locks
+         WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted" >/dev/null
+    let_confirming_go
+    run x
+    has_logged x 'standing by'
+    drained
+    same "tokens of the other" "10 10" "$(tokens x)"
+    kill -CONT "$(pid_of w)"
+    has_logged w 'standing by'
+    ends w TERM "0|75"
+    ends x TERM 0
     unset MAILROOM_LEASE
 }
 

@@ -257,7 +257,7 @@ bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline
         deadline_ns, e);
 }
 
-bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
+bool queue_decode_claim(struct queue *q, const PGresult *r, int64_t *adopted, struct err *e)
 {
     if (!session_check(r, e))
         return false;
@@ -266,6 +266,7 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
             "another collector claimed the queue between our look and our claim");
     q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     q->n = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
+    *adopted = strtoll(PQgetvalue(r, 0, 2), NULL, 10);
     return true;
 }
 

@@ -51,7 +51,7 @@ struct queue {
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
         int64_t progress; // rises with every move and every renewal
-        bool waits;       // there are tokens that the cursor has not passed
+        bool waits;       // there are tokens that are not passed
     } seen;
     struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
@@ -123,10 +123,12 @@ bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUS
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 
 // Claims the queue after its lock was taken: fences off the collector that had it, or joins those
-// that share it. If the queue has lanes, their statements are prepared before.
+// that share it. If the queue has lanes, their statements are prepared before. *adopted: how many
+// tokens others had taken that are ours now.
 bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
+bool queue_decode_claim(
+    struct queue *q, const PGresult *r, int64_t *adopted, struct err *e) MUST_USE;
 
 // Asks which of the tokens in doubt still wait. The answer leaves only these in doubt.
 bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,

@@ -59,17 +59,30 @@ bool queue_send_stock(const struct queue *q, struct session *s, struct position 
         deadline_ns, e);
 }
 
+static bool send_adopt_first(
+    const struct queue *q, struct session *s, const struct owner *whose, struct err *e)
+{
+    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN], epoch[SESSION_NUMBER_LEN],
+        first[SESSION_NUMBER_LEN];
+
+    session_number(other, whose->number);
+    if (q->mode->alone)
+        return session_query_first(s, queue_sql_adopt_whole,
+            SESSION_PARAMS(q->name, other, q->number, session_number(epoch, q->epoch),
+                session_number(first, q->first)),
+            e);
+    return session_query_first(s, queue_sql_adopt,
+        SESSION_PARAMS(
+            q->name, other, q->number, session_number(limit, q->limit), whose->alive ? "t" : "f"),
+        e);
+}
+
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e)
 {
-    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN];
     int most = queue_examine(q);
 
-    session_number(limit, q->limit);
-    if (whose && !session_query_first(s, queue_sql_adopt,
-                     SESSION_PARAMS(q->name, session_number(other, whose->number), q->number, limit,
-                         whose->alive ? "t" : "f"),
-                     e))
+    if (whose && !send_adopt_first(q, s, whose, e))
         return false;
     // Asks for as many rows as a read may examine, because rows that cannot be sent fill no line.
     return session_query_first(s, queue_sql_hold, SESSION_PARAMS(q->name, q->number), e) &&

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A dump restored into another cluster: what waited is delivered, and nothing
+# A dump restored into another cluster: what waited is delivered in its order, and nothing
 # that was delivered is delivered again, whether the new cluster's transaction
 # numbers are lower or higher than those in the dump.
 set -eu
@@ -44,7 +44,30 @@ main()
         same "again after the next start" 0 "$(tokens c)"
         if grep -q 'a new cursor' "$server_dir/c.log"; then failed "it made a new cursor twice"; fi
     done
+    the_order_outlives_a_death
     echo "restored dumps lose nothing"
+}
+
+# d has taken the first tokens of those that waited, and is killed before it can write them: its
+# reader takes nothing.
+the_order_outlives_a_death()
+{
+    add_accounts 51 75
+    sql "UPDATE jobs SET cluster = 'elsewhere'"
+    mkfifo "$server_dir/full"
+    exec 5<>"$server_dir/full"
+    dd if=/dev/zero of="$server_dir/full" bs=4096 count=16 2>/dev/null
+    : >"$server_dir/d.log"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/full" 2>"$server_dir/d.log" &
+    pid_d=$!
+    at_exit "kill -KILL $pid_d 2>/dev/null"
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner > 0"
+    ends d KILL 137
+    exec 5>&-
+    run e
+    drained
+    ends e TERM 0
+    same "tokens in their order" "$(seq -f 'u%g@x' 51 75)" "$(emails e)"
 }
 
 fill()

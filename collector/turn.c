@@ -137,8 +137,12 @@ static void begin(struct collector *c)
 
 bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e)
 {
-    if (!queue_decode_claim(&c->queue, result, e))
+    int64_t adopted;
+
+    if (!queue_decode_claim(&c->queue, result, &adopted, e))
         return false;
+    if (adopted > 0)
+        log_line("QUEUE", "delivering %" PRId64 " tokens that others had taken", adopted);
     if (c->doubt.n > 0)
         return queue_send_doubt(&c->queue, &c->link.session, &c->doubt, work_deadline_ns(c), e);
     begin(c);

@@ -1,8 +1,11 @@
 -- Claims the queue. A new epoch and a new version of the first lane's cursor fence every earlier
 -- session: its moves find another n, its takes another epoch, and its reads tell it so. The row
 -- of jobs was looked at before the lock was taken. If another collector came and
--- went in between, or moves the cursor at this moment, this statement changes
--- nothing and returns no row.
+-- went in between, or moves the cursor at this moment, the cursor stays as it
+-- is, and no row is returned.
+--
+-- What others have taken and not confirmed becomes ours, and keeps its n: so it goes out in the
+-- order in which it was taken, whoever died on the way.
 --
 -- $1 queue | $2 our name | $3 our number | $4 the epoch that was seen | $5 the mode
 WITH cursor AS MATERIALIZED (
@@ -27,6 +30,12 @@ WITH cursor AS MATERIALIZED (
     INSERT INTO owners (queue, owner)
     SELECT $1::job_type, $3::bigint FROM claimed
     ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1
+), adopted AS (
+    UPDATE deliveries
+    SET owner = $3::bigint
+    FROM fenced
+    WHERE queue = $1::job_type AND owner > 0 AND owner <> $3::bigint
+    RETURNING cardinality(tokens) AS tokens
 )
-SELECT claimed.epoch, fenced.n
+SELECT claimed.epoch, fenced.n, (SELECT coalesce(sum(tokens), 0) FROM adopted)
 FROM claimed, fenced

@@ -9,4 +9,4 @@ WITH known AS (
     ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1
     RETURNING owner
 )
-SELECT $4::bigint, 0::bigint FROM known WHERE $2 <> ''
+SELECT $4::bigint, 0::bigint, 0::bigint FROM known WHERE $2 <> ''

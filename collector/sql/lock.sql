@@ -14,16 +14,14 @@
            mailroom_lock_key($1::text, (epoch + 1)::text) AS next_key
     FROM jobs AS j
     WHERE job_type::text = $1::text
+), locks AS MATERIALIZED (
+    SELECT l.classid::bigint << 32 | l.objid::bigint AS key, l.mode
+    FROM pg_locks AS l
+    JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
+    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+      AND l.pid <> pg_backend_pid()
 ), may AS MATERIALIZED (
-    SELECT EXISTS (
-               SELECT
-               FROM pg_locks AS l
-               JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
-               WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-                 AND l.pid <> pg_backend_pid()
-                 AND l.classid::bigint = now_key >> 32 & 4294967295
-                 AND l.objid::bigint = now_key & 4294967295) AS held
-    FROM job
+    SELECT EXISTS (SELECT FROM locks WHERE key = now_key) AS held FROM job
 )
 SELECT CASE
            WHEN NOT $5::bool OR holder = $2 OR epoch = $8::bigint
@@ -36,7 +34,11 @@ SELECT CASE
        $5::bool AND NOT held AS free, coalesce(holder, '') AS holder,
        cluster IS DISTINCT FROM mailroom_cluster() AS moved, coalesce(mode, '') AS mode, epoch,
        (SELECT sum(n) FROM cursor)::bigint + renewed AS progress,
-       EXISTS (SELECT FROM behind) AS waits,
+       -- Beyond the cursor, in an owner's hand, which its shared lock shows, or with nobody.
+       EXISTS (SELECT FROM behind)
+       OR EXISTS (SELECT FROM locks AS l JOIN owners AS o ON o.owner = l.key
+                  WHERE o.queue = $1::job_type AND l.mode = 'ShareLock')
+       OR EXISTS (SELECT FROM deliveries WHERE queue = $1::job_type AND owner = 0) AS waits,
        -- The lanes, written as in MAILROOM_LANES.
        (SELECT string_agg(array_to_string(actions, '+'), ',' ORDER BY lane) FROM cursor) AS lanes
 FROM job, may
