@@ -3,16 +3,14 @@
 #include <limits.h>
 
 #include "os/paths.h"
+#include "report/folder.h"
 
 bool replay_scenario(struct replay *r, const char *folder, struct err *e)
 {
     char file[PATH_MAX];
     struct overrides none = {0};
 
-    return path_join(file, folder, "scenario.yaml", e) &&
-           (path_exists(file) ||
-               err_set(e, ERR_USAGE, "%.900s is not a result folder: it has no scenario.yaml",
-                   folder)) &&
+    return folder_find(file, folder, "scenario.yaml", e) &&
            scenario_load(&r->scenario, file, &none, e);
 }
 

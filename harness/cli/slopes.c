@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/files.h"
-#include "os/paths.h"
+#include "report/folder.h"
 #include "report/slopes.h"
 
 #define CSV_MAX (256u << 20)
@@ -17,7 +17,7 @@ static bool tell(const char *folder, struct err *e)
 
     buf_init(&csv, CSV_MAX);
     buf_init(&text, 1u << 16);
-    bool ok = path_join(path, folder, "intervals.csv", e) && file_read(path, &csv, e) &&
+    bool ok = folder_find(path, folder, "intervals.csv", e) && file_read(path, &csv, e) &&
               (buf_str(&csv) || err_memory(e)) && observed_read(&o, 0, folder, e) &&
               (slopes_take(&s, &o, csv.data, e) || err_prefix(e, "%.500s", folder)) &&
               (slopes_print(&s, &text) || err_memory(e));

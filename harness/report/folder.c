@@ -13,6 +13,13 @@
 
 #define FILE_MAX (256u << 20)
 
+bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
+{
+    return path_join(out, dir, name, e) &&
+           (path_exists(out) ||
+               err_set(e, ERR_USAGE, "%.900s is not a result folder: it has no %s", dir, name));
+}
+
 bool folder_begin(const struct folder *f, const char *name, struct folder_file *file, struct err *e)
 {
     *file = (struct folder_file){0};

@@ -28,6 +28,9 @@ MUST_USE bool folder_make(
 // Opens a folder that exists. A link such as `latest` is followed.
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
+// Formats the path of a file that every result has. ERR_USAGE when `dir` is no result folder.
+MUST_USE bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
+
 // Points `latest` to the folder. Called when the verdict is written.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "os/paths.h"
+#include "report/folder.h"
 
 #define RESULT_MAX (64u << 20)
 #define VALUE_MAX 1e15 // no run measures more than this, in any unit
@@ -128,7 +128,7 @@ bool stored_read(struct stored *s, const char *folder, struct err *e)
     char path[PATH_MAX];
     struct buf text;
 
-    if (!path_join(path, folder, "result.json", e))
+    if (!folder_find(path, folder, "result.json", e))
         return false;
     buf_init(&text, RESULT_MAX);
     bool ok = read_all(&text, path, e) &&

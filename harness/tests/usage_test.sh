@@ -88,7 +88,9 @@ refused "--for 'latncy.p99=< 1s': expect: 'latncy.p99' is not a metric; did you 
     tune steady --for 'latncy.p99 < 1s'
 refused '--price needs a --budget in money' tune steady --price 0.10/1000 --budget 3/s
 refused "--breaks: 'lots' is not an invariant; did you mean 'lost'?" explore --breaks lots
-refused "$place/kept is not a result folder" check "$place/kept"
+for command in check shrink slopes; do
+    refused "$place/kept is not a result folder" "$command" "$place/kept"
+done
 refused 'unrecognized configuration parameter "sinchronous_commit"' \
     run --out "$place/results" --quiet --set 'postgres.settings={sinchronous_commit: "on"}' steady
 refused 'name a scenario' run
