@@ -71,7 +71,7 @@ assert.deepStrictEqual(await rows('SELECT name, count(*) AS n FROM slice GROUP B
     ['schedule lag', delivered], ['terminate-backend', 1], ['token', delivered], ['wait in batch', delivered]]);
 
 // Each stage lies within its token's span, and the four add up to it, except for rounding in JSON's
-# doubles.
+// doubles.
 assert.deepStrictEqual(await rows(`SELECT count(*) AS n, count(DISTINCT t.id) AS tokens
     FROM slice s JOIN slice t ON t.id = s.parent_id WHERE t.name = 'token'`, {n: 0, tokens: 0}),
     [[4 * delivered, delivered]]);
