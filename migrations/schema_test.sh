@@ -19,6 +19,7 @@ main()
     another_search_path_finds_the_tables
     a_lane_ages_by_the_second
     tokens_that_expired_keep_no_lane_from_ageing
+    what_is_not_leased_costs_no_budget
     [ "$failures" -eq 0 ] && echo "the schema does what it promises"
 }
 
@@ -287,6 +288,23 @@ tokens_that_expired_keep_no_lane_from_ageing()
          UPDATE tokens SET created_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
     same "the turns of a lane that begins with expired tokens" "  last" \
         "$(lease_aged 30) $(lease_aged 30) $(lease_aged 30)"
+}
+
+# Three tokens are too few for a line of five, and make a line of three.
+what_is_not_leased_costs_no_budget()
+{
+    new_database too_few
+    up_to_latest
+    sql "SELECT mailroom_switch_mode('mailroom', 'leased')" >/dev/null
+    add_accounts 1 3
+    same "budget left after a look, and today's tokens" "10 0" "$(lease_of_ten 5)"
+    same "budget left after a line, and today's tokens" "7 3" "$(lease_of_ten 3)"
+}
+
+lease_of_ten() # the fewest tokens that make a line
+{
+    sql "SELECT FROM mailroom_lease('mailroom', 1, 10, $1, per_s => 0.000001, burst => 10);
+         SELECT floor(left_) || ' ' || today FROM budgets"
 }
 
 # Makes two lanes, and five recoveries in the higher one.
