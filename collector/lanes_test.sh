@@ -13,6 +13,7 @@ main()
     start_server
     migrate
     export MAILROOM_GRACE=200
+    lanes_choose_no_mode
     use cursor
     lanes_are_made
     other_lanes_are_refused
@@ -32,6 +33,21 @@ main()
     two_share_the_lanes
     a_claim_fences_takes
     echo "lanes hold in each mode"
+}
+
+# Lanes are made, undone and made again before the first collector comes.
+lanes_choose_no_mode()
+{
+    activations 3
+    for lanes in password_recovery,activation '' password_recovery,activation; do
+        sql "SELECT mailroom_lanes('$lanes')" >/dev/null
+    done
+    recoveries 3
+    MAILROOM_DEQUEUE=cursor run a
+    drained
+    ends a TERM 0
+    same "lines" "r3a3" "$(lines a)"
+    sql "SELECT mailroom_lanes('')" >/dev/null
 }
 
 use() # mode

@@ -5,7 +5,8 @@
 #include "postgres/sql.h"
 #include "scenario/leased.h"
 
-// A queue that nobody has used yet needs its mode first, because lanes would make it a leased one.
+// A queue that nobody has used yet needs its mode first: before migration 000033 lanes make it a
+// leased one.
 bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
 {
     static const char *const modes[] = {

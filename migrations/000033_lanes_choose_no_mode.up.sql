@@ -1,0 +1,55 @@
+-- Mends: lanes made a queue that nobody had used yet a leased one, although the first collector
+-- chooses the mode and lanes are for every mode. That collector then ended, because the queue had
+-- another mode than its own.
+--
+-- Only these lines are replaced, in the function as it is: its owner, rights and search
+-- path stay.
+
+BEGIN;
+
+DO $$
+DECLARE
+    f regprocedure := 'mailroom_lanes(text, text)';
+    edit record;
+BEGIN
+    FOR edit IN SELECT * FROM (VALUES
+        ($was$    before int;
+BEGIN
+$was$,
+$now$    before int;
+    unused bool := false;
+BEGIN
+$now$),
+        ($was$    PERFORM mailroom_settle(queue, 'leased');
+    -- Settling has the lock of the queue to itself: no collector runs.
+$was$,
+$now$    -- A queue that nobody has used yet keeps its older cursor until the first collector comes. Until
+    -- then its rows of cursors tell the lanes and nothing else.
+    IF (SELECT mode IS NULL FROM jobs WHERE job_type = q) THEN
+        unused := pg_try_advisory_xact_lock(mailroom_lock_key(queue, 'queue'));
+        PERFORM FROM jobs WHERE job_type = q AND mode IS NULL FOR UPDATE;
+        unused := unused AND FOUND;
+    END IF;
+    IF NOT unused THEN
+        PERFORM mailroom_settle(queue, 'leased');
+    END IF;
+    -- Here the lock of the queue is ours alone: no collector runs.
+$now$),
+        ($was$    ELSIF before > 1 THEN
+$was$,
+$now$    ELSIF before > 1 AND unused THEN
+        DELETE FROM cursors AS c WHERE c.queue = q AND c.lane > 1;
+        UPDATE cursors AS c SET n = c.n + 1, actions = every WHERE c.queue = q;
+    ELSIF before > 1 THEN
+$now$)
+        ) AS edits (was, becomes)
+    LOOP
+        IF strpos(pg_get_functiondef(f), edit.was) = 0 THEN
+            RAISE EXCEPTION '% is not the one that this migration knows', f;
+        END IF;
+        EXECUTE replace(pg_get_functiondef(f), edit.was, edit.becomes);
+    END LOOP;
+END
+$$;
+
+COMMIT;
