@@ -42,6 +42,7 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     if (c->budget.spent_until_ns > 0) // nothing can go out before, and what waits goes out then
         due_ns = c->budget.spent_until_ns;
     if (c->now_ns >= check_ns) {
+        c->left.look_at_ns = 0; // nobody announces tokens that are tried once more by hand
         *next = FETCH;
         return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
     }

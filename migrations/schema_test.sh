@@ -20,6 +20,7 @@ main()
     a_lane_ages_by_the_second
     tokens_that_expired_keep_no_lane_from_ageing
     what_is_not_leased_costs_no_budget
+    another_mode_gets_what_has_no_answer
     [ "$failures" -eq 0 ] && echo "the schema does what it promises"
 }
 
@@ -299,6 +300,23 @@ what_is_not_leased_costs_no_budget()
     add_accounts 1 3
     same "budget left after a look, and today's tokens" "10 0" "$(lease_of_ten 5)"
     same "budget left after a line, and today's tokens" "7 3" "$(lease_of_ten 3)"
+}
+
+# The collector 9 is killed with a line of three: one was sent, one is to be tried again, and one has
+# no answer.
+another_mode_gets_what_has_no_answer()
+{
+    new_database unanswered
+    up_to_latest
+    sql "SELECT mailroom_switch_mode('mailroom', 'leased')" >/dev/null
+    add_accounts 1 3
+    sql "SELECT mailroom_join('mailroom', 9, '{}', 'host', 'version', 'settings');
+         SELECT FROM mailroom_lease('mailroom', 9, 3, 3);
+         SELECT FROM deliveries AS d, mailroom_answer('mailroom', 9, ARRAY[d.n, d.n], '{1,2}', '{1,1}',
+             '{sent,transient}', '{ok,later}', '{0,1}', '{0,0}', '{f,f}', '{}', false)" >/dev/null
+    same "tokens of the other mode" "2" "$(sql "SELECT mailroom_switch_mode('mailroom', 'shared')")"
+    same "what nobody has, and nobody as an owner" "2 3 0" "$(sql "
+        SELECT string_agg(t::text, ' ' ORDER BY t) FROM deliveries, unnest(tokens) AS t WHERE owner = 0")$(sql "SELECT ' ' || string_agg(owner::text, ' ') FROM owners")"
 }
 
 lease_of_ten() # the fewest tokens that make a line

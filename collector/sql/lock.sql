@@ -38,7 +38,8 @@ SELECT CASE
        EXISTS (SELECT FROM behind)
        OR EXISTS (SELECT FROM locks AS l JOIN owners AS o ON o.owner = l.key
                   WHERE o.queue = $1::job_type AND l.mode = 'ShareLock')
-       OR EXISTS (SELECT FROM deliveries WHERE queue = $1::job_type AND owner = 0) AS waits,
+       OR EXISTS (SELECT FROM owners WHERE queue = $1::job_type AND owner = 0)
+          AND EXISTS (SELECT FROM deliveries WHERE queue = $1::job_type AND owner = 0) AS waits,
        -- The lanes, written as in MAILROOM_LANES.
        (SELECT string_agg(array_to_string(actions, '+'), ',' ORDER BY lane) FROM cursor) AS lanes
 FROM job, may
