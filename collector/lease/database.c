@@ -1,6 +1,7 @@
 #include "lease/state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "lease_sql.h"
@@ -168,6 +169,18 @@ bool database_leave(struct leased *l, struct err *e)
                leased_deadline_ns(l), e);
 }
 
+// Anybody can send the notification of mailroom_announce many times, so no question is asked while
+// another one waits for its answer.
+static bool ask_bell(struct leased *l, struct err *e)
+{
+    static const char sql[] = "SELECT mailroom_bell()";
+
+    if (!l->join.recheck || leased_awaits(l, REQUEST_BELL))
+        return true;
+    l->join.recheck = false;
+    return leased_ask(l, REQUEST_BELL, sql, (struct session_params){0}, leased_deadline_ns(l), e);
+}
+
 // --- what arrives -----------------------------------------------------------------
 
 static bool dispatch(struct leased *l, enum request request, const PGresult *r, struct err *e)
@@ -192,6 +205,8 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
         return on_others(l, r, e);
     case REQUEST_FREE:
         return on_free(l, r, e);
+    case REQUEST_BELL:
+        return join_on_bell(r, e);
     case REQUEST_LEAVE:
         l->ending.step = STOP_DONE;
         return true;
@@ -241,6 +256,8 @@ bool database_serve(struct leased *l, struct err *e)
             return false;
     }
     while ((n = session_notification(&l->link.session))) {
+        if (strncmp(n->extra, "announce ", strlen("announce ")) == 0)
+            l->join.recheck = true;
         fill_announced(&l->take.fill, strtoll(n->extra, NULL, 10), l->now_ns);
         PQfreemem(n);
     }
@@ -253,9 +270,7 @@ bool database_step(struct leased *l, struct err *e)
 
     if (l->join.state != JOIN_DONE)
         return join_step(l, e);
-    if (!send_answers(l, e))
-        return false;
-    if (!take_step(l, e))
+    if (!ask_bell(l, e) || !send_answers(l, e) || !take_step(l, e))
         return false;
     if (holds_something(l)) {
         if (l->now_ns >= h->renew_at_ns && !send_renew(l, e))

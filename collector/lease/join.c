@@ -129,6 +129,18 @@ bool join_step(struct leased *l, struct err *e)
     }
 }
 
+static bool refuse_bell(struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "producers ring a bell, which leased mode does not hear yet; have each token announced "
+        "with SELECT mailroom_announce('each')");
+}
+
+bool join_on_bell(const PGresult *r, struct err *e)
+{
+    return session_check_row(r, e) && (PQgetisnull(r, 0, 0) || refuse_bell(e));
+}
+
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
 {
     const struct config *c = l->config;
@@ -152,9 +164,7 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
     if (strcmp(why, "unknown") == 0)
         return queue_unknown(c->queue_name, e);
     if (strcmp(why, "bell") == 0)
-        return err_set(e, ERR_USAGE,
-            "producers ring a bell, which leased mode does not hear yet; have each token announced "
-            "with SELECT mailroom_announce('each')");
+        return refuse_bell(e);
     if (strcmp(why, "locked") == 0) {
         // This counts as a refusal, which calls for a longer pause than a session that was ended.
         err_set(e, ERR_SQL, "our last session has not ended yet");

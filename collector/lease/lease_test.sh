@@ -35,6 +35,7 @@ main()
     the_budget_holds
     recoveries_go_first
     old_history_is_dropped
+    a_bell_ends_it
     echo "every token had an outcome"
 }
 
@@ -423,6 +424,22 @@ old_history_is_dropped()
     kept=$(sql "SELECT count(*) FROM attempts WHERE ended > '2021-01-01'")
     same "days dropped" 1 "$(sql "SELECT mailroom_forget('30 days')")"
     same "attempts kept" "$kept" "$(sql 'SELECT count(*) FROM attempts')"
+}
+
+# a is at work when producers begin to ring, and b starts after that.
+a_bell_ends_it()
+{
+    MAILROOM_HEALTHCHECK_INTERVAL=3600000 run_with_sender a
+    sql "SELECT mailroom_announce('each')"
+    add okb1
+    nothing_is_left
+    sql "SELECT mailroom_announce('bell')"
+    ends a none 78
+    run b -- true
+    ends b none 78
+    has_logged a "producers ring a bell"
+    has_logged b "producers ring a bell"
+    sql "SELECT mailroom_announce('each')"
 }
 
 main

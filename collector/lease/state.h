@@ -33,6 +33,7 @@ enum request {
     REQUEST_OTHERS,
     REQUEST_FREE,
     REQUEST_LEAVE,
+    REQUEST_BELL,
     REQUESTS
 };
 
@@ -47,6 +48,7 @@ struct join {
     } state;
     char pid[16];  // the process id of our backend
     bool recorded; // the row in `runs` is written
+    bool recheck;  // mailroom_announce was called since we last asked for the bell
 };
 
 // The facts that decide when the next line is leased.
@@ -183,6 +185,7 @@ void join_lose(struct leased *l, const struct err *e); // ends the session becau
 bool join_on_self(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
+bool join_on_bell(const PGresult *r, struct err *e) MUST_USE;
 
 // take.c
 bool take_step(struct leased *l, struct err *e) MUST_USE; // asks for the next line, if it may

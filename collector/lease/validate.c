@@ -7,7 +7,7 @@
     (BIT(REQUEST_SETTINGS) | BIT(REQUEST_SCHEMA) | BIT(REQUEST_LANES) | BIT(REQUEST_JOIN))
 #define WORK                                                                                       \
     (BIT(REQUEST_LEASE) | BIT(REQUEST_ANSWER) | BIT(REQUEST_RENEW) | BIT(REQUEST_OTHERS) |         \
-        BIT(REQUEST_FREE) | BIT(REQUEST_LEAVE))
+        BIT(REQUEST_FREE) | BIT(REQUEST_LEAVE) | BIT(REQUEST_BELL))
 
 // For each state of the join: whether there is a session, whether it must be up, whether there may
 // be a second session, and which requests may be in flight.
