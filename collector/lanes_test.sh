@@ -190,7 +190,7 @@ one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
 
 let_confirming_go()
 {
-    echo '\q' >&7 # a collector may have inherited the descriptor
+    printf '\\q\n' >&7 # a collector may have inherited the descriptor
     exec 7>&-
     until_true "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
     sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"

@@ -30,6 +30,7 @@ main()
     a_promoted_standby_has_forgotten_the_claims
     a_hanging_collector_loses_its_lease
     who_has_come_back_is_not_forgotten
+    a_dead_one_among_many_is_found
     the_mode_changes_only_when_told
     echo "all promises of sharing hold"
 }
@@ -411,6 +412,31 @@ who_has_come_back_is_not_forgotten()
     same "who is still known" "42 43" "$(sql "SELECT string_agg(owner::text, ' ' ORDER BY owner)
         FROM owners WHERE owner IN (42, 43, 44)")"
     sql "DELETE FROM owners WHERE owner IN (42, 43)"
+}
+
+# A session keeps the locks of the owners 1 to 20, which so are alive. 21 is dead.
+a_dead_one_among_many_is_found()
+{
+    mkfifo "$server_dir/many"
+    psql -qAtX <"$server_dir/many" >/dev/null &
+    exec 6>"$server_dir/many"
+    run x
+    has_logged x "with others"
+    echo "SELECT pg_advisory_lock(n) FROM generate_series(1, 20) AS n;" >&6
+    until_true "SELECT count(*) = 20 FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = 0 AND objid BETWEEN 1 AND 20"
+    sql "BEGIN;
+         INSERT INTO owners (queue, owner) SELECT 'mailroom', n FROM generate_series(1, 21) AS n;
+         INSERT INTO accounts (email, login) VALUES ('many@x', 'many');
+         WITH old AS (UPDATE tokens SET xid = '0' WHERE id = (SELECT max(id) FROM tokens) RETURNING id)
+         INSERT INTO deliveries (queue, owner, tokens) SELECT 'mailroom', 21, array_agg(id) FROM old;
+         COMMIT"
+    drained
+    same "tokens of the dead one" "1 1" "$(tokens x)"
+    ends x TERM 0
+    printf '\\q\n' >&6
+    exec 6>&-
+    sql "DELETE FROM owners WHERE owner BETWEEN 1 AND 21"
 }
 
 the_mode_changes_only_when_told()

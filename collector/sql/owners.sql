@@ -7,6 +7,9 @@
 -- has from then on. This works even if the renewal is committed while this statement waits for the
 -- row.
 --
+-- When there are many, those that are gone come first, and then those whose numbers follow ours, as
+-- in a ring. So each living owner is watched by the same few others all the time.
+--
 -- $1 queue | $2 our number | $3 those that are gone and have nothing left
 -- $4 their counters, as we saw them
 WITH forgotten AS (
@@ -25,5 +28,5 @@ CROSS JOIN LATERAL (
     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
       AND l.classid::bigint << 32 | l.objid::bigint = o.owner) AS l
 WHERE o.queue = $1::job_type AND o.owner <> $2::bigint AND o.owner <> ALL ($3::bigint[])
-ORDER BY o.owner
+ORDER BY l.alive, o.owner < $2::bigint, o.owner
 LIMIT 16
