@@ -142,6 +142,14 @@ void check_processes(struct result *r, const struct ledger *l);
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
 
+// True when this fault kept the reader away from the output of this line's process.
+bool check_keeps_unread(
+    const struct ledger *l, const struct fault_record *f, const struct line_record *line);
+
+// Returns when the line was written at the earliest: when it was read or, if a fault kept its
+// reader away until then, when that fault began.
+int64_t check_written_ns(const struct check *c, const struct line_record *line);
+
 // --- order.c -----------------------------------------------------------------------
 
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e);

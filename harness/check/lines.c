@@ -64,6 +64,29 @@ static bool is_broken_off(const struct check *c, const struct line_record *line)
            !could_not_write(c, p);
 }
 
+bool check_keeps_unread(
+    const struct ledger *l, const struct fault_record *f, const struct line_record *line)
+{
+    enum verb_id id = f->spec->verb->id;
+
+    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
+           (f->spec->instance < 0 ||
+               f->spec->instance == l->log->processes[line->process].instance);
+}
+
+int64_t check_written_ns(const struct check *c, const struct line_record *line)
+{
+    const struct ledger *l = c->l;
+    int64_t written_ns = line->read_ns;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (check_keeps_unread(l, f, line) && f->ended_ns > line->read_ns - c->r->slack_ns)
+            written_ns = clock_min(written_ns, f->began_ns);
+    }
+    return written_ns;
+}
+
 static void check_line(const struct check *c, const struct line_record *line)
 {
     struct result *r = c->r;

@@ -68,17 +68,6 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     return outages_hit(&h->c->outages, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
-// True when this fault kept the reader away from the output of this line's process.
-static bool keeps_unread(
-    const struct ledger *l, const struct fault_record *f, const struct line_record *line)
-{
-    enum verb_id id = f->spec->verb->id;
-
-    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
-           (f->spec->instance < 0 ||
-               f->spec->instance == l->log->processes[line->process].instance);
-}
-
 // Returns why this line may be older than the last attempt, which another instance wrote: its own
 // reader was kept away since before the last attempt was read. CAUSE_NONE: it was not.
 static struct cause left_unread_by(const struct chain *h, const struct delivery *d)
@@ -88,7 +77,7 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
 
     for (uint32_t i = 0; line->process != last->process && i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (keeps_unread(l, f, line) && f->began_ns < last->read_ns &&
+        if (check_keeps_unread(l, f, line) && f->began_ns < last->read_ns &&
             f->ended_ns > line->read_ns - h->c->r->slack_ns)
             return (struct cause){CAUSE_FAULT, i};
     }
@@ -256,7 +245,7 @@ static int64_t unread_ns(
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (keeps_unread(l, f, line))
+        if (check_keeps_unread(l, f, line))
             unread_ns +=
                 clock_max(0, clock_min(f->ended_ns, until_ns) - clock_max(f->began_ns, from_ns));
     }

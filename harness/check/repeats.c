@@ -101,20 +101,47 @@ static bool died_unconfirmed(
            again->process != writer && again->read_ns >= p->ended_ns - t->c->r->slack_ns;
 }
 
+// Returns when the line was confirmed at the latest: when its process had written the next one.
+static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
+{
+    for (size_t i = line + 1; i < l->log->line_count; i++) {
+        if (l->log->lines[i].process == l->log->lines[line].process)
+            return l->log->lines[i].read_ns;
+    }
+    return CLOCK_NEVER;
+}
+
+// True when an instance other than the writer's died between the two times. It may have taken the
+// tokens of the writer's line over, and then another had to write them.
+static bool heir_died(const struct ledger *l, uint32_t writer, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->instance != l->log->processes[writer].instance && p->ended_ns >= from_ns &&
+            p->ended_ns <= until_ns)
+            return true;
+    }
+    return false;
+}
+
 // True when the writer lives, but lost its turn before it could confirm the last line that it had
-// written.
+// written. Once it has written another line, only a death explains why this one comes again.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first];
+    int64_t written_ns = check_written_ns(t->c, line);
+    int64_t next_ns = t->latest[line->process] != first ? confirmed_ns(l, first) : CLOCK_NEVER;
+    bool returned = again->process == line->process || next_ns < check_written_ns(t->c, again);
 
-    if (again->process == line->process || t->latest[line->process] != first)
-        return false;
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         if (takes_turn(l, f, line->process) && f->began_ns <= again->read_ns &&
-            f->ended_ns >= line->read_ns - t->c->r->slack_ns)
+            f->ended_ns >= written_ns - t->c->r->slack_ns &&
+            (!returned ||
+                (written_ns <= f->began_ns + t->c->r->slack_ns && next_ns >= f->ended_ns &&
+                    heir_died(l, line->process, f->began_ns, again->read_ns))))
             return true;
     }
     return false;
@@ -127,7 +154,8 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first], *late = &l->log->lines[again];
     uint32_t before = t->previous[late->process];
-    int64_t before_ns = before == NO_LINE ? INT64_MIN : l->log->lines[before].read_ns;
+    int64_t before_ns =
+        before == NO_LINE ? INT64_MIN : check_written_ns(t->c, &l->log->lines[before]);
 
     for (size_t i = 0; line->process != late->process && i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -165,16 +193,6 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
     t->c->r->values[METRIC_LATE_LINES] += t->late_line != again;
     t->late_line = again;
     return (struct cause){CAUSE_BATCH, again};
-}
-
-// Returns when the line was confirmed at the latest: when its process had written the next one.
-static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
-{
-    for (size_t i = line + 1; i < l->log->line_count; i++) {
-        if (l->log->lines[i].process == l->log->lines[line].process)
-            return l->log->lines[i].read_ns;
-    }
-    return CLOCK_NEVER;
 }
 
 static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)

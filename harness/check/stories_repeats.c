@@ -212,7 +212,74 @@ static void tell_vanished(struct story *s)
     s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // toggled: absent at the end
 }
 
+// The first of two collectors hangs from 500 ms to 3500 ms, and the other takes its turn after a
+// second. The reader of one of them is paused from `paused_ms` to 3600 ms.
+static void tell_hangs_unread(struct story *s, int reader, int64_t paused_ms)
+{
+    static struct setting lease[] = {{"MAILROOM_LEASE", "1000"}};
+
+    s->scenario.collector.env = (struct settings){lease, 1};
+    story_good_token(s);
+    story_session(s, -990);
+    story_second(s);
+    story_fault(s, "pause-reader", paused_ms, 3600);
+    s->specs[0].instance = reader;
+    story_fault(s, "pause-collector", 500, 3500);
+    s->specs[1].instance = 0;
+}
+
+// The hanging one's two lines are read when the other has written the second one again.
+static void tell_first_is_read_last(struct story *s)
+{
+    tell_hangs_unread(s, 0, 300);
+    story_txn(s, 310, 1);
+    story_txn(s, 390, 1);
+    story_line(s, 1510, 2, 1);
+    story_line(s, 3601, 1, 1);
+    story_by(s, 0);
+    story_line(s, 3601, 2, 1);
+    story_by(s, 0);
+}
+
+// The other's line is read when the hanging one has returned and has written another.
+static void tell_again_is_read_late(struct story *s, int64_t paused_ms)
+{
+    tell_hangs_unread(s, 1, paused_ms);
+    story_line(s, 410, story_txn(s, 300, 1), 1);
+    story_by(s, 0);
+    story_line(s, 3510, story_txn(s, 3400, 1), 1);
+    story_by(s, 0);
+    story_line(s, 3601, 1, 1);
+}
+
+static void tell_again_in_its_turn(struct story *s)
+{
+    tell_again_is_read_late(s, 1000);
+}
+
+static void tell_again_out_of_turn(struct story *s)
+{
+    tell_again_is_read_late(s, 3550);
+}
+
+// The first one's line comes again when it has returned and written another. The other had taken
+// the line over, but died before it wrote it.
+static void tell_heir_died(struct story *s)
+{
+    tell_again_is_read_late(s, 3550);
+    story_fault(s, "kill-collector", 1509, 1510);
+    s->specs[2].instance = 1;
+    s->log.line_count--;
+    s->log.delivery_count--;
+    story_death(s, 1510, true);
+    story_line(s, 3700, 1, 1);
+}
+
 static const struct story_case cases[] = {
+    {"taken over by one that died", tell_heir_died, "", VERDICT_PASS},
+    {"taken over, and read before the first", tell_first_is_read_last, "", VERDICT_PASS},
+    {"taken over, and read when the first was back", tell_again_in_its_turn, "", VERDICT_PASS},
+    {"again, when the first was back", tell_again_out_of_turn, "duplicated=1 ", VERDICT_VIOLATED},
     {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
     {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
     {"a batch again, though it said that it was confirmed", tell_duplicated_though_confirmed,
