@@ -21,14 +21,15 @@ static int64_t chain_ns(const struct check *c)
 
 // True when more tokens may wait behind this line. A short line says that none do, unless the
 // budget was spent. And while several collectors share the work, a fault keeps the tokens that one
-// of them had taken, so a short line of the others says nothing.
+// of them had taken, so a short line of the others says nothing. It may have lain unread since then.
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
     bool share = s->collector.instances > 1 && check_shares(s);
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
-           (share && outages_last(&c->outages, line->read_ns));
+           (share && (outages_last(&c->outages, line->read_ns) ||
+                         outages_last(&c->outages, check_written_ns(c, line))));
 }
 
 // Returns how much of a gap the machine took: stalls, and what starved the process.

@@ -312,6 +312,29 @@ static void tell_killed_and_left(struct story *s)
     tell_batch_of_killed(s, true, 4500);
 }
 
+// The second is killed at 400 ms with a batch of a backlog. The first writes a short line, and then
+// that batch, and both are read when the pause of its reader is over.
+static void tell_batch_of_killed_unread(struct story *s)
+{
+    story_session(s, -990);
+    story_second(s);
+    s->scenario.collector.dequeue = DEQUEUE_SHARED;
+    story_txn(s, 50, 32);
+    for (uint32_t i = 0; i < 9; i++) {
+        story_line(s, 60 + 40 * i, 3 * i, 3);
+        story_by(s, i % 2);
+    }
+    hit_first(s, "kill-collector", 400, 401);
+    s->specs[0].instance = 1;
+    story_death(s, 401, true);
+    story_session(s, 520);
+    hit_first(s, "pause-reader", 410, 2100);
+    story_line(s, 2101, 30, 2);
+    story_by(s, 0);
+    story_line(s, 2101, 27, 3);
+    story_by(s, 0);
+}
+
 // 60 tokens come at once, and the second collector delivers one each 100 ms. The first has written
 // one line, or three.
 static void tell_one_waits(struct story *s, enum dequeue dequeue, int lines)
@@ -479,6 +502,7 @@ static const struct story_case cases[] = {
     {"another writes it late", tell_written_by_another, "late=3 ", VERDICT_VIOLATED},
     {"delivers a killed one's batch in a backlog", tell_killed_in_backlog, "", VERDICT_PASS},
     {"leaves a batch behind in a backlog", tell_left_in_backlog, "late=3 ", VERDICT_VIOLATED},
+    {"a killed one's batch lies unread", tell_batch_of_killed_unread, "", VERDICT_PASS},
     {"leaves a killed one's batch behind", tell_killed_and_left, "late=3 ", VERDICT_VIOLATED},
     {"keeps up", tell_keeps_up, "", VERDICT_PASS},
     {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
