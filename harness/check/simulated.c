@@ -93,6 +93,7 @@ static void kill_one(struct sim *m, struct sim_instance *k)
 {
     struct process_record *p = &m->s.processes[k->process];
 
+    sim_read_the_rest(m, k);
     p->ended_ns = at(m, m->now_ms + 1);
     p->status = 9;
     k->alive = false;
@@ -185,18 +186,21 @@ static void end_sessions(struct sim *m)
 // Makes a fault with this verb; NULL: with a random one.
 static void hit(struct sim *m, const char *verb)
 {
-    static const char *const drawn[] = {
-        "kill-collector", "pause-collector", "terminate-backend", "pause-server", "half-open"};
+    static const char *const drawn[] = {"kill-collector", "pause-collector", "terminate-backend",
+        "pause-server", "half-open", "pause-reader"};
     int instance = (int)rng_below(&m->rng, (uint64_t)m->instances);
     struct sim_instance *k = &m->all[instance];
     const struct verb *what =
         verb_find(verb ? verb : drawn[rng_below(&m->rng, sizeof drawn / sizeof *drawn)]);
     bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
-    int64_t for_ms = 1;
+    bool unread = what->id == VERB_PAUSE_READER, all = rng_below(&m->rng, 3) == 0;
+    int64_t for_ms = unread ? between(m, 50, 1500) : 1;
 
     if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
         return;
     if (kills && m->s.log.process_count == PROCESSES_MAX)
+        return;
+    if (unread && !sim_pause_reader(m, all ? -1 : instance, for_ms))
         return;
     if (kills)
         kill_one(m, k);
@@ -212,14 +216,15 @@ static void hit(struct sim *m, const char *verb)
     if (what->id == VERB_TERMINATE_BACKEND)
         end_sessions(m);
     story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
-    m->s.specs[m->s.ledger.fault_count - 1].instance = kills || pauses ? instance : -1;
+    bool one = kills || pauses || (unread && !all);
+    m->s.specs[m->s.ledger.fault_count - 1].instance = one ? instance : -1;
 }
 
 // --- the collectors ---------------------------------------------------------------
 
 static void write_line(struct sim *m, struct sim_instance *k)
 {
-    struct line_record *line = story_line(&m->s, m->now_ms, 0, k->count);
+    struct line_record *line = story_line(&m->s, sim_read_ms(m, k), 0, k->count);
 
     for (int i = 0; i < k->count; i++) {
         m->delivered[k->batch[i]] = true;
@@ -380,6 +385,7 @@ static double set_up(struct sim *m, uint64_t seed)
     m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
+    memset(m->unread_ms, 0, sizeof m->unread_ms);
     m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
                                                                      // time
     m->service_ms = m->burst ? 30 : between(m, 1, 15);
@@ -446,4 +452,5 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
         if (is_done(m) && m->now_ms > LOAD_MS)
             break;
     }
+    sim_sort_lines(m);
 }

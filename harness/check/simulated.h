@@ -65,6 +65,7 @@ struct sim {
     int holder;           // the instance whose turn it is
     int64_t turn_free_ms; // when another may take the turn; NEVER_MS: the holder keeps it
     struct sim_instance all[SIM_INSTANCES_MAX];
+    int64_t unread_ms[SIM_INSTANCES_MAX]; // until when nobody reads the output of each instance
     int64_t origin_ns, now_ms, service_ms;
     int64_t cut_ms;                   // until when no connection passes anything
     int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; NEVER_MS: it is
@@ -77,3 +78,17 @@ struct sim {
 
 // Tells the history up to where story_settle takes over; the owner calls story_fini.
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);
+
+// --- simulated_reader.c ---------------------------------------------------------------
+
+// Pauses the reader of an instance; -1: all readers. False when one of them is paused already.
+bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms);
+
+// Returns when a line is read that the instance writes now.
+int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k);
+
+// Reads what an instance that dies now has left in its pipe.
+void sim_read_the_rest(struct sim *m, const struct sim_instance *k);
+
+// Puts the lines into the order in which they were read.
+void sim_sort_lines(struct sim *m);

@@ -1,0 +1,71 @@
+// The readers of simulated collectors. While a reader is paused, its collector goes on writing, and
+// all of its lines are read together when the pause is over.
+#include "check/simulated.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms)
+{
+    int first = instance < 0 ? 0 : instance;
+    int last = instance < 0 ? m->instances - 1 : instance;
+
+    for (int i = first; i <= last; i++) {
+        if (m->unread_ms[i] > m->now_ms)
+            return false;
+    }
+    for (int i = first; i <= last; i++)
+        m->unread_ms[i] = m->now_ms + for_ms;
+    return true;
+}
+
+int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k)
+{
+    int64_t unread_ms = m->unread_ms[m->s.processes[k->process].instance];
+
+    return unread_ms > m->now_ms ? unread_ms : m->now_ms;
+}
+
+void sim_read_the_rest(struct sim *m, const struct sim_instance *k)
+{
+    int64_t now_ns = m->origin_ns + m->now_ms * NS_PER_MS;
+
+    for (size_t i = 0; i < m->s.log.line_count; i++) {
+        struct line_record *line = &m->s.lines[i];
+        if (line->process == k->process)
+            line->read_ns = clock_min(line->read_ns, now_ns);
+    }
+}
+
+// Copies the deliveries in the order of their lines.
+static void sort_deliveries(struct sim *m)
+{
+    struct delivery sorted[STORY_MAX];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < m->s.log.line_count; i++) {
+        struct line_record *line = &m->s.lines[i];
+        memcpy(
+            &sorted[count], &m->s.deliveries[line->first_delivery], line->tokens * sizeof *sorted);
+        line->first_delivery = count;
+        for (uint32_t k = 0; k < line->tokens; k++)
+            sorted[count++].line = i;
+    }
+    memcpy(m->s.deliveries, sorted, count * sizeof *sorted);
+}
+
+void sim_sort_lines(struct sim *m)
+{
+    struct line_record *lines = m->s.lines;
+
+    // Lines of the same moment keep their order.
+    for (size_t i = 1; i < m->s.log.line_count; i++) {
+        const struct line_record line = lines[i];
+        size_t at = i;
+        for (; at > 0 && lines[at - 1].read_ns > line.read_ns; at--)
+            lines[at] = lines[at - 1];
+        lines[at] = line;
+    }
+    sort_deliveries(m);
+}
