@@ -210,8 +210,9 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
     int64_t beyond_ns = until_ns - from_ns - limit_ns;
-    if (beyond_ns <= 0 ||
-        beyond_ns <= covered_ns(t, f, from_ns, until_ns) + denied_ns(l, from_ns, until_ns))
+    if (beyond_ns <= 0 || beyond_ns <= covered_ns(t, f, from_ns, until_ns) +
+                                           denied_ns(l, from_ns, until_ns) +
+                                           stall_list_ns(&c->stalls, from_ns, until_ns))
         return;
     finding_add(c->r, METRIC_UNRECOVERED, "%s at %.3f s: no fresh token within %.1f s of %s",
         f->spec->verb->name, ledger_seconds(l, f->began_ns), (double)limit_ns / 1e9,

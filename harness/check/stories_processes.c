@@ -94,6 +94,28 @@ static void tell_recovers_late_with_processor(struct story *s)
     story_starved(s, 3, 1, 0, 1);
 }
 
+// The reader stood still when the first fresh token was written, or at an earlier time.
+static void tell_recovers_in_a_stall(struct story *s, int64_t from_ms)
+{
+    static struct stall stall;
+    static struct stalls stalls = {.kept = &stall, .kept_count = 1};
+
+    tell_unrecovered(s);
+    stall.from_ns = s->faults[0].ended_ns + (from_ms - 210) * NS_PER_MS;
+    stall.until_ns = stall.from_ns + 100 * NS_PER_MS;
+    s->input.reader_stalls = &stalls;
+}
+
+static void tell_recovers_unread(struct story *s)
+{
+    tell_recovers_in_a_stall(s, 1300);
+}
+
+static void tell_recovers_after_stall(struct story *s)
+{
+    tell_recovers_in_a_stall(s, 150);
+}
+
 // A backlog comes out behind the fault, two tokens a fifth of a second. That is all that a budget
 // of 10 a second allows, and a quarter of a budget of 40. The fresh token is behind the backlog.
 static void tell_backlog_two_by_two(struct story *s, struct setting *budget)
@@ -171,6 +193,8 @@ static const struct story_case cases[] = {
     {"recovers behind a budget that is spent", tell_recovers_behind_budget, "", VERDICT_PASS},
     {"recovers slowly, with budget left", tell_recovers_with_budget_left, "late=9 unrecovered=1 ",
         VERDICT_VIOLATED},
+    {"recovers in a stall", tell_recovers_unread, "", VERDICT_PASS},
+    {"recovers long after a stall", tell_recovers_after_stall, "unrecovered=1 ", VERDICT_VIOLATED},
     {"recovers late, with a processor", tell_recovers_late_with_processor, "unrecovered=1 ",
         VERDICT_VIOLATED},
     {"killed before it could recover, again and again", tell_storm_of_slow_starts, "",
