@@ -439,6 +439,8 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
     double rate = set_up(m, seed);
     size_t count = how->faults ? rng_below(&m->rng, FAULTS_MAX + 1) : 0;
     count = how->verb && count == 0 ? 1 : count;
+    bool stalls = defect == SIM_NONE && rng_below(&m->rng, 3) == 0;
+    m->stall_ms = stalls ? between(m, 4, LOAD_MS / STEP_MS) * STEP_MS : NEVER_MS;
     for (size_t i = 0; i < count; i++)
         faults[i] = fault_at(m, i > 0 ? faults[i - 1] : 0, how->verb);
     for (m->now_ms = 0; m->now_ms < END_MS; m->now_ms += STEP_MS) {
@@ -447,6 +449,8 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
             if (faults[i] == m->now_ms)
                 hit(m, how->verb);
         }
+        if (m->now_ms == m->stall_ms)
+            sim_stall(m, between(m, 60, 700));
         for (int i = 0; i < m->instances && has_room(m); i++)
             step(m, i);
         if (is_done(m) && m->now_ms > LOAD_MS)

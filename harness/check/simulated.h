@@ -66,6 +66,9 @@ struct sim {
     int64_t turn_free_ms; // when another may take the turn; NEVER_MS: the holder keeps it
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t unread_ms[SIM_INSTANCES_MAX]; // until when nobody reads the output of each instance
+    int64_t stall_ms;                     // when the harness itself stands still; NEVER_MS: never
+    struct stall stall;
+    struct stalls stalls;
     int64_t origin_ns, now_ms, service_ms;
     int64_t cut_ms;                   // until when no connection passes anything
     int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; NEVER_MS: it is
@@ -83,6 +86,9 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);
 
 // Pauses the reader of an instance; -1: all readers. False when one of them is paused already.
 bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms);
+
+// Lets the harness itself stand still, unless a reader is paused.
+void sim_stall(struct sim *m, int64_t for_ms);
 
 // Returns when a line is read that the instance writes now.
 int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k);

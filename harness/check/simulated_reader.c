@@ -1,5 +1,5 @@
-// The readers of simulated collectors. While a reader is paused, its collector goes on writing, and
-// all of its lines are read together when the pause is over.
+// The readers of simulated collectors. While a reader is paused or the harness stands still, the
+// collectors go on writing, and their lines are read together when that is over.
 #include "check/simulated.h"
 
 #include <string.h>
@@ -18,6 +18,21 @@ bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms)
     for (int i = first; i <= last; i++)
         m->unread_ms[i] = m->now_ms + for_ms;
     return true;
+}
+
+void sim_stall(struct sim *m, int64_t for_ms)
+{
+    int64_t now_ns = m->origin_ns + m->now_ms * NS_PER_MS;
+
+    if (!sim_pause_reader(m, -1, for_ms))
+        return;
+    m->stall = (struct stall){now_ns, now_ns + for_ms * NS_PER_MS};
+    m->stalls = (struct stalls){.count = 1,
+        .longest_ns = for_ms * NS_PER_MS,
+        .total_ns = for_ms * NS_PER_MS,
+        .kept = &m->stall,
+        .kept_count = 1};
+    m->s.input.reader_stalls = &m->stalls;
 }
 
 int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k)
