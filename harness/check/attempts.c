@@ -38,11 +38,7 @@ static bool is_silent(const struct delivery *d)
 // True when the collector may not have learned what the sender answered.
 static bool is_unheard(const struct match *h, const struct delivery *d)
 {
-    const struct check *c = h->c;
-    int64_t read_ns = c->l->log->lines[d->line].read_ns;
-
-    return is_silent(d) || d->replied_ns - read_ns >= h->m->answer_timeout_ns - c->r->slack_ns ||
-           check_unrecorded_by(c, d, CLOCK_NEVER).kind != CAUSE_NONE;
+    return is_silent(d) || check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
 // True when this recorded attempt may belong to this line. An attempt that was given back although

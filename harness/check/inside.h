@@ -158,10 +158,11 @@ MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct er
 
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);
 
-// Returns why an answer may be unrecorded: after it had read the answer and before it recorded it,
-// the process died or its session ended. A token with a final answer comes again for no other
-// reason.
-struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
+// Returns why an answer may be unrecorded: it came when the collector had given the attempt up; or
+// after it had read the answer and before it recorded it, the process died or its session ended. A
+// token with a final answer comes again for no other reason.
+struct cause check_unrecorded_by(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
 
 // --- recovery.c --------------------------------------------------------------------
 

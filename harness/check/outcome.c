@@ -39,13 +39,22 @@ static bool is_answered(const struct delivery *d)
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
-struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
+// True when the collector may have given the attempt up by that time, because it had no answer yet.
+static bool is_timed_out(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
+{
+    return at_ns - check_written_ns(c, line_of(c->l, d)) >= m->answer_timeout_ns - c->r->slack_ns;
+}
+
+struct cause check_unrecorded_by(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = c->l;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
     int64_t slack_ns = c->r->slack_ns, margin_ns = NS_PER_S + slack_ns;
 
-    if (p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns)
+    if ((p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns) ||
+        is_timed_out(c, m, d, d->replied_ns))
         return (struct cause){CAUSE_BATCH, d->line};
     // A fault that hit this instance may have prevented the commit that records the answer, or have
     // ended its lease just before.
@@ -62,8 +71,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     int64_t read_ns = line_of(l, d)->read_ns;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
 
-    if (again_ns - read_ns >= h->m->answer_timeout_ns - h->c->r->slack_ns ||
-        p->ended_ns <= again_ns)
+    if (is_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
     return outages_hit(&h->c->outages, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
@@ -105,7 +113,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     if (cause.kind != CAUSE_NONE) {
         h->unread = cause;
     } else if (answered && finished) {
-        cause = check_unrecorded_by(h->c, h->last, again_ns);
+        cause = check_unrecorded_by(h->c, h->m, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good");
@@ -131,10 +139,10 @@ static void judge_first(struct result *r)
 
 // False when the collector may not have learned of the error, or not have recorded it. Then the
 // attempt does not count as one that failed.
-static bool is_known_error(const struct check *c, const struct delivery *d)
+static bool is_known_error(const struct chain *h, const struct delivery *d)
 {
     return d->reply == REPLY_TRANSIENT && d->replied_ns != 0 &&
-           check_unrecorded_by(c, d, CLOCK_NEVER).kind == CAUSE_NONE;
+           check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind == CAUSE_NONE;
 }
 
 static void take(struct chain *h, const struct delivery *d, struct waits *w)
@@ -144,7 +152,7 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
     else
         judge_first(h->c->r);
     h->last = d;
-    h->errors += is_known_error(h->c, d);
+    h->errors += is_known_error(h, d);
     h->failures++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
@@ -188,7 +196,7 @@ static bool judge_record(const struct chain *h)
     if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
         contradict(h, "the last attempt was not answered with sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
-             check_unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
+             check_unrecorded_by(h->c, h->m, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
         contradict(h, "the last attempt was sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
              t->deliveries < (uint32_t)h->m->attempts)

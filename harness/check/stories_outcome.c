@@ -342,6 +342,32 @@ static void tell_written_after_sent(struct story *s)
     tell_read_late(s, REPLY_SENT, 1400, 150);
 }
 
+// The line lay unread until 1050 ms, and is answered 70 ms later. The collector had given it up a
+// second after it had written it, and tries the token again.
+static void tell_answered_too_late(struct story *s, int64_t paused_ms)
+{
+    tell_leases(s);
+    story_session(s, -990);
+    story_fault(s, "pause-reader", paused_ms, 1050);
+    tell_attempt(s, 1051, story_txn(s, 30, 1), 1, REPLY_SENT, 70);
+    tell_attempt(s, 1200, 0, 1, REPLY_SENT, 10);
+    s->outcomes[0] = OUTCOME_SENT;
+    tell_recorded(s, 1, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 1, ATTEMPT_LATE);
+    tell_recorded(s, 2, ATTEMPT_SENT);
+}
+
+static void tell_given_up_before_the_answer(struct story *s)
+{
+    tell_answered_too_late(s, 40);
+}
+
+// The reader was paused for half a second, so the answer came in time.
+static void tell_answered_in_time(struct story *s)
+{
+    tell_answered_too_late(s, 550);
+}
+
 // Nobody answers four attempts, and after each the collector waits twice as long as before. The
 // fifth would come after the end.
 static void tell_waits_long(struct story *s)
@@ -380,6 +406,9 @@ static const struct story_case cases[] = {
     {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},
     {"the rest behind a full line with a retry", tell_rest_behind_a_retry, "", VERDICT_PASS},
     {"no retry in a line that fires early", tell_early, "early=1 ", VERDICT_VIOLATED},
+    {"answered when it had been given up", tell_given_up_before_the_answer, "", VERDICT_PASS},
+    {"answered in time, and tried again", tell_answered_in_time,
+        "late=1 resurrected=1 misrecorded=1 ", VERDICT_VIOLATED},
     {"waits long for its retry", tell_waits_long, "", VERDICT_INCONCLUSIVE},
     {"tried once more than errors were answered", tell_error_unanswered, "", VERDICT_PASS},
     {"tried too often", tell_over_attempts, "over_attempts=1 ", VERDICT_VIOLATED},
