@@ -37,7 +37,7 @@ struct fetch {
     } haste;
     bool at_once;         // tokens that waited before we connected go out without a wait
     enum meter_id reason; // why the last batch that was not full was to go out
-    int turns;            // how many takes found tokens
+    unsigned turns;       // how many takes found tokens
     bool large;           // a batch was large since memory was last given back
     struct stock {        // the tokens that we took and do not have in hand
         int left;         // about how many tokens these are
