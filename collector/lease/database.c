@@ -54,7 +54,7 @@ static bool holds_something(const struct leased *l)
            outbox_left(&l->outbox) > 0;
 }
 
-static bool send_renew(struct leased *l, struct err *e)
+bool database_renew(struct leased *l, struct err *e)
 {
     static const char sql[] = "SELECT mailroom_renew($1, $2::bigint)";
 
@@ -89,7 +89,7 @@ bool database_fresh(struct leased *l, struct err *e)
         return true;
     }
     h->slow++;
-    if (!send_renew(l, e))
+    if (!database_renew(l, e))
         join_lose(l, e);
     return false;
 }
@@ -118,17 +118,19 @@ static bool send_others(struct leased *l, struct err *e)
 
 static bool send_free(struct leased *l, struct err *e)
 {
-    static const char sql[] = "SELECT mailroom_free($1, $2::bigint, $3), $2, $3";
-    char owner[SESSION_NUMBER_LEN];
+    char owner[SESSION_NUMBER_LEN], renewed[SESSION_NUMBER_LEN];
     const char *why;
-    int64_t gone = watch_expired(&l->others.watch, l->config->grace_ms * NS_PER_MS,
+    const struct watched *o = watch_expired(&l->others.watch, l->config->grace_ms * NS_PER_MS,
         l->config->lease_ms * NS_PER_MS, l->now_ns, &why);
 
-    if (gone == 0 || leased_awaits(l, REQUEST_FREE))
+    if (!o || leased_awaits(l, REQUEST_FREE))
         return true;
-    watch_forget(&l->others.watch, gone);
-    return leased_ask(l, REQUEST_FREE, sql,
-        SESSION_PARAMS(l->config->queue_name, session_number(owner, gone), why),
+    bool gone = o->gone_ns != CLOCK_NEVER;
+    session_number(owner, o->owner);
+    session_number(renewed, o->renewed);
+    watch_forget(&l->others.watch, o->owner);
+    return leased_ask(l, REQUEST_FREE, lease_sql_free,
+        SESSION_PARAMS(l->config->queue_name, owner, why, gone ? "t" : "f", renewed),
         leased_deadline_ns(l), e);
 }
 
@@ -147,14 +149,13 @@ static bool on_others(struct leased *l, const PGresult *r, struct err *e)
     return send_free(l, e);
 }
 
-static bool on_free(struct leased *l, const PGresult *r, struct err *e)
+static void on_free(struct leased *l, const PGresult *r)
 {
-    if (!session_check_row(r, e))
-        return false;
+    if (PQntuples(r) == 0)
+        return;
     log_line("QUEUE", "freed %s tokens of collector %s: %s", PQgetvalue(r, 0, 0),
         PQgetvalue(r, 0, 1), PQgetvalue(r, 0, 2));
     fill_due(&l->take.fill, l->now_ns);
-    return true;
 }
 
 bool database_leave(struct leased *l, struct err *e)
@@ -204,7 +205,8 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
     case REQUEST_OTHERS:
         return on_others(l, r, e);
     case REQUEST_FREE:
-        return on_free(l, r, e);
+        on_free(l, r);
+        return true;
     case REQUEST_BELL:
         return join_on_bell(r, e);
     case REQUEST_LEAVE:
@@ -273,13 +275,13 @@ bool database_step(struct leased *l, struct err *e)
     if (!ask_bell(l, e) || !send_answers(l, e) || !take_step(l, e))
         return false;
     if (holds_something(l)) {
-        if (l->now_ns >= h->renew_at_ns && !send_renew(l, e))
+        if (l->now_ns >= h->renew_at_ns && !database_renew(l, e))
             return false;
         leased_wake_at(l, h->renew_at_ns);
     }
     if (l->now_ns >= h->check_at_ns) {
         h->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
-        if (!send_renew(l, e))
+        if (!database_renew(l, e))
             return false;
     }
     leased_wake_at(l, h->check_at_ns);

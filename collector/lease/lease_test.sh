@@ -24,6 +24,7 @@ main()
     a_sender_that_dies_is_started_again
     a_collector_that_dies_leaves_its_lines
     a_collector_that_hangs_loses_its_lines
+    idle_collectors_stay_known
     a_late_answer_changes_nothing
     a_late_answer_beside_its_timeout_changes_nothing
     term_gives_back_what_is_unanswered
@@ -203,6 +204,26 @@ run_answered() # name
     at_exit "kill -KILL $! 2>/dev/null"
     exec 8>"$server_dir/$1.answers"
     has_logged "$1" leasing
+}
+
+# Neither has a line, so neither renews its lease. Then both work again.
+idle_collectors_stay_known()
+{
+    export MAILROOM_LEASE=1000 MAILROOM_HEALTHCHECK_INTERVAL=3600000
+    run_with_sender ia
+    run_with_sender ib
+    add oki1 # whoever leases it looks at the other from then on
+    nothing_is_left
+    sql "SELECT pg_sleep(3)" >/dev/null
+    same "collectors that are known" 2 "$(sql "SELECT count(*) FROM owners WHERE owner <> 0")"
+    add oki2 oki3
+    nothing_is_left
+    for name in ia ib; do
+        if grep -q 'freed\|lost' "$server_dir/$name.log"; then failed "$name took the other for dead"; fi
+        ends "$name" TERM 0
+    done
+    unset MAILROOM_LEASE
+    export MAILROOM_HEALTHCHECK_INTERVAL=1000
 }
 
 # The test frees collector h's line, as another collector would, and answers then.

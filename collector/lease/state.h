@@ -195,6 +195,7 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool database_step(struct leased *l, struct err *e) MUST_USE;
 bool database_serve(struct leased *l, struct err *e) MUST_USE; // deals with answers that arrived
 bool database_fresh(struct leased *l, struct err *e);          // true when a line may be begun now
+bool database_renew(struct leased *l, struct err *e) MUST_USE;
 bool database_leave(struct leased *l, struct err *e) MUST_USE;
 
 // sender.c

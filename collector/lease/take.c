@@ -141,6 +141,9 @@ static bool send_lease(struct leased *l, struct err *e)
     snprintf(per_s, sizeof per_s, "%.9g", c->budget.per_s);
     snprintf(burst, sizeof burst, "%" PRId64, c->budget.burst);
     fill_looking(&t->fill, l->now_ns);
+    // A collector without a line does not renew, so that its lease may be over.
+    if (l->now_ns >= l->heartbeat.renew_at_ns && !database_renew(l, e))
+        return false;
     leased_stamp(l, REQUEST_LEASE);
     return session_execute_binary(&l->link.session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,

@@ -55,19 +55,19 @@ bool watch_end(struct watch *w)
     return kept < seen;
 }
 
-int64_t watch_expired(
+const struct watched *watch_expired(
     const struct watch *w, int64_t grace_ns, int64_t lease_ns, int64_t now_ns, const char **why)
 {
     for (int i = 0; i < w->count; i++) {
         const struct watched *o = &w->others[i];
         *why = "its session has ended";
         if (o->gone_ns != CLOCK_NEVER && now_ns - o->gone_ns >= grace_ns)
-            return o->owner;
+            return o;
         *why = "it does not renew its lease";
         if (now_ns - o->renewed_ns >= lease_ns)
-            return o->owner;
+            return o;
     }
-    return 0;
+    return NULL;
 }
 
 void watch_forget(struct watch *w, int64_t owner)

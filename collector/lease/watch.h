@@ -33,9 +33,10 @@ void watch_begin(struct watch *w);
 void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected, int64_t now_ns);
 bool watch_end(struct watch *w);
 
-// Returns a collector whose lines may be freed, and why; 0: none.
-int64_t watch_expired(
+// Returns a collector whose lines may be freed, and why; NULL: none. One that has its lock may also
+// have nothing to renew its lease for.
+const struct watched *watch_expired(
     const struct watch *w, int64_t grace_ns, int64_t lease_ns, int64_t now_ns, const char **why);
 
-// Forgets an owner whose lines were freed.
+// Forgets an owner. If a later look sees it again, its times begin anew.
 void watch_forget(struct watch *w, int64_t owner);

@@ -22,7 +22,9 @@ static bool look(int64_t renewed, bool connected, int64_t now_ns)
 
 static int64_t expired(int64_t now_ns)
 {
-    return watch_expired(&w, 1 * S, 30 * S, now_ns, &why);
+    const struct watched *o = watch_expired(&w, 1 * S, 30 * S, now_ns, &why);
+
+    return o ? o->owner : 0;
 }
 
 static void a_lost_session_gets_the_grace(void **state)
