@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
 #define INSUFFICIENT_PRIVILEGE "42501"
@@ -121,6 +122,16 @@ static PGconn *start(const char *url, int skip)
     return conn;
 }
 
+// Logs what the server says unasked, such as why it ends a session. libpq would print it as it is.
+static void on_notice(void *context, const PGresult *notice)
+{
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY);
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+
+    (void)context;
+    log_line("PG", "%s: %s", severity ? severity : "notice", text ? text : "without a text");
+}
+
 bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, struct err *e)
 {
     *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
@@ -128,6 +139,7 @@ bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, 
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return lost(s, e);
     PQsetErrorVerbosity(s->conn, PQERRORS_VERBOSE);
+    PQsetNoticeReceiver(s->conn, on_notice, NULL);
     watch_host(s, now_ns);
     return true;
 }

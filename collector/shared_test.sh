@@ -247,6 +247,7 @@ a_lost_session_writes_nothing_twice()
     done
     drained
     same "tokens, each once" "1000 1000" "$(tokens h)"
+    same "lines of another form in the log" "" "$(grep -v '^[0-9/]* [0-9:]* \[' "$server_dir/h.log")"
     ends h TERM 0
 }
 
