@@ -82,6 +82,39 @@ static void tell_unread(struct story *s)
     tell_read_together(s, 650);
 }
 
+// Two share the budget, and write a line each 100 ms in turns. The reader of the second is paused
+// from `paused_ms` on.
+static void tell_one_unread(struct story *s, int64_t paused_ms)
+{
+    tell_budget(s, DEQUEUE_SHARED, "10/s", "3");
+    story_session(s, -990);
+    story_fault(s, "pause-reader", paused_ms, 2550);
+    s->specs[0].instance = 1;
+    for (int unread = 0; unread < 2; unread++) {
+        for (int i = unread; i < 24; i += 2) {
+            uint32_t token = story_txn(s, 100 + 100 * i, 1);
+            bool waits = unread && 200 + 100 * i > paused_ms;
+            story_line(s, waits ? 2551 : 201 + 100 * i, token, 1);
+            story_by(s, (uint32_t)unread);
+        }
+    }
+}
+
+static void tell_other_unread(struct story *s)
+{
+    tell_one_unread(s, 250);
+}
+
+// Nobody reads a line before 2551 ms.
+static void tell_all_unread(struct story *s)
+{
+    tell_budget(s, DEQUEUE_CURSOR, "10/s", "3");
+    story_session(s, -990);
+    story_fault(s, "pause-reader", 50, 2550);
+    for (int i = 0; i < 24; i++)
+        tell_line(s, 2551, story_txn(s, 100 + 100 * i, 1), 1);
+}
+
 // The pause explains two of the ten lines.
 static void tell_over_behind_pause(struct story *s)
 {
@@ -150,6 +183,8 @@ static const struct story_case cases[] = {
     {"more leased than the budget", tell_over_leased, "over_budget=1 ", VERDICT_VIOLATED},
     {"more than the budget in a crowd", tell_over_in_a_crowd, "", VERDICT_INCONCLUSIVE},
     {"lines that were read together", tell_unread, "", VERDICT_PASS},
+    {"lines of one of two, read together", tell_other_unread, "", VERDICT_PASS},
+    {"all lines, read together", tell_all_unread, "", VERDICT_PASS},
     {"lines that came together", tell_over_behind_pause, "late=6 over_budget=19 ",
         VERDICT_VIOLATED},
     {"what the budget allows", tell_trickle_cursor, "", VERDICT_PASS},
