@@ -62,6 +62,18 @@ static void find_emptied(struct check *c, double per_s, double burst)
     }
 }
 
+// Marks the lines that lay unread. Nobody knows how soon they followed each other.
+static void find_unread(struct check *c)
+{
+    const struct subject_log *log = c->l->log;
+
+    for (size_t i = 0; i < log->line_count; i++) {
+        int64_t read_ns = log->lines[i].read_ns;
+        c->spent[i] = c->spent[i] || check_written_ns(c, &log->lines[i]) < read_ns ||
+                      stall_list_ns(&c->stalls, read_ns - c->r->slack_ns, read_ns) > 0;
+    }
+}
+
 bool check_budget(struct check *c, struct err *e)
 {
     struct leased m;
@@ -75,6 +87,7 @@ bool check_budget(struct check *c, struct err *e)
         return err_memory(e);
     find_used_up(c, m.budget_per_s);
     find_emptied(c, m.budget_per_s, m.burst);
+    find_unread(c);
     return true;
 }
 

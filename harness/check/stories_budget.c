@@ -154,6 +154,16 @@ static void tell_trickle_for_nothing(struct story *s)
     tell_trickle(s, DEQUEUE_SHARED, "40/s");
 }
 
+// The last five of the fifteen are written while nobody reads.
+static void tell_trickle_unread(struct story *s)
+{
+    tell_trickle(s, DEQUEUE_CURSOR, "10/s");
+    story_session(s, -990);
+    story_fault(s, "pause-reader", 850, 2500);
+    for (size_t i = s->log.line_count - 5; i < s->log.line_count; i++)
+        s->lines[i].read_ns = s->faults[0].ended_ns + NS_PER_MS;
+}
+
 // A full line leaves one token of a burst of four, or most of a burst of forty. The next batch is
 // full as well, but its line is cut after one token, and the others wait.
 static void tell_cut(struct story *s, const char *burst)
@@ -188,6 +198,7 @@ static const struct story_case cases[] = {
     {"lines that came together", tell_over_behind_pause, "late=6 over_budget=19 ",
         VERDICT_VIOLATED},
     {"what the budget allows", tell_trickle_cursor, "", VERDICT_PASS},
+    {"what the budget allows, read late", tell_trickle_unread, "", VERDICT_PASS},
     {"two share what the budget allows", tell_trickle_shared, "", VERDICT_PASS},
     {"leases what the budget allows", tell_trickle_leased, "", VERDICT_PASS},
     {"a line that the budget cut", tell_cut_by_budget, "", VERDICT_PASS},
