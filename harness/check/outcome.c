@@ -259,9 +259,22 @@ static int64_t unread_ns(const struct check *c, int64_t from_ns, int64_t until_n
     return unread_ns;
 }
 
+// Returns how many tokens, paid for earlier, may come late because of what happened between two
+// times: all that lay unread, and what the collectors had in hand when a fault began.
+static double late_tokens(
+    const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
+{
+    const struct scenario_collector *s = &c->l->scenario->collector;
+    int64_t away_ns = until_ns - from_ns - outages_free(&c->outages, -1, from_ns, until_ns).ns;
+    double in_hand = 2.0 * s->batch_limit * s->instances; // the line in hand, and the next one
+
+    return (double)unread_ns(c, from_ns, until_ns) / 1e9 * m->budget_per_s +
+           fmin((double)away_ns / 1e9 * m->budget_per_s, in_hand);
+}
+
 // Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
-// a case. Lines that lay unread come together, though each was paid for when it was taken. So what
-// the bucket gains while a reader is away is not lost when it is full.
+// a case. Tokens are paid for when they are taken, and may come much later. So what the bucket
+// gains meanwhile is not lost when it is full.
 static void judge_budget(const struct check *c, const struct leased *m)
 {
     const struct subject_log *log = c->l->log;
@@ -275,8 +288,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         double gained = (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
-        double unread = (double)unread_ns(c, at_ns, line->read_ns) / 1e9 * m->budget_per_s;
-        more = fmax(more - fmax(gained - unread, 0), 0) + unread;
+        double late = late_tokens(c, m, at_ns, line->read_ns);
+        more = fmax(more - fmax(gained - late, 0), 0) + late;
         left = fmin(left + gained, m->burst + more);
         at_ns = line->read_ns;
         left -= line->tokens;

@@ -115,6 +115,27 @@ static void tell_all_unread(struct story *s)
         tell_line(s, 2551, story_txn(s, 100 + 100 * i, 1), 1);
 }
 
+// The collector is paused with a full line in hand, and writes it when it goes on. The budget has
+// been filled again meanwhile, if the pause was long enough.
+static void tell_in_hand(struct story *s, int64_t paused_ms)
+{
+    tell_budget(s, DEQUEUE_CURSOR, "5/s", "3");
+    story_session(s, -990);
+    story_fault(s, "pause-collector", paused_ms, 1500);
+    tell_line(s, 1510, story_txn(s, 400, 3), 3);
+    tell_line(s, 1530, story_txn(s, 1400, 3), 3);
+}
+
+static void tell_paid_before_the_pause(struct story *s)
+{
+    tell_in_hand(s, 450);
+}
+
+static void tell_never_paid(struct story *s)
+{
+    tell_in_hand(s, 1350);
+}
+
 // The pause explains two of the ten lines.
 static void tell_over_behind_pause(struct story *s)
 {
@@ -195,7 +216,9 @@ static const struct story_case cases[] = {
     {"lines that were read together", tell_unread, "", VERDICT_PASS},
     {"lines of one of two, read together", tell_other_unread, "", VERDICT_PASS},
     {"all lines, read together", tell_all_unread, "", VERDICT_PASS},
-    {"lines that came together", tell_over_behind_pause, "late=6 over_budget=19 ",
+    {"paid for before a pause", tell_paid_before_the_pause, "", VERDICT_PASS},
+    {"paid for by no pause", tell_never_paid, "late=3 over_budget=1 ", VERDICT_VIOLATED},
+    {"lines that came together", tell_over_behind_pause, "late=6 over_budget=17 ",
         VERDICT_VIOLATED},
     {"what the budget allows", tell_trickle_cursor, "", VERDICT_PASS},
     {"what the budget allows, read late", tell_trickle_unread, "", VERDICT_PASS},
