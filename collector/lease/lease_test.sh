@@ -238,6 +238,12 @@ a_late_answer_changes_nothing()
     same "late1" "late lost" "$(life late1 | awk '{print $1, $2}' | tr ' ' '\n' | sort | paste -sd' ')"
     echo "7 sent" >&8
     has_logged h "which does not exist"
+    # The token comes again, in a line that gets no answer.
+    lib_deadline=$(($(date +%s) + 60))
+    until [ "$(wc -l <"$server_dir/h.out")" = 2 ]; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "h never wrote the line again"
+        sleep 0.05
+    done
     ends h TERM 75
     exec 8>&-
     run_with_sender i
