@@ -60,7 +60,7 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
 // nothing.
 static int64_t expires_ns(const struct ledger *l, uint32_t token)
 {
-    const int64_t lifetime_ns = 15 * 60 * NS_PER_S, off_ns = 3 * NS_PER_S;
+    const int64_t lifetime_ns = (int64_t)15 * 60 * NS_PER_S, off_ns = 3 * NS_PER_S;
     int64_t least_ns = ledger_txn(l, token)->sent_ns + lifetime_ns - off_ns;
     int64_t at_ns = ledger_expires_ns(l, token);
 

@@ -51,6 +51,10 @@ bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
 // Ends a child: sends `signal`, and SIGKILL if the child still runs after grace_ns; reaps it.
 void process_end(pid_t pid, int signal, int64_t grace_ns);
 
+// Sends a signal to the group of a child that nobody has waited for, and to the child itself where
+// it has joined another group. Returns whether the signal reached a process.
+bool process_signal_group(pid_t leader, int signal);
+
 // Finds the children of a process in /proc, at most max. Returns how many it found.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
 

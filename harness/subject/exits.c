@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/process.h"
 #include "scenario/utf8.h"
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
@@ -101,7 +102,7 @@ void exits_reap(struct subject *s, struct instance *in)
     int status = 0;
 
     // Nobody has waited for the process yet, so its pid and its group still belong to it.
-    kill(-in->pid, SIGKILL);
+    process_signal_group(in->pid, SIGKILL);
     if (in->out >= 0) {
         is_held(in->out, group_killed_ns);
         serve_empty_pipe(s, in);

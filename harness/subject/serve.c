@@ -137,7 +137,7 @@ void serve_empty_pipe(struct subject *s, struct instance *in)
 // that it has written are read before the output is closed.
 static void close_output(struct subject *s, struct instance *in)
 {
-    kill(-in->pid, SIGSTOP);
+    process_signal_group(in->pid, SIGSTOP);
     process_wait_group_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
     serve_empty_pipe(s, in);
     pthread_mutex_lock(&s->lock);
@@ -146,7 +146,7 @@ static void close_output(struct subject *s, struct instance *in)
     in->closed = true;
     in->close_asked = false;
     pthread_mutex_unlock(&s->lock);
-    kill(-in->pid, SIGCONT);
+    process_signal_group(in->pid, SIGCONT);
 }
 
 static bool close_is_asked(struct subject *s, struct instance *in)

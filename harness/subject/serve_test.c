@@ -178,6 +178,22 @@ static void await_ready(struct subject *s, size_t times)
 
 // --- no restart ------------------------------------------------------------------------
 
+// A process may join another group, such as ours. Signals to its old group do not reach it there.
+static void a_process_in_another_group_ends_too(void **state)
+{
+    static char *const command[] = {"/usr/bin/perl", "-e",
+        "setpgrp(0, getpgrp(getppid)); $| = 1; print qq(ready\n); sleep 1000", NULL};
+
+    (void)state;
+    alarm(100); // a stop that waits for ever fails the test
+    struct subject *s = start(command, 1);
+    await_ready(s, 1);
+    subject_stop(s, 10 * NS_PER_S);
+    assert_int_equal(subject_log(s)->processes[0].status, SIGTERM);
+    subject_free(s);
+    alarm(0);
+}
+
 // A process that has left its group is not killed with it, and writes for ever.
 static void a_flood_ends_the_run(void **state)
 {
@@ -385,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_script_s_command_is_paused_with_it),
         cmocka_unit_test(a_script_s_command_may_finish),
         cmocka_unit_test(a_script_s_children_are_killed),
+        cmocka_unit_test(a_process_in_another_group_ends_too),
         cmocka_unit_test(a_flood_ends_the_run),
         cmocka_unit_test(the_last_one_ends_the_run),
         cmocka_unit_test(an_instance_kept_down_waits),

@@ -12,7 +12,7 @@
 // Kills a process that the harness cannot watch, as if it had never started.
 static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
 {
-    kill(-pid, SIGKILL);
+    process_signal_group(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close(out);
     if (in->pidfd >= 0)
@@ -61,7 +61,7 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
         // A stop that told every process to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
-            kill(-p->pid, s->killing ? SIGKILL : SIGTERM);
+            process_signal_group(p->pid, s->killing ? SIGKILL : SIGTERM);
         }
     }
     pthread_mutex_unlock(&s->lock);

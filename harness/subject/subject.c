@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/paths.h"
+#include "os/process.h"
 #include "subject/serve.h"
 
 const struct subject_cost *subject_cost(const struct subject *s)
@@ -33,7 +34,7 @@ static bool send_signal(struct subject *s, int index, int signal)
         return false;
     if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
         s->reader.log.processes[in->process].asked = true;
-    return kill(-in->pid, signal) == 0;
+    return process_signal_group(in->pid, signal);
 }
 
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
