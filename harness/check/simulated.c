@@ -6,14 +6,8 @@
 
 enum {
     STEP_MS = 5,
-    LOAD_MS = 4000,
-    END_MS = 9900,
     LIMIT = 3,
-    TIMEOUT_MS = 100,
-    GRACE_MS = 500,
-    PROCESSES_MAX = 8,
     FAULTS_MAX = 5,
-    NEVER_MS = 1000000,
 };
 
 const struct sim_setting sim_settings[] = {
@@ -33,191 +27,14 @@ const struct sim_setting sim_settings[] = {
     [SIM_NO_LIMIT] = {1, 3, .burst = true, .breaks = METRIC_OVER_LIMIT, .exactly = true},
 };
 
-static int64_t at(const struct sim *m, int64_t ms)
+int64_t sim_at_ns(const struct sim *m, int64_t ms)
 {
     return m->origin_ns + ms * NS_PER_MS;
 }
 
-static int64_t between(struct sim *m, int64_t from, int64_t to)
+int64_t sim_between(struct sim *m, int64_t from, int64_t to)
 {
     return from + (int64_t)rng_below(&m->rng, (uint64_t)(to - from));
-}
-
-// --- the faults -------------------------------------------------------------------
-
-static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
-{
-    for (int i = 0; i < k->count; i++)
-        m->free_ms[k->batch[i]] = m->since_ms[k->batch[i]] = free_ms;
-    for (int i = 0; i < k->count; i++)
-        m->first = k->batch[i] < m->first ? k->batch[i] : m->first;
-    k->count = 0;
-    k->written = false;
-}
-
-static void connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
-{
-    k->session_ms = ms > m->cut_ms ? ms : m->cut_ms + ms - m->now_ms;
-    k->told = false;
-    if (m->defect == SIM_RESTS && m->now_ms > 0) {
-        k->rests_ms = ms + 2000;
-        m->occasions += ms < LOAD_MS - 1000;
-    }
-}
-
-static void start_process(struct sim *m, int instance, int64_t at_ms)
-{
-    struct process_record *p = &m->s.processes[m->s.log.process_count];
-
-    if (m->s.log.process_count > 0) {
-        *p = m->s.processes[0];
-        p->ended_ns = at(m, END_MS + 110);
-        p->status = 0;
-        p->pid = 100 + (int)m->s.log.process_count;
-        p->lines = 0;
-        p->instance = instance;
-        p->started_ns = at(m, at_ms);
-    }
-    m->all[instance] = (struct sim_instance){
-        .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = NEVER_MS};
-}
-
-// A holder that has lost its session keeps its turn until the grace has passed.
-static void lose_turn(struct sim *m, const struct sim_instance *k)
-{
-    if (k == &m->all[m->holder] && m->turn_free_ms == NEVER_MS)
-        m->turn_free_ms = m->now_ms + GRACE_MS;
-}
-
-static void kill_one(struct sim *m, struct sim_instance *k)
-{
-    struct process_record *p = &m->s.processes[k->process];
-
-    sim_read_the_rest(m, k);
-    p->ended_ns = at(m, m->now_ms + 1);
-    p->status = 9;
-    k->alive = false;
-    lose_turn(m, k);
-    k->starts_ms = m->now_ms + TIMEOUT_MS;
-    bool loses = m->defect == SIM_LOSES && !k->written;
-    for (int i = 0; loses && i < k->count; i++)
-        m->occasions += !m->delivered[k->batch[i]];
-    if (!loses)
-        give_back(m, k, m->instances > 1 && !m->turns ? m->now_ms + GRACE_MS : m->now_ms);
-}
-
-// True when this connected instance may work. If it takes the turn from another, it gets the tokens
-// that the other had taken and not written.
-static bool has_turn(struct sim *m, int instance)
-{
-    struct sim_instance *before = &m->all[m->holder];
-
-    if (!m->turns)
-        return true;
-    if (m->holder != instance && m->now_ms < m->turn_free_ms)
-        return false;
-    if (m->holder != instance && !before->written)
-        give_back(m, before, m->now_ms);
-    m->holder = instance;
-    m->turn_free_ms = NEVER_MS;
-    return true;
-}
-
-// Opens the session. Tokens that were taken and not written are free again.
-static void be_connected(struct sim *m, struct sim_instance *k)
-{
-    if (k->told)
-        return;
-    k->told = true;
-    k->session_ms = m->now_ms;
-    story_session(&m->s, m->now_ms);
-    if (!k->written)
-        give_back(m, k, m->now_ms);
-}
-
-// Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
-// back, it confirms the tokens that it had written. If that takes longer than the grace, others may
-// write them first.
-static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
-{
-    int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
-
-    if (!k->alive)
-        return;
-    bool had = k->told;
-    connect_at(m, k, back_ms + between(m, 10, pause_ms));
-    bool gone = m->instances > 1 && k->session_ms > m->now_ms + GRACE_MS;
-    if (!had)
-        return;
-    lose_turn(m, k);
-    k->unsure_count = gone && k->written ? k->count : 0;
-    memcpy(k->unsure, k->batch, sizeof k->unsure);
-    if (gone)
-        give_back(m, k, m->now_ms + GRACE_MS);
-}
-
-static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
-{
-    if (k->paused_ms < m->now_ms + for_ms)
-        k->paused_ms = m->now_ms + for_ms;
-}
-
-// Cuts all connections for a while. A client may then pause before it tries again. One that shares
-// the work must be back within the grace unless the cut itself was longer.
-static int64_t cut_all(struct sim *m)
-{
-    bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;
-    int64_t for_ms = brief ? between(m, 100, 400) : between(m, GRACE_MS + 60, 1500);
-
-    m->cut_ms = m->now_ms + for_ms > m->cut_ms ? m->now_ms + for_ms : m->cut_ms;
-    for (int i = 0; i < m->instances; i++)
-        disconnect(m, &m->all[i], m->cut_ms, brief ? 60 : 900);
-    return for_ms;
-}
-
-static void end_sessions(struct sim *m)
-{
-    for (int i = 0; i < m->instances; i++) {
-        if (m->all[i].told)
-            disconnect(m, &m->all[i], m->now_ms, 60);
-    }
-}
-
-// Makes a fault with this verb; NULL: with a random one.
-static void hit(struct sim *m, const char *verb)
-{
-    static const char *const drawn[] = {"kill-collector", "pause-collector", "terminate-backend",
-        "pause-server", "half-open", "pause-reader"};
-    int instance = (int)rng_below(&m->rng, (uint64_t)m->instances);
-    struct sim_instance *k = &m->all[instance];
-    const struct verb *what =
-        verb_find(verb ? verb : drawn[rng_below(&m->rng, sizeof drawn / sizeof *drawn)]);
-    bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
-    bool unread = what->id == VERB_PAUSE_READER, all = rng_below(&m->rng, 3) == 0;
-    int64_t for_ms = unread ? between(m, 50, 1500) : 1;
-
-    if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
-        return;
-    if (kills && m->s.log.process_count == PROCESSES_MAX)
-        return;
-    if (unread && !sim_pause_reader(m, all ? -1 : instance, for_ms))
-        return;
-    if (kills)
-        kill_one(m, k);
-    if (pauses)
-        pause_one(m, k, for_ms = verb ? 1200 : between(m, 200, 2500));
-    if (what->id == VERB_PAUSE_SERVER) {
-        for_ms = between(m, 50, 800);
-        for (int i = 0; i < m->instances; i++)
-            pause_one(m, &m->all[i], for_ms);
-    }
-    if (what->id == VERB_HALF_OPEN)
-        for_ms = cut_all(m);
-    if (what->id == VERB_TERMINATE_BACKEND)
-        end_sessions(m);
-    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
-    bool one = kills || pauses || (unread && !all);
-    m->s.specs[m->s.ledger.fault_count - 1].instance = one ? instance : -1;
 }
 
 // --- the collectors ---------------------------------------------------------------
@@ -252,9 +69,9 @@ static int waiting(const struct sim *m, uint32_t *oldest)
 
 static int64_t window_ms(const struct sim *m)
 {
-    return m->defect == SIM_LATE    ? 3 * TIMEOUT_MS
-           : m->defect == SIM_EARLY ? TIMEOUT_MS / 3
-                                    : TIMEOUT_MS;
+    return m->defect == SIM_LATE    ? 3 * SIM_TIMEOUT_MS
+           : m->defect == SIM_EARLY ? SIM_TIMEOUT_MS / 3
+                                    : SIM_TIMEOUT_MS;
 }
 
 static void take_batch(struct sim *m, struct sim_instance *k, int most)
@@ -262,7 +79,7 @@ static void take_batch(struct sim *m, struct sim_instance *k, int most)
     for (uint32_t t = m->first; t < m->tokens && k->count < most; t++) {
         if (m->free_ms[t] <= m->now_ms) {
             k->batch[k->count++] = t;
-            m->free_ms[t] = NEVER_MS;
+            m->free_ms[t] = SIM_NEVER_MS;
         }
     }
     k->ready_ms = m->now_ms + m->service_ms;
@@ -311,14 +128,14 @@ static void write_batch(struct sim *m, struct sim_instance *k)
         write_line(m, k);
     }
     k->written = true;
-    k->ready_ms = m->now_ms + between(m, 2, 10);
+    k->ready_ms = m->now_ms + sim_between(m, 2, 10);
 }
 
 // After its return the instance confirms the tokens that nobody else has written meanwhile.
 static void confirm_unsure(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < k->unsure_count; i++)
-        m->free_ms[k->unsure[i]] = NEVER_MS;
+        m->free_ms[k->unsure[i]] = SIM_NEVER_MS;
     k->unsure_count = 0;
 }
 
@@ -327,14 +144,14 @@ static void step(struct sim *m, int instance)
     struct sim_instance *k = &m->all[instance];
 
     if (!k->alive && m->now_ms >= k->starts_ms) {
-        start_process(m, instance, m->now_ms);
-        connect_at(m, &m->all[instance], m->now_ms + between(m, 10, 40));
+        sim_start_process(m, instance, m->now_ms);
+        sim_connect_at(m, &m->all[instance], m->now_ms + sim_between(m, 10, 40));
     }
     if (!k->alive || m->now_ms < k->paused_ms || m->now_ms < k->session_ms ||
         (m->defect == SIM_SLEEPS && instance == 0))
         return;
-    be_connected(m, k);
-    if (m->now_ms < k->rests_ms || !has_turn(m, instance))
+    sim_open_session(m, k);
+    if (m->now_ms < k->rests_ms || !sim_has_turn(m, instance))
         return;
     confirm_unsure(m, k);
     if (k->count > 0 && m->now_ms < k->ready_ms)
@@ -366,7 +183,7 @@ static void arrive(struct sim *m, double rate)
         while (m->tokens + 10 <= SIM_TOKENS_MAX)
             insert(m, 10);
     }
-    if (!m->burst && m->now_ms < LOAD_MS && m->tokens + 2 <= SIM_TOKENS_MAX &&
+    if (!m->burst && m->now_ms < SIM_LOAD_MS && m->tokens + 2 <= SIM_TOKENS_MAX &&
         rng_uniform(&m->rng) < rate * STEP_MS / 1000)
         insert(m, 1 + (int)rng_below(&m->rng, 2));
 }
@@ -380,7 +197,7 @@ static double set_up(struct sim *m, uint64_t seed)
     rng_init(&m->rng, seed, 0);
     story_init(&m->s);
     m->burst = how->burst || (m->defect == SIM_NONE && rng_below(&m->rng, 4) == 0);
-    m->instances = (int)between(m, how->least, how->most + 1);
+    m->instances = (int)sim_between(m, how->least, how->most + 1);
     m->origin_ns = m->s.processes[0].started_ns + NS_PER_S;
     m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
@@ -388,12 +205,12 @@ static double set_up(struct sim *m, uint64_t seed)
     memset(m->unread_ms, 0, sizeof m->unread_ms);
     m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
                                                                      // time
-    m->service_ms = m->burst ? 30 : between(m, 1, 15);
+    m->service_ms = m->burst ? 30 : sim_between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;
     m->turns = m->defect == SIM_NONE && m->instances > 1 && rng_below(&m->rng, 2) == 0;
     m->holder = 0;
-    m->turn_free_ms = NEVER_MS;
+    m->turn_free_ms = SIM_NEVER_MS;
     c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
     c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
     m->s.phases[0].rate_from = m->s.phases[0].rate_to = 1.5 * rate;
@@ -401,16 +218,16 @@ static double set_up(struct sim *m, uint64_t seed)
         m->service_ms = (int64_t)(2 * m->instances * LIMIT * 1000 / (1.5 * rate));
     m->s.log.process_count = 0;
     for (int i = 0; i < m->instances; i++) {
-        start_process(m, i, -1000);
-        connect_at(m, &m->all[i], -990);
-        be_connected(m, &m->all[i]);
+        sim_start_process(m, i, -1000);
+        sim_connect_at(m, &m->all[i], -990);
+        sim_open_session(m, &m->all[i]);
     }
     return rate;
 }
 
 static bool is_done(struct sim *m)
 {
-    while (m->first < m->tokens && m->free_ms[m->first] == NEVER_MS)
+    while (m->first < m->tokens && m->free_ms[m->first] == SIM_NEVER_MS)
         m->first++;
     bool done = m->first == m->tokens;
 
@@ -422,12 +239,12 @@ static bool is_done(struct sim *m)
 // Half of the faults begin soon after the one before.
 static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
 {
-    int64_t last_ms = LOAD_MS - (verb ? 2000 : 400);
-    int64_t soon_ms = before_ms + between(m, 1, 2000 / STEP_MS) * STEP_MS;
+    int64_t last_ms = SIM_LOAD_MS - (verb ? 2000 : 400);
+    int64_t soon_ms = before_ms + sim_between(m, 1, 2000 / STEP_MS) * STEP_MS;
 
     if (before_ms > 0 && soon_ms < last_ms && rng_below(&m->rng, 2) == 0)
         return soon_ms;
-    return between(m, 40, last_ms / STEP_MS) * STEP_MS;
+    return sim_between(m, 40, last_ms / STEP_MS) * STEP_MS;
 }
 
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
@@ -440,20 +257,20 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
     size_t count = how->faults ? rng_below(&m->rng, FAULTS_MAX + 1) : 0;
     count = how->verb && count == 0 ? 1 : count;
     bool stalls = defect == SIM_NONE && rng_below(&m->rng, 3) == 0;
-    m->stall_ms = stalls ? between(m, 4, LOAD_MS / STEP_MS) * STEP_MS : NEVER_MS;
+    m->stall_ms = stalls ? sim_between(m, 4, SIM_LOAD_MS / STEP_MS) * STEP_MS : SIM_NEVER_MS;
     for (size_t i = 0; i < count; i++)
         faults[i] = fault_at(m, i > 0 ? faults[i - 1] : 0, how->verb);
-    for (m->now_ms = 0; m->now_ms < END_MS; m->now_ms += STEP_MS) {
+    for (m->now_ms = 0; m->now_ms < SIM_END_MS; m->now_ms += STEP_MS) {
         arrive(m, rate);
         for (size_t i = 0; i < count; i++) {
             if (faults[i] == m->now_ms)
-                hit(m, how->verb);
+                sim_hit(m, how->verb);
         }
         if (m->now_ms == m->stall_ms)
-            sim_stall(m, between(m, 60, 700));
+            sim_stall(m, sim_between(m, 60, 700));
         for (int i = 0; i < m->instances && has_room(m); i++)
             step(m, i);
-        if (is_done(m) && m->now_ms > LOAD_MS)
+        if (is_done(m) && m->now_ms > SIM_LOAD_MS)
             break;
     }
     sim_sort_lines(m);

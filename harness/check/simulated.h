@@ -9,6 +9,11 @@
 enum {
     SIM_INSTANCES_MAX = 3,
     SIM_TOKENS_MAX = 200,
+    SIM_LOAD_MS = 4000,
+    SIM_END_MS = 9900,
+    SIM_TIMEOUT_MS = 100,
+    SIM_GRACE_MS = 500,
+    SIM_NEVER_MS = 1000000,
 };
 
 enum sim_defect {
@@ -63,15 +68,15 @@ struct sim {
     int instances;
     bool turns;           // one instance works and the others stand by
     int holder;           // the instance whose turn it is
-    int64_t turn_free_ms; // when another may take the turn; NEVER_MS: the holder keeps it
+    int64_t turn_free_ms; // when another may take the turn; SIM_NEVER_MS: the holder keeps it
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t unread_ms[SIM_INSTANCES_MAX]; // until when nobody reads the output of each instance
-    int64_t stall_ms;                     // when the harness itself stands still; NEVER_MS: never
+    int64_t stall_ms; // when the harness itself stands still; SIM_NEVER_MS: never
     struct stall stall;
     struct stalls stalls;
     int64_t origin_ns, now_ms, service_ms;
     int64_t cut_ms;                   // until when no connection passes anything
-    int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; NEVER_MS: it is
+    int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; SIM_NEVER_MS: it is
                                       // written or taken
     int64_t since_ms[SIM_TOKENS_MAX]; // since when each token waits
     bool delivered[SIM_TOKENS_MAX];
@@ -81,6 +86,29 @@ struct sim {
 
 // Tells the history up to where story_settle takes over; the owner calls story_fini.
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);
+
+// Returns the time on our clock.
+int64_t sim_at_ns(const struct sim *m, int64_t ms);
+
+// Draws a time from `from` up to below `to`.
+int64_t sim_between(struct sim *m, int64_t from, int64_t to);
+
+// --- simulated_faults.c ---------------------------------------------------------------
+
+void sim_start_process(struct sim *m, int instance, int64_t at_ms);
+
+// Lets the session open at `ms`, or that much after a cut that is under way.
+void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms);
+
+// Opens the session. Tokens that were taken and not written are free again.
+void sim_open_session(struct sim *m, struct sim_instance *k);
+
+// True when this connected instance may work. If it takes the turn from another, it gets the tokens
+// that the other had taken and not written.
+bool sim_has_turn(struct sim *m, int instance);
+
+// Makes a fault with this verb; NULL: with a random one.
+void sim_hit(struct sim *m, const char *verb);
 
 // --- simulated_reader.c ---------------------------------------------------------------
 

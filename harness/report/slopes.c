@@ -76,7 +76,7 @@ static double window_level(const struct sample *s, size_t count, enum slope_id i
     return stats_median(room, count);
 }
 
-// Returns the growth of a counter per commit, since the last sample before the window. NAN when
+// Returns the growth of a counter per commit, since the first sample of the window. NAN when
 // nothing was committed, or a crash has reset the counters meanwhile.
 static double window_share(const struct sample *s, size_t count, enum slope_id id)
 {

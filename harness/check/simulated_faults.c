@@ -1,0 +1,179 @@
+// The processes and sessions of simulated collectors, and the faults that hit them.
+#include "check/simulated.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { PROCESSES_MAX = 8 };
+
+static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
+{
+    for (int i = 0; i < k->count; i++)
+        m->free_ms[k->batch[i]] = m->since_ms[k->batch[i]] = free_ms;
+    for (int i = 0; i < k->count; i++)
+        m->first = k->batch[i] < m->first ? k->batch[i] : m->first;
+    k->count = 0;
+    k->written = false;
+}
+
+void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
+{
+    k->session_ms = ms > m->cut_ms ? ms : m->cut_ms + ms - m->now_ms;
+    k->told = false;
+    if (m->defect == SIM_RESTS && m->now_ms > 0) {
+        k->rests_ms = ms + 2000;
+        m->occasions += ms < SIM_LOAD_MS - 1000;
+    }
+}
+
+void sim_start_process(struct sim *m, int instance, int64_t at_ms)
+{
+    struct process_record *p = &m->s.processes[m->s.log.process_count];
+
+    if (m->s.log.process_count > 0) {
+        *p = m->s.processes[0];
+        p->ended_ns = sim_at_ns(m, SIM_END_MS + 110);
+        p->status = 0;
+        p->pid = 100 + (int)m->s.log.process_count;
+        p->lines = 0;
+        p->instance = instance;
+        p->started_ns = sim_at_ns(m, at_ms);
+    }
+    m->all[instance] = (struct sim_instance){
+        .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = SIM_NEVER_MS};
+}
+
+// A holder that has lost its session keeps its turn until the grace has passed.
+static void lose_turn(struct sim *m, const struct sim_instance *k)
+{
+    if (k == &m->all[m->holder] && m->turn_free_ms == SIM_NEVER_MS)
+        m->turn_free_ms = m->now_ms + SIM_GRACE_MS;
+}
+
+static void kill_one(struct sim *m, struct sim_instance *k)
+{
+    struct process_record *p = &m->s.processes[k->process];
+
+    sim_read_the_rest(m, k);
+    p->ended_ns = sim_at_ns(m, m->now_ms + 1);
+    p->status = 9;
+    k->alive = false;
+    lose_turn(m, k);
+    k->starts_ms = m->now_ms + SIM_TIMEOUT_MS;
+    bool loses = m->defect == SIM_LOSES && !k->written;
+    for (int i = 0; loses && i < k->count; i++)
+        m->occasions += !m->delivered[k->batch[i]];
+    if (!loses)
+        give_back(m, k, m->instances > 1 && !m->turns ? m->now_ms + SIM_GRACE_MS : m->now_ms);
+}
+
+bool sim_has_turn(struct sim *m, int instance)
+{
+    struct sim_instance *before = &m->all[m->holder];
+
+    if (!m->turns)
+        return true;
+    if (m->holder != instance && m->now_ms < m->turn_free_ms)
+        return false;
+    if (m->holder != instance && !before->written)
+        give_back(m, before, m->now_ms);
+    m->holder = instance;
+    m->turn_free_ms = SIM_NEVER_MS;
+    return true;
+}
+
+void sim_open_session(struct sim *m, struct sim_instance *k)
+{
+    if (k->told)
+        return;
+    k->told = true;
+    k->session_ms = m->now_ms;
+    story_session(&m->s, m->now_ms);
+    if (!k->written)
+        give_back(m, k, m->now_ms);
+}
+
+// Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
+// back, it confirms the tokens that it had written. If that takes longer than the grace, others may
+// write them first.
+static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
+{
+    int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
+
+    if (!k->alive)
+        return;
+    bool had = k->told;
+    sim_connect_at(m, k, back_ms + sim_between(m, 10, pause_ms));
+    bool gone = m->instances > 1 && k->session_ms > m->now_ms + SIM_GRACE_MS;
+    if (!had)
+        return;
+    lose_turn(m, k);
+    k->unsure_count = gone && k->written ? k->count : 0;
+    memcpy(k->unsure, k->batch, sizeof k->unsure);
+    if (gone)
+        give_back(m, k, m->now_ms + SIM_GRACE_MS);
+}
+
+static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
+{
+    if (k->paused_ms < m->now_ms + for_ms)
+        k->paused_ms = m->now_ms + for_ms;
+}
+
+// Cuts all connections for a while. A client may then pause before it tries again. One that shares
+// the work must be back within the grace unless the cut itself was longer.
+static int64_t cut_all(struct sim *m)
+{
+    bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;
+    int64_t for_ms = brief ? sim_between(m, 100, 400) : sim_between(m, SIM_GRACE_MS + 60, 1500);
+
+    m->cut_ms = m->now_ms + for_ms > m->cut_ms ? m->now_ms + for_ms : m->cut_ms;
+    for (int i = 0; i < m->instances; i++)
+        disconnect(m, &m->all[i], m->cut_ms, brief ? 60 : 900);
+    return for_ms;
+}
+
+static void end_sessions(struct sim *m)
+{
+    for (int i = 0; i < m->instances; i++) {
+        if (m->all[i].told)
+            disconnect(m, &m->all[i], m->now_ms, 60);
+    }
+}
+
+void sim_hit(struct sim *m, const char *verb)
+{
+    static const char *const drawn[] = {"kill-collector", "pause-collector", "terminate-backend",
+        "pause-server", "half-open", "pause-reader"};
+    int instance = (int)rng_below(&m->rng, (uint64_t)m->instances);
+    struct sim_instance *k = &m->all[instance];
+    const struct verb *what =
+        verb_find(verb ? verb : drawn[rng_below(&m->rng, sizeof drawn / sizeof *drawn)]);
+    bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
+    bool unread = what->id == VERB_PAUSE_READER, all = rng_below(&m->rng, 3) == 0;
+    int64_t for_ms = unread ? sim_between(m, 50, 1500) : 1;
+
+    if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
+        return;
+    if (kills && m->s.log.process_count == PROCESSES_MAX)
+        return;
+    if (unread && !sim_pause_reader(m, all ? -1 : instance, for_ms))
+        return;
+    if (kills)
+        kill_one(m, k);
+    if (pauses)
+        pause_one(m, k, for_ms = verb ? 1200 : sim_between(m, 200, 2500));
+    if (what->id == VERB_PAUSE_SERVER) {
+        for_ms = sim_between(m, 50, 800);
+        for (int i = 0; i < m->instances; i++)
+            pause_one(m, &m->all[i], for_ms);
+    }
+    if (what->id == VERB_HALF_OPEN)
+        for_ms = cut_all(m);
+    if (what->id == VERB_TERMINATE_BACKEND)
+        end_sessions(m);
+    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
+    bool one = kills || pauses || (unread && !all);
+    m->s.specs[m->s.ledger.fault_count - 1].instance = one ? instance : -1;
+}
