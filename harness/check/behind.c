@@ -1,6 +1,6 @@
 // Judges falls_behind. It is violated when the backlog grows although the subject can sustain the
 // rate, or when the backlog that a fault left does not shrink. The subject's capacity must be
-// known.
+// known. With a send budget it sustains no more than that.
 #include "check/backlog.h"
 
 #include <math.h>
@@ -17,6 +17,7 @@ static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 
 struct behind {
     const struct check *c;
     struct backlog backlog;
+    double capacity; // tokens per second that the subject sustains, within its budget
 };
 
 // --- the backlog grows ------------------------------------------------------------
@@ -81,7 +82,7 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         "from %.3f s to %.3f s the backlog grew by %.1f tokens per second at %.0f/s, though %.0f/s "
         "is its capacity",
         ledger_seconds(t->c->l, from_ns), ledger_seconds(t->c->l, until_ns), slope.per_s, rate,
-        s->capacity);
+        t->capacity);
 }
 
 // Checks the parts of a phase that lie outside each outage and outside the time in which the
@@ -95,7 +96,7 @@ static void check_phase(
     int64_t make_up_ns = 2 * t->c->l->scenario->recovery_limit_ns;
 
     if (phase->closed || phase->arrivals == ARRIVALS_TRACE || rate <= 0 ||
-        rate > load_most * t->c->l->scenario->collector.capacity)
+        rate > load_most * t->capacity)
         return;
     from_ns += settle_ns;
     for (size_t i = 0; i < o->count; i++) {
@@ -131,7 +132,7 @@ static int64_t made_up_ns(
     const struct behind *t, const struct outage *out, double rate, double waiting)
 {
     const struct scenario *s = t->c->l->scenario;
-    double seconds = 2 * waiting / (s->collector.capacity - rate);
+    double seconds = 2 * waiting / (t->capacity - rate);
 
     return outages_due_ns(
         &t->c->outages, -1, out->until_ns, s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
@@ -148,7 +149,7 @@ static void check_left_over(const struct behind *t, const struct outage *out)
     int64_t due_ns = 0;
 
     // With a higher rate in a later phase the backlog needs longer, and may last into the next one.
-    while (next > rate && next <= load_most * s->collector.capacity) {
+    while (next > rate && next <= load_most * t->capacity) {
         rate = next;
         due_ns = made_up_ns(t, out, rate, b->waiting[first]);
         next = highest_rate(c->l, out->until_ns, due_ns);
@@ -173,11 +174,13 @@ static void check_left_over(const struct behind *t, const struct outage *out)
 bool check_behind(const struct check *c, struct err *e)
 {
     const struct scenario *s = c->l->scenario;
-    struct behind t = {.c = c};
+    struct behind t = {.c = c, .capacity = s->collector.capacity};
     int64_t at_ns = c->l->start_ns;
 
-    if (s->collector.capacity <= 0)
+    if (t.capacity <= 0)
         return true;
+    if (c->spent)
+        t.capacity = fmin(t.capacity, c->budget_per_s);
     if (!backlog_make(&t.backlog, c->l, e))
         return false;
     for (size_t i = 0; i < s->load_count; i++) {

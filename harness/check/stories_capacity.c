@@ -30,6 +30,25 @@ static void tell_falls_behind(struct story *s)
     s->scenario.slack_ns = 110 * NS_PER_MS;
 }
 
+static void tell_falls_behind_with(struct story *s, const char *budget)
+{
+    static struct setting env[1];
+
+    tell_falls_behind(s);
+    env[0] = (struct setting){(char *)"MAILROOM_BUDGET", (char *)budget};
+    s->scenario.collector.env = (struct settings){env, 1};
+}
+
+static void tell_falls_behind_by_budget(struct story *s)
+{
+    tell_falls_behind_with(s, "10/s");
+}
+
+static void tell_falls_behind_within_budget(struct story *s)
+{
+    tell_falls_behind_with(s, "40/s");
+}
+
 // A fault of 2 s. Afterwards each token that waits takes `each_ms`. From `many_ms` on, ten times as
 // many come.
 static void tell_left_over(struct story *s, int64_t each_ms, int64_t many_ms)
@@ -90,6 +109,9 @@ static void tell_closed_after(struct story *s)
 static const struct story_case cases[] = {
     {"keeps up", tell_keeps_up, "", VERDICT_PASS},
     {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
+    {"the budget lets it fall behind", tell_falls_behind_by_budget, "", VERDICT_PASS},
+    {"falls behind within its budget", tell_falls_behind_within_budget, "falls_behind=1 ",
+        VERDICT_VIOLATED},
     {"makes up for a fault", tell_makes_up, "", VERDICT_PASS},
     {"leaves what a fault left", tell_leaves_it, "falls_behind=1 ", VERDICT_VIOLATED},
     {"too much comes just behind a fault", tell_overload_after, "", VERDICT_PASS},
