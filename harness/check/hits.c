@@ -162,14 +162,16 @@ static int64_t session_back_ns(const struct ledger *l, const struct fault_record
     return clock_min(back_ns, limit_of(l, f));
 }
 
-// Returns when another collector must have taken over from one that the fault has ended; with one
-// collector, the end of the fault.
+// Returns when another collector must have taken over from one that the fault has ended; where
+// there is no other, the end of the fault. In the modes that share the work, a new process is
+// another collector, even if it is the only one.
 static int64_t handed_over_ns(const struct ledger *l, const struct fault_record *f)
 {
     enum harm harm = harm_of(l->scenario, f->spec);
-    bool several = l->scenario->collector.instances > 1;
+    bool others =
+        l->scenario->collector.instances > 1 || (harm == HARM_PROCESS && check_shares(l->scenario));
 
-    if (!several || harm == HARM_SLOWS || harm == HARM_OUTPUT)
+    if (!others || harm == HARM_SLOWS || harm == HARM_OUTPUT)
         return f->ended_ns;
     return f->ended_ns + harm_grace_ns(l->scenario) + harm_takeover_ns;
 }

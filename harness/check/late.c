@@ -141,17 +141,16 @@ static int64_t overtaken_at_ns(const struct check *c, uint32_t index, int64_t du
     return c->busy_since[low] <= due_ns ? c->l->log->lines[low].read_ns : CLOCK_NEVER;
 }
 
-// Where several collectors share a backlog, a fault may hit the one that has just taken a token. It
+// In the modes that share a backlog, a fault may hit the collector that has just taken a token. It
 // had waited for its turn until then. Others deliver it later, behind tokens of a later turn, so
 // its clock starts anew at the fault.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
-    const struct scenario *s = c->l->scenario;
     uint32_t index = c->l->tokens[token].first_line;
     struct lateness late = lateness_since(t, index, start_ns);
 
-    if (!late.found || s->collector.instances == 1 || !check_shares(s))
+    if (!late.found || !check_shares(c->l->scenario))
         return late;
     int64_t overtaken_ns = overtaken_at_ns(c, index, late.due_ns);
     if (overtaken_ns == CLOCK_NEVER)

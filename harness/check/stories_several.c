@@ -312,6 +312,37 @@ static void tell_killed_and_left(struct story *s)
     tell_batch_of_killed(s, true, 4500);
 }
 
+// The only collector is killed at 400 ms, while it has a full batch. Its next process is another
+// collector, and waits for the grace before it writes that batch.
+static void tell_batch_of_only_one(struct story *s, enum dequeue dequeue, int64_t read_ms)
+{
+    story_session(s, -990);
+    s->scenario.collector.dequeue = dequeue;
+    uint32_t first = story_txn(s, 380, 3);
+    story_fault(s, "kill-collector", 400, 401);
+    story_death(s, 401, true);
+    story_session(s, 520);
+    uint32_t later = story_txn(s, 600, 3);
+    story_line(s, 620, later, 3);
+    story_line(s, read_ms, first, 3);
+}
+
+static void tell_only_one_after_grace(struct story *s)
+{
+    tell_batch_of_only_one(s, DEQUEUE_SHARED, 1030);
+}
+
+static void tell_only_one_long_after(struct story *s)
+{
+    tell_batch_of_only_one(s, DEQUEUE_SHARED, 3000);
+}
+
+// In cursor mode there is nothing to wait for.
+static void tell_only_one_by_cursor(struct story *s)
+{
+    tell_batch_of_only_one(s, DEQUEUE_CURSOR, 1030);
+}
+
 // The second is killed at 400 ms with a batch of a backlog. The first writes a short line, and then
 // that batch, and both are read when the pause of its reader is over.
 static void tell_batch_of_killed_unread(struct story *s)
@@ -417,6 +448,11 @@ static const struct story_case cases[] = {
     {"delivers a killed one's batch in a backlog", tell_killed_in_backlog, "", VERDICT_PASS},
     {"leaves a batch behind in a backlog", tell_left_in_backlog, "late=3 ", VERDICT_VIOLATED},
     {"a killed one's batch lies unread", tell_batch_of_killed_unread, "", VERDICT_PASS},
+    {"the only one leaves a batch until the grace is over", tell_only_one_after_grace, "",
+        VERDICT_PASS},
+    {"the only one leaves a batch for long", tell_only_one_long_after, "late=3 ", VERDICT_VIOLATED},
+    {"the only one leaves a batch behind its cursor", tell_only_one_by_cursor,
+        "late=3 out_of_order=3 ", VERDICT_VIOLATED},
     {"leaves a killed one's batch behind", tell_killed_and_left, "late=3 ", VERDICT_VIOLATED},
 };
 
