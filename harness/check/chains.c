@@ -21,7 +21,8 @@ static int64_t chain_ns(const struct check *c)
 
 // True when more tokens may wait behind this line. A short line says that none do, unless the
 // budget was spent. And while several collectors share the work, a fault keeps the tokens that one
-// of them had taken, so a short line of the others says nothing. It may have lain unread since then.
+// of them had taken, so a short line of the others says nothing. The line may have lain unread
+// since then.
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
