@@ -1,8 +1,5 @@
 // mailroom-collector: dequeues new tokens from PostgreSQL, signs them, and
 // writes them in batches, one line each, to standard output.
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,54 +9,11 @@
 #endif
 
 #include "base/log.h"
+#include "base/program.h"
 #include "collector.h"
 #include "config.h"
 #include "lease/leased.h"
 #include "switch.h"
-
-static int signal_pipe[2];
-
-// A new descriptor takes the lowest free number. If standard output were closed, lines
-// would go into our own pipe; if standard error were, log lines would go to the server.
-static bool hold_standard_files(struct err *e)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) != -1)
-            continue;
-        if (fd == STDOUT_FILENO)
-            return err_set(e, ERR_OUTPUT, "standard output is closed");
-        if (open("/dev/null", O_RDWR) != fd)
-            return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
-    }
-    return true;
-}
-
-static void on_signal(int number)
-{
-    int saved = errno;
-    ssize_t ignored = write(signal_pipe[1], &(char){(char)number}, 1);
-
-    (void)ignored; // a full pipe wakes the loop already
-    errno = saved;
-}
-
-// Turns TERM and INT into a byte that the loop polls for.
-static bool catch_signals(struct err *e)
-{
-    struct sigaction stop = {.sa_handler = on_signal};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    if (pipe(signal_pipe) != 0)
-        return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
-    for (int i = 0; i < 2; i++)
-        if (fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
-            fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) != 0)
-            return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
-    if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
-        sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
-        return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
-    return true;
-}
 
 // Keeps the key out of core dumps and away from debuggers. A sanitizer's leak check works like a
 // debugger, so a build with one does not do this.
@@ -129,12 +83,13 @@ static int collect(const struct config *config, char *const command[])
     enum collector_exit code;
 
     err_clear(&e);
-    if (!catch_signals(&e) || !metrics_open(&metrics, config, &e)) {
+    if (!program_catch_signals(&e) || !metrics_open(&metrics, config, &e)) {
         log_line("MAIN", "%s", e.text);
         return (int)collector_exit_of(e.kind);
     }
-    code = config_leased(config) ? leased_run(config, signal_pipe[0], command, &metrics)
-                                 : collector_run(config, signal_pipe[0], STDOUT_FILENO, &metrics);
+    code = config_leased(config)
+               ? leased_run(config, program_stop_fd(), command, &metrics)
+               : collector_run(config, program_stop_fd(), STDOUT_FILENO, &metrics);
     metrics_close(&metrics);
     return (int)code;
 }
@@ -149,7 +104,7 @@ static int run(bool switching, char *const command[])
     stay_private();
     log_never_wait();
     warn_of_unknown();
-    bool ok = hold_standard_files(&e) && config_load(&config, environ, &e);
+    bool ok = program_hold_standard_files(true, &e) && config_load(&config, environ, &e);
     config_wipe_keys(environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {

@@ -8,9 +8,9 @@
 #define LINE_MAX_BYTES ((size_t)256 * 1024 * 1024)
 #define PIECE 65536
 
-void input_init(struct input *in, int fd)
+void input_init(struct input *in, int fd, int stop_fd)
 {
-    *in = (struct input){.fd = fd};
+    *in = (struct input){.fd = fd, .stop_fd = stop_fd};
     buf_init(&in->data, LINE_MAX_BYTES);
 }
 
@@ -29,6 +29,19 @@ bool input_waiting(const struct input *in)
     return poll(&p, 1, 0) > 0;
 }
 
+// Waits for data, for its end, or for the stop. False: the stop came.
+static bool wait_for_data(const struct input *in)
+{
+    struct pollfd p[] = {
+        {.fd = in->fd, .events = POLLIN},
+        {.fd = in->stop_fd, .events = POLLIN},
+    };
+
+    while (poll(p, 2, -1) < 0 && errno == EINTR)
+        ;
+    return !p[1].revents;
+}
+
 static enum input_result more(struct input *in, struct err *e)
 {
     char *room = buf_reserve(&in->data, PIECE);
@@ -37,9 +50,9 @@ static enum input_result more(struct input *in, struct err *e)
         err_set(e, ERR_SYSTEM, "a line is longer than %zu bytes", LINE_MAX_BYTES);
         return INPUT_FAILED;
     }
-    ssize_t n = read(in->fd, room, PIECE);
-    if (n < 0 && errno == EINTR)
+    if (!wait_for_data(in))
         return INPUT_INTERRUPTED;
+    ssize_t n = read(in->fd, room, PIECE);
     if (n < 0) {
         err_sys(e, ERR_SYSTEM, "standard input cannot be read");
         return INPUT_FAILED;

@@ -5,13 +5,14 @@
 #include "base/err.h"
 
 struct input {
-    int fd; // borrowed
+    int fd;      // borrowed
+    int stop_fd; // borrowed; once it can be read, input_next no longer waits
     struct buf data;
     size_t taken;   // bytes of the line that was handed out last, its line end included
     size_t scanned; // bytes that are known to hold no line end
 };
 
-void input_init(struct input *in, int fd);
+void input_init(struct input *in, int fd, int stop_fd);
 void input_fini(struct input *in);
 
 // True when a line is there, or may be read without waiting.

@@ -1,10 +1,8 @@
 // mailroom-sender: reads the collector's lines from standard input, makes a mail
 // of each token, hands it to an SMTP server, and answers on standard output.
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "sender/input.h"
 #include "sender/mail.h"
 #include "sender/rate.h"
@@ -35,37 +34,16 @@ struct sender {
     int64_t hold_ns; // the last pause before another try; 0: the last try succeeded
 };
 
-static volatile sig_atomic_t stopping;
-
-// A new descriptor takes the lowest free number. If standard output were closed, answers would go
-// into the state file or to the SMTP server.
-static bool hold_standard_files(bool answers, struct err *e)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) != -1)
-            continue;
-        if (fd == STDOUT_FILENO && answers)
-            return err_set(e, ERR_OUTPUT, "standard output is closed");
-        if (open("/dev/null", O_RDWR) != fd)
-            return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
-    }
-    return true;
-}
-
-static void on_signal(int number)
-{
-    (void)number;
-    stopping = 1;
-}
-
-// A signal ends the sleep early; the caller looks at `stopping`.
+// A signal ends the sleep early, so the caller asks program_stopping.
 static void sleep_until(int64_t at_ns)
 {
-    while (!stopping) {
+    struct pollfd stop = {.fd = program_stop_fd(), .events = POLLIN};
+
+    while (!program_stopping()) {
         int64_t now = clock_now_ns();
         if (now >= at_ns)
             return;
-        poll(NULL, 0, clock_poll_ms(now, at_ns));
+        poll(&stop, 1, clock_poll_ms(now, at_ns));
     }
 }
 
@@ -120,8 +98,8 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
         return true;
     }
     sleep_until(rate_next_ns(&s->rate, clock_now_ns()));
-    return stopping || (rate_count(&s->rate, clock_now_ns(), wall_s, e) &&
-                           smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
+    return program_stopping() || (rate_count(&s->rate, clock_now_ns(), wall_s, e) &&
+                                     smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
 }
 
 // Tries again itself, because nobody reads the answers. While no mail has a chance, it tries for as
@@ -131,7 +109,7 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
     for (int tries = 1;;) {
         if (!attempt(s, r, reply, e))
             return false;
-        if (stopping || reply->outcome == MAIL_SENT || reply->outcome == MAIL_PERMANENT)
+        if (program_stopping() || reply->outcome == MAIL_SENT || reply->outcome == MAIL_PERMANENT)
             return true;
         if (reply->outcome == MAIL_TRANSIENT && tries++ >= (int)s->settings.attempts)
             return true;
@@ -159,7 +137,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
 
     if (count == 0)
         return answer(s, 0, &reply, e);
-    for (size_t place = 1; place <= count && !stopping; place++) {
+    for (size_t place = 1; place <= count && !program_stopping(); place++) {
         reply.outcome =
             MAIL_LATER; // this is the outcome if a signal comes before the mail is tried
         const char *why = record_next(&r, &at, line + len);
@@ -168,7 +146,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
             snprintf(reply.text, sizeof reply.text, "553 %s", why);
         } else if (!(s->answers ? attempt : insist)(s, &r, &reply, e)) {
             return false;
-        } else if (stopping && reply.outcome != MAIL_SENT) {
+        } else if (program_stopping() && reply.outcome != MAIL_SENT) {
             return true;
         } else if (s->answers && reply.outcome == MAIL_LATER) {
             return postpone(s, &reply, e);
@@ -186,7 +164,7 @@ static bool serve(struct sender *s, struct err *e)
     const char *line;
     size_t len;
 
-    while (!stopping) {
+    while (!program_stopping()) {
         enum input_result got = input_next(&s->input, &line, &len, e);
         if (got == INPUT_INTERRUPTED)
             continue;
@@ -201,17 +179,6 @@ static bool serve(struct sender *s, struct err *e)
     return true;
 }
 
-static bool catch_signals(struct err *e)
-{
-    struct sigaction stop = {.sa_handler = on_signal};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
-        sigaction(SIGPIPE, &ignore, NULL) != 0)
-        return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
-    return true;
-}
-
 static bool set_up(struct sender *s, struct err *e)
 {
     struct settings *c = &s->settings;
@@ -222,12 +189,12 @@ static bool set_up(struct sender *s, struct err *e)
     if (!rate_open(&s->rate, c->state_file, e) ||
         !template_init(&s->templates[0], TOKEN_ACTIVATION, c->activation, e) ||
         !template_init(&s->templates[1], TOKEN_PASSWORD_RECOVERY, c->recovery, e) ||
-        !catch_signals(e))
+        !program_catch_signals(e))
         return false;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return err_set(e, ERR_SYSTEM, "libcurl cannot be used");
     s->smtp = smtp_new(c, e);
-    input_init(&s->input, STDIN_FILENO);
+    input_init(&s->input, STDIN_FILENO, program_stop_fd());
     return s->smtp != NULL;
 }
 
@@ -274,7 +241,7 @@ static int run(bool answers)
 
     err_clear(&e);
     warn_of_unknown();
-    if (!hold_standard_files(answers, &e) || !set_up(&s, &e) || !serve(&s, &e))
+    if (!program_hold_standard_files(answers, &e) || !set_up(&s, &e) || !serve(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
     return (int)ending_of(&e);

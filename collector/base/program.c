@@ -1,0 +1,59 @@
+#include "base/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+static int stop_pipe[2] = {-1, -1};
+static volatile sig_atomic_t stopping;
+
+bool program_hold_standard_files(bool writes_output, struct err *e)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) != -1)
+            continue;
+        if (fd == STDOUT_FILENO && writes_output)
+            return err_set(e, ERR_OUTPUT, "standard output is closed");
+        if (open("/dev/null", O_RDWR) != fd)
+            return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
+    }
+    return true;
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    ssize_t ignored = write(stop_pipe[1], &(char){(char)number}, 1);
+
+    (void)ignored; // a full pipe can be read already
+    stopping = 1;
+    errno = saved;
+}
+
+bool program_catch_signals(struct err *e)
+{
+    struct sigaction stop = {.sa_handler = on_signal};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    if (pipe(stop_pipe) != 0)
+        return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
+    for (int i = 0; i < 2; i++)
+        if (fcntl(stop_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
+            fcntl(stop_pipe[i], F_SETFL, O_NONBLOCK) != 0)
+            return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
+    if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
+        sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
+        return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
+    return true;
+}
+
+int program_stop_fd(void)
+{
+    return stop_pipe[0];
+}
+
+bool program_stopping(void)
+{
+    return stopping;
+}
