@@ -415,7 +415,8 @@ who_has_come_back_is_not_forgotten()
     sql "DELETE FROM owners WHERE owner IN (42, 43)"
 }
 
-# A session keeps the locks of the owners 1 to 20, which so are alive. 21 is dead.
+# A session keeps the locks 0 to 20. So the owners 1 to 20 are alive, but 0 is nobody, whoever has
+# its lock. 21 is dead.
 a_dead_one_among_many_is_found()
 {
     mkfifo "$server_dir/many"
@@ -423,17 +424,20 @@ a_dead_one_among_many_is_found()
     exec 6>"$server_dir/many"
     run x
     has_logged x "with others"
-    echo "SELECT pg_advisory_lock(n) FROM generate_series(1, 20) AS n;" >&6
-    until_true "SELECT count(*) = 20 FROM pg_locks
-        WHERE locktype = 'advisory' AND classid = 0 AND objid BETWEEN 1 AND 20"
+    echo "SELECT pg_advisory_lock(n) FROM generate_series(0, 20) AS n;" >&6
+    until_true "SELECT count(*) = 21 FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = 0 AND objid BETWEEN 0 AND 20"
     sql "BEGIN;
-         INSERT INTO owners (queue, owner) SELECT 'mailroom', n FROM generate_series(1, 21) AS n;
-         INSERT INTO accounts (email, login) VALUES ('many@x', 'many');
-         WITH old AS (UPDATE tokens SET xid = '0' WHERE id = (SELECT max(id) FROM tokens) RETURNING id)
-         INSERT INTO deliveries (queue, owner, tokens) SELECT 'mailroom', 21, array_agg(id) FROM old;
+         INSERT INTO owners (queue, owner) SELECT 'mailroom', n FROM generate_series(0, 21) AS n
+         ON CONFLICT DO NOTHING;
+         INSERT INTO accounts (email, login) VALUES ('many@x', 'many'), ('free@x', 'free');
+         WITH old AS (UPDATE tokens AS t SET xid = '0' FROM accounts AS a
+                      WHERE a.id = account AND a.login IN ('many', 'free') RETURNING t.id, a.login)
+         INSERT INTO deliveries (queue, owner, tokens)
+         SELECT 'mailroom', CASE login WHEN 'many' THEN 21 ELSE 0 END, ARRAY[id] FROM old;
          COMMIT"
     drained
-    same "tokens of the dead one" "1 1" "$(tokens x)"
+    same "tokens of the dead one and of nobody" "2 2" "$(tokens x)"
     ends x TERM 0
     printf '\\q\n' >&6
     exec 6>&-

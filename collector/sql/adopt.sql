@@ -1,5 +1,5 @@
 -- Takes over the oldest delivery of another owner, or as much of it as a line
--- holds. An owner that has come back, which its lock shows, keeps its delivery.
+-- holds. An owner that has come back, which its lock shows, keeps its delivery; owner 0 is nobody.
 -- The delivery gets a new n, so that ours are always numbered in the order in
 -- which they became ours.
 --
@@ -9,7 +9,7 @@ WITH old AS MATERIALIZED (
     SELECT n, tokens
     FROM deliveries
     WHERE queue = $1::job_type AND owner = $2::bigint AND owner <> $3::bigint
-      AND ($5::bool OR pg_try_advisory_xact_lock_shared($2::bigint))
+      AND ($5::bool OR $2::bigint = 0 OR pg_try_advisory_xact_lock_shared($2::bigint))
     ORDER BY n
     LIMIT 1
     FOR UPDATE SKIP LOCKED

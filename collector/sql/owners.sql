@@ -7,6 +7,8 @@
 -- has from then on. This works even if the renewal is committed while this statement waits for the
 -- row.
 --
+-- Owner 0 is nobody and is never alive, even if an application holds lock 0.
+--
 -- When there are many, those that are gone come first, and then those whose numbers follow ours, as
 -- in a ring. So each living owner is watched by the same few others all the time.
 --
@@ -25,7 +27,7 @@ CROSS JOIN LATERAL (
            coalesce(bool_or(l.mode = 'ShareLock'), false) AS busy
     FROM pg_locks AS l
     JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
-    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    WHERE o.owner <> 0 AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
       AND l.classid::bigint << 32 | l.objid::bigint = o.owner) AS l
 WHERE o.queue = $1::job_type AND o.owner <> $2::bigint AND o.owner <> ALL ($3::bigint[])
 ORDER BY l.alive, o.owner < $2::bigint, o.owner
