@@ -171,31 +171,6 @@ the_dead_lose_nothing()
     ends g TERM 0
 }
 
-hold_confirming()
-{
-    sql "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN OLD; END';
-         CREATE TRIGGER held BEFORE DELETE ON deliveries FOR EACH ROW
-             EXECUTE FUNCTION wait_for_test()"
-    rm -f "$server_dir/hold"
-    mkfifo "$server_dir/hold"
-    psql -qAtX <"$server_dir/hold" >/dev/null &
-    exec 7>"$server_dir/hold"
-    echo "SELECT pg_advisory_lock(4711);" >&7
-    until_true "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
-}
-
-one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
-    WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
-
-let_confirming_go()
-{
-    printf '\\q\n' >&7 # a collector may have inherited the descriptor
-    exec 7>&-
-    until_true "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
-    sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"
-}
-
 # r has written a line and taken the next one. When it is dead, its statement still waits in the
 # server for the right to confirm. t takes over, and is killed with its first line unconfirmed.
 the_order_outlives_two_deaths()

@@ -121,3 +121,41 @@ tokens() # names
     done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
         END { print all + 0, distinct + 0 }'
 }
+
+# From here on nobody can confirm a line, until let_confirming_go.
+hold_confirming()
+{
+    sql "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN OLD; END';
+         CREATE TRIGGER held BEFORE DELETE ON deliveries FOR EACH ROW
+             EXECUTE FUNCTION wait_for_test()"
+    rm -f "$server_dir/hold"
+    mkfifo "$server_dir/hold"
+    psql -qAtX <"$server_dir/hold" >/dev/null &
+    exec 7>"$server_dir/hold"
+    echo "SELECT pg_advisory_lock(4711);" >&7
+    until_true "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
+}
+
+one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
+    WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+
+who_waits_to_confirm()
+{
+    sql "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+}
+
+let_confirming_go()
+{
+    printf '\\q\n' >&7 # a collector may have inherited the descriptor
+    exec 7>&-
+    until_true "SELECT count(*) = 0 FROM pg_locks
+        WHERE locktype = 'advisory' AND objid = 4711 AND mode = 'ExclusiveLock' AND granted"
+    sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"
+}
+
+end_sessions()
+{
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'"
+}
