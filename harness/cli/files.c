@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/paths.h"
 #include "report/folder.h"
 
 bool files_dated_folder(
@@ -32,6 +33,8 @@ bool file_write(const char *option, const char *path, const struct buf *text, st
 {
     if (text->failed)
         return err_set(e, ERR_INTERNAL, "--%s: too much for one file", option);
+    if (!path_make_parent(path, e))
+        return err_prefix(e, "--%s", option);
     FILE *file = fopen(path, "we");
     bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
     if (file && fclose(file) != 0)
@@ -56,6 +59,8 @@ bool file_is_writable(const char *option, const char *path, struct err *e)
         unlink(path);
         return true;
     }
+    if (errno == ENOENT && path_can_make_parent(path))
+        return true;
     return err_sys(e, ERR_USAGE, "--%s: cannot write %.500s", option, path);
 }
 

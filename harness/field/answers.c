@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/paths.h"
+
 #define AT(member) offsetof(struct answer, member)
 
 static const struct {
@@ -111,7 +113,7 @@ bool answers_keep(struct answers *a, const char *key, const struct answer *answe
 {
     json_t *line = line_of(key, answer);
     bool ok = line && json_object_set(a->all, key, line) == 0;
-    FILE *file = a->path ? fopen(a->path, "ae") : NULL;
+    FILE *file = a->path && path_make_parent(a->path, e) ? fopen(a->path, "ae") : NULL;
 
     if (!ok)
         err_memory(e);

@@ -16,6 +16,43 @@ bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err
     return true;
 }
 
+// Cuts a path back to its folder: "." for a name alone. The root is its own folder.
+static void to_parent(char path[PATH_MAX])
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        snprintf(path, PATH_MAX, ".");
+}
+
+bool path_make_parent(const char *file, struct err *e)
+{
+    char dir[PATH_MAX];
+
+    if (snprintf(dir, sizeof dir, "%s", file) >= (int)sizeof dir)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file);
+    to_parent(dir);
+    return path_make(dir, e);
+}
+
+bool path_can_make_parent(const char *file)
+{
+    char dir[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(dir, sizeof dir, "%s", file) >= (int)sizeof dir)
+        return false;
+    to_parent(dir);
+    if (stat(dir, &st) == 0 || errno != ENOENT)
+        return false;
+    do {
+        to_parent(dir);
+    } while (stat(dir, &st) != 0 && errno == ENOENT);
+    return S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0;
+}
+
 bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0;

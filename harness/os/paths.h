@@ -23,4 +23,11 @@ enum err_kind path_fault(void);
 // Makes a folder and those above it. ERR_USAGE where this user may make none.
 MUST_USE bool path_make(const char *dir, struct err *e);
 
+// Makes the folder for a file that is to be written, unless it is there.
+MUST_USE bool path_make_parent(const char *file, struct err *e);
+
+// Returns true when path_make_parent would make folders: the folder for the file is missing, and
+// the nearest one above it that exists takes new entries.
+bool path_can_make_parent(const char *file);
+
 bool path_exists(const char *path);

@@ -54,24 +54,29 @@ refused "report has no option '--token'; check has it" report --token 84
 refused "report has no option '--token'; check has it" report --token=84
 refused "run has no option '--markdown'; compare, tune and field have it" run steady --markdown x
 # A file that cannot be written is refused before the work begins, because the work would
-# leave nothing.
-refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
-refused '--csv: cannot write' tune steady --csv "$place"
-refused '--html: cannot write' field textbook --html "$place/nowhere/field.html"
-refused '--answers: cannot write' field textbook --answers "$place/nowhere/answers"
-refused '--markdown: cannot write' compare a b --markdown "$place/nowhere/compare.md"
-refused '--output: cannot write' shrink a --output "$place/nowhere/small.yaml"
+# leave nothing. A missing folder is made, but only together with the file.
 echo kept >"$place/kept"
+refused '--junit: cannot write' run steady --junit "$place/kept/junit.xml"
+refused '--csv: cannot write' tune steady --csv "$place"
+refused '--html: cannot write' field textbook --html "$place/kept/field.html"
+refused '--answers: cannot write' field textbook --answers "$place/kept/below/answers"
+refused '--markdown: cannot write' compare a b --markdown "$place/kept/below/compare.md"
+refused '--output: cannot write' shrink a --output "$place/kept/small.yaml"
+refused "'stedy': neither" run stedy --out "$place/new" --junit "$place/new/junit.xml"
+[ ! -e "$place/new" ] || fail 'a folder was left'
+steady=$SOURCE_DIR/results/recorded/baselines/steady
+(cd "$place" && "$mailproof" compare "$steady" "$steady" --csv new/below/whole.csv >/dev/null) || true
+[ -s "$place/new/below/whole.csv" ] || fail 'a missing folder was not made'
 refused 'cannot read' compare a b --csv "$place/kept" --json "$place/fresh"
 [ "$(cat "$place/kept")" = kept ] || fail 'a file was emptied before there was anything to write'
 [ ! -e "$place/fresh" ] || fail 'an empty file was left'
 # A limit of 0 bytes is a full disk.
-(
+said=$(
     trap '' XFSZ
     ulimit -f 0
-    steady=$SOURCE_DIR/results/recorded/baselines/steady
-    "$mailproof" compare "$steady" "$steady" --csv "$place/whole.csv" >/dev/null 2>&1
-) && fail 'a full disk went unnoticed'
+    "$mailproof" compare "$steady" "$steady" --csv "$place/whole.csv" 2>&1 >/dev/null
+) || true
+[[ $said == *'--csv: cannot write'* ]] || fail 'a full disk went unnoticed'
 [ ! -e "$place/whole.csv" ] || fail 'a part of a file was left'
 refused '--out: cannot make the folder' run steady --quiet --out "$place/kept/results"
 refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/results"
