@@ -14,6 +14,8 @@ static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of 
 // The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
+static const char no_writes[] = "25006"; // the SQLSTATE read_only_sql_transaction
+
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 {
     return &l->config->plan->txns[c->txn];
@@ -58,26 +60,26 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// True when a fault of the scenario explains this error, because it fills the disk or lets it fail.
-static bool is_of_disk_fault(const struct scenario *s, const char *state)
+// True when a fault of the scenario explains this error: it fills the disk, lets the disk fail, or
+// makes another server the leader, so that the old one takes no writes.
+static bool is_of_fault(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        enum verb_id id = s->faults[i].verb->id;
-        if ((id == VERB_FILL_DISK && strcmp(state, "53100") == 0) ||
-            (id == VERB_FAIL_FLUSH && strcmp(state, "58030") == 0))
+        const struct verb *verb = s->faults[i].verb;
+        if ((verb->id == VERB_FILL_DISK && strcmp(state, "53100") == 0) ||
+            (verb->id == VERB_FAIL_FLUSH && strcmp(state, "58030") == 0) ||
+            (verb->needs_cluster && strcmp(state, no_writes) == 0))
             return true;
     }
     return false;
 }
 
 // True for an error that a fault explains: the connection broke, an operator intervened (class 57:
-// terminated, cancelled, shutting down), or a disk fault is at work. Any other error means that the
-// statements do not fit the schema.
-static bool is_intervention(const struct scenario *s, const PGresult *result)
+// terminated, cancelled, shutting down), or a fault of the disk or the cluster is at work. Any
+// other error means that the statements do not fit the schema.
+static bool is_intervention(const struct scenario *s, const char *state)
 {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    return !state || strncmp(state, "57", 2) == 0 || is_of_disk_fault(s, state);
+    return !state || strncmp(state, "57", 2) == 0 || is_of_fault(s, state);
 }
 
 static void note_refusal(struct load *l, const PGresult *result)
@@ -167,6 +169,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
     const char *values[] = {l->config->conninfo, "mailproof load", NULL};
 
     c->state = CONN_CONNECTING;
+    c->demoted = false;
     c->until_ns = now + reach_limit_ns;
     c->polling = PGRES_POLLING_WRITING;
     c->pg = PQconnectStartParams(keys, values, 1);
@@ -198,9 +201,12 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
 
 static void take_error(struct load *l, struct conn *c, const PGresult *result)
 {
-    if (!is_intervention(l->config->scenario, result))
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (!is_intervention(l->config->scenario, state))
         note_refusal(l, result);
     c->failed = true;
+    c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0);
 }
 
 static void take_results(struct load *l, struct conn *c, int64_t now)
@@ -223,6 +229,11 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
             conn_close(l, c, now);
         else
             c->state = CONN_IDLE;
+        // The next connection may reach the new leader.
+        if (c->state == CONN_IDLE && c->demoted) {
+            conn_close(l, c, now);
+            c->until_ns = now + reconnect_pause_ns;
+        }
     }
 }
 

@@ -27,6 +27,7 @@ struct conn {
     bool end_sent; // COMMIT or ROLLBACK was sent
     bool failed;   // the server refused a statement of the job
     bool warned;   // an answer came with a warning
+    bool demoted;  // the server takes no writes: it is not the leader any more
 };
 
 struct load {

@@ -225,6 +225,37 @@ static void a_cancelled_statement_is_rolled_back(void **state)
     tear_down(&f);
 }
 
+// The backends that are there at first take no writes from then on, as those of a leader that was
+// replaced. Each refuses at most one transaction.
+static void a_server_that_takes_no_writes_is_left(void **state)
+{
+    struct fixture f;
+    struct fault_spec failover = {.verb = &verbs[VERB_SWITCHOVER]};
+
+    (void)state;
+    set_up(&f, 500);
+    f.scenario.faults = &failover;
+    f.scenario.fault_count = 1;
+    execute(f.admin, "CREATE TABLE demoted (pid int);"
+                     "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                     " IF EXISTS (SELECT FROM demoted WHERE pid = pg_backend_pid()) THEN"
+                     " RAISE read_only_sql_transaction; END IF; RETURN NEW; END $$;"
+                     "CREATE TRIGGER refuse BEFORE INSERT ON accounts"
+                     " FOR EACH ROW EXECUTE FUNCTION refuse()");
+    f.disturbance = "INSERT INTO demoted SELECT pid FROM pg_stat_activity"
+                    " WHERE application_name IN ('mailproof load', 'generator')"
+                    " AND NOT EXISTS (SELECT FROM demoted)"
+                    " AND EXISTS (SELECT FROM accounts)";
+    run(&f);
+    execute(f.admin, "DROP TRIGGER refuse ON accounts; DROP FUNCTION refuse; DROP TABLE demoted");
+    check_outcomes(&f);
+    if (f.result.refused)
+        fail_msg("%s", f.result.refusal);
+    assert_in_range(count(&f, TXN_ROLLED_BACK), 1, f.phases[0].connections);
+    assert_int_equal(count(&f, TXN_COMMITTED) + count(&f, TXN_ROLLED_BACK), f.plan.txn_count);
+    tear_down(&f);
+}
+
 static void a_refusal_is_counted_and_quoted(void **state)
 {
     struct fixture f;
@@ -269,6 +300,7 @@ int main(void)
         cmocka_unit_test(every_kind_ends_as_planned),
         cmocka_unit_test(outcomes_are_true_when_backends_are_terminated),
         cmocka_unit_test(a_cancelled_statement_is_rolled_back),
+        cmocka_unit_test(a_server_that_takes_no_writes_is_left),
         cmocka_unit_test(a_refusal_is_counted_and_quoted),
         cmocka_unit_test(a_closed_loop_ends_with_its_phase),
     };
