@@ -1,0 +1,103 @@
+#include "cli/values.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The largest seed. JSON numbers keep it exactly, as those in a scenario file.
+#define SEED_MAX ((1ull << 53) - 1)
+
+static bool parse_number(const char *name, const char *text, unsigned long long min,
+    unsigned long long max, unsigned long long *value, struct err *e)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || *value < min || *value > max)
+        return err_set(e, ERR_USAGE, "--%s takes a whole number from %llu to %llu, not '%.40s'",
+            name, min, max, text);
+    return true;
+}
+
+// Reads a share between 1% and 1000%; the percent sign is optional.
+static bool read_percent(const char *name, const char *text, double *share, struct err *e)
+{
+    char *end;
+    double percent = strtod(text, &end);
+
+    if (end == text || (strcmp(end, "%") != 0 && *end) || !(percent >= 1 && percent <= 1000))
+        return err_set(e, ERR_USAGE, "--%s takes 1%% to 1000%%, not '%.40s'", name, text);
+    *share = percent / 100;
+    return true;
+}
+
+static bool read_count(
+    const char *name, const char *text, unsigned long long max, int *value, struct err *e)
+{
+    unsigned long long number;
+
+    if (!parse_number(name, text, 1, max, &number, e))
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+// Stores the value of --postgres. A word that is neither a conninfo nor a URI is a mistake, and not
+// the name of a database.
+static bool take_postgres(struct options *o, const char *value, struct err *e)
+{
+    bool conninfo = strchr(value, '=') || strstr(value, "://");
+    bool container = strcmp(value, "container") == 0;
+    bool patroni = strcmp(value, "patroni") == 0;
+
+    if (!conninfo && !container && !patroni && strcmp(value, "local") != 0)
+        return err_set(e, ERR_USAGE,
+            "--postgres takes local, container, patroni or a conninfo such as 'host=db "
+            "user=postgres', "
+            "not "
+            "'%.20s'",
+            value);
+    o->conninfo = conninfo ? value : NULL;
+    o->provider = conninfo    ? "postgres.provider=url"
+                  : container ? "postgres.provider=container"
+                  : patroni   ? "postgres.provider=patroni"
+                              : "postgres.provider=local";
+    return true;
+}
+
+bool values_read(struct options *o, enum read_id id, const char *value, struct err *e)
+{
+    unsigned long long number;
+
+    switch (id) {
+    case READ_POSTGRES:
+        return take_postgres(o, value, e);
+    case READ_SEED:
+        if (!parse_number("seed", value, 0, SEED_MAX, &number, e))
+            return false;
+        snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
+        return true;
+    case READ_SET:
+        o->sets[o->set_count++] = value;
+        return true;
+    case READ_JOBS:
+        return read_count("jobs", value, 16, &o->explore.jobs, e);
+    case READ_REPEAT:
+        return read_count("repeat", value, 10000, &o->repeat, e);
+    case READ_RETRIES:
+        return read_count("retry-inconclusive", value, 100, &o->run.retries, e);
+    case READ_PAIRS:
+        return read_count("pairs", value, 10000, &o->run.pairs, e);
+    case READ_RUNS:
+        return read_count("runs", value, 500, &o->compare.runs, e);
+    case READ_SEEDS:
+        return read_count("seeds", value, 500, &o->compare.seeds, e);
+    case READ_MIN_EFFECT:
+        return read_percent("min-effect", value, &o->compare.min_effect, e);
+    case READ_PRECISION:
+        return read_percent("precision", value, &o->tune.precision, e);
+    }
+    return true;
+}

@@ -1,0 +1,21 @@
+// Reads the values of the options that take a number, a percentage, a server or an override.
+#pragma once
+
+#include "cli/options.h"
+
+enum read_id {
+    READ_POSTGRES,
+    READ_SEED,
+    READ_SET,
+    READ_REPEAT,
+    READ_JOBS,
+    READ_RETRIES,
+    READ_PAIRS,
+    READ_RUNS,
+    READ_SEEDS,
+    READ_MIN_EFFECT,
+    READ_PRECISION
+};
+
+// Stores the value of an option. ERR_USAGE names the option and what it takes.
+MUST_USE bool values_read(struct options *o, enum read_id id, const char *value, struct err *e);
