@@ -13,8 +13,8 @@
 
 static const struct story_cases *const groups[] = {&stories_tokens, &stories_lines, &stories_timing,
     &stories_machine, &stories_repeats, &stories_processes, &stories_vitals, &stories_causes,
-    &stories_several, &stories_capacity, &stories_outcome, &stories_lanes, &stories_budget,
-    &stories_verdicts};
+    &stories_several, &stories_sharing, &stories_capacity, &stories_outcome, &stories_lanes,
+    &stories_budget, &stories_verdicts};
 
 #define GROUPS (sizeof groups / sizeof *groups)
 

@@ -18,7 +18,8 @@ struct story_cases {
 
 extern const struct story_cases stories_tokens, stories_lines, stories_timing, stories_machine,
     stories_repeats, stories_processes, stories_vitals, stories_causes, stories_several,
-    stories_capacity, stories_outcome, stories_lanes, stories_budget, stories_verdicts;
+    stories_sharing, stories_capacity, stories_outcome, stories_lanes, stories_budget,
+    stories_verdicts;
 
 // Two of three committed tokens never come out.
 void tell_lost(struct story *s);
