@@ -1,4 +1,4 @@
-// Makes a batch of an answer, and decides what becomes of it: state fetch.
+// State fetch: fetch_answers.c makes a batch of an answer, and fetch.c decides what becomes of it.
 #pragma once
 
 #include <libpq-fe.h>
@@ -24,6 +24,8 @@ bool fetch_take(struct collector *c, struct err *e) MUST_USE;
 // Leaves only so many sendable tokens in the batch in hand.
 void fetch_cut(struct collector *c, int sendable);
 
+// Makes the next look ask for one batch, and examine as few rows as that needs.
+void fetch_start_over(struct collector *c);
 // Drops the batch that is ready, and the batch that was read ahead after it.
 void fetch_drop(struct collector *c);
 // Makes the answer that is still to come be dropped.
