@@ -2,6 +2,7 @@
 #include "os/paths.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,41 +17,30 @@ bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err
     return true;
 }
 
-// Cuts a path back to its folder: "." for a name alone. The root is its own folder.
-static void to_parent(char path[PATH_MAX])
-{
-    char *slash = strrchr(path, '/');
-
-    if (slash)
-        slash[slash == path] = '\0';
-    else
-        snprintf(path, PATH_MAX, ".");
-}
-
 bool path_make_parent(const char *file, struct err *e)
 {
-    char dir[PATH_MAX];
+    char path[PATH_MAX];
 
-    if (snprintf(dir, sizeof dir, "%s", file) >= (int)sizeof dir)
+    if (snprintf(path, sizeof path, "%s", file) >= (int)sizeof path)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file);
-    to_parent(dir);
-    return path_make(dir, e);
+    return path_make(dirname(path), e);
 }
 
 bool path_can_make_parent(const char *file)
 {
-    char dir[PATH_MAX];
+    char path[PATH_MAX];
+    bool missing = false;
     struct stat st;
 
-    if (snprintf(dir, sizeof dir, "%s", file) >= (int)sizeof dir)
+    if (snprintf(path, sizeof path, "%s", file) >= (int)sizeof path)
         return false;
-    to_parent(dir);
-    if (stat(dir, &st) == 0 || errno != ENOENT)
-        return false;
-    do {
-        to_parent(dir);
-    } while (stat(dir, &st) != 0 && errno == ENOENT);
-    return S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0;
+    const char *dir = dirname(path);
+    for (; stat(dir, &st) != 0; dir = dirname(path)) {
+        if (errno != ENOENT)
+            return false;
+        missing = true;
+    }
+    return missing && S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0;
 }
 
 bool path_exists(const char *path)

@@ -334,8 +334,6 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     return find_processes(parent, -1, pids, max);
 }
 
-// First waits for the leader. When it stands still, every process of the group has got the signal,
-// and no new process can have joined since.
 bool process_signal_group(pid_t leader, int signal)
 {
     bool reached = kill(-leader, signal) == 0;
@@ -345,6 +343,8 @@ bool process_signal_group(pid_t leader, int signal)
     return reached;
 }
 
+// First waits for the leader. When it stands still, every process of the group has got the signal,
+// and no new process can have joined since.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 {
     pid_t pids[GROUP_MAX];
