@@ -161,7 +161,7 @@ the_dead_lose_nothing()
     recoveries 45
     until_true "$one_waits_to_confirm"
     ends f KILL 137
-    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    end_sessions
     let_confirming_go
     activations 10
     recoveries 10
@@ -186,7 +186,7 @@ the_order_outlives_two_deaths()
     has_logged t collecting
     until_true "$one_waits_to_confirm"
     ends t KILL 137
-    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    end_sessions
     let_confirming_go
     run v
     drained
@@ -235,8 +235,7 @@ one_that_hangs_with_tokens_is_replaced()
     recoveries 10
     until_true "$one_waits_to_confirm"
     kill -STOP "$(pid_of w)"
-    sql "SELECT pg_cancel_backend(pid) FROM pg_locks
-         WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted" >/dev/null
+    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
     let_confirming_go
     run x
     has_logged x 'standing by'

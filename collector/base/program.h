@@ -1,4 +1,4 @@
-// What both programs do before their work: they hold the standard files, and catch TERM and INT.
+// Both programs do this before their work: they hold the standard files, and catch TERM and INT.
 #pragma once
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 -- went in between, or moves the cursor at this moment, the cursor stays as it
 -- is, and no row is returned.
 --
--- What others have taken and not confirmed becomes ours, and keeps its n: so it goes out in the
--- order in which it was taken, whoever died on the way.
+-- The claim also gives us the deliveries that others have taken and not confirmed. They keep their
+-- n, so they go out in the order in which they were taken, whoever died on the way.
 --
 -- $1 queue | $2 our name | $3 our number | $4 the epoch that was seen | $5 the mode
 WITH cursor AS MATERIALIZED (
