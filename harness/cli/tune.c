@@ -1,6 +1,8 @@
 // mailproof tune SCENARIO: runs or simulates a grid of batch limits and timeouts.
 #include "cli/cli.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,6 +58,17 @@ static bool simulate_all(struct tuning *t, struct err *e)
 
 // --- printing -------------------------------------------------------------------------
 
+// Writes 36000 as "36,000".
+static void print_grouped(uint64_t number, struct buf *out)
+{
+    if (number >= 1000) {
+        print_grouped(number / 1000, out);
+        buf_printf(out, ",%03" PRIu64, number % 1000);
+    } else {
+        buf_printf(out, "%" PRIu64, number);
+    }
+}
+
 // Writes whether the load fits the budget, and how long a limiter would hold e-mails back.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
@@ -66,10 +79,12 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
     if (t->budget_per_s <= 0 || !p)
         return true;
     if (rate > t->budget_per_s) {
-        buf_printf(out,
-            "The load of %.4g/s does not fit the budget of %.4g/s: a limiter would let the queue "
-            "grow by %.3g e-mails an hour.\n",
-            rate, t->budget_per_s, (rate - t->budget_per_s) * 3600);
+        // A budget counts mails and not lines, so larger batches save nothing.
+        t->tune.over_budget = true;
+        buf_printf(out, "The load of %.4g/s exceeds the budget of %.4g/s: the queue would grow by ",
+            rate, t->budget_per_s);
+        print_grouped((uint64_t)ceil((rate - t->budget_per_s) * 3600), out);
+        buf_append_str(out, " mails an hour, whatever the limit and the timeout.\n");
         return true;
     }
     t->model.limit = p->limit;
@@ -197,12 +212,14 @@ static bool tune(struct tuning *t, struct err *e)
            tell(t, e);
 }
 
-// Returns 0 when there is a recommendation, else the exit code of the verdict that explains why
-// there is none; after a signal, that of the signal.
+// Returns 0 when there is a recommendation and the load fits the budget, else the exit code of the
+// verdict that explains why not; after a signal, that of the signal.
 static int exit_code(const struct tune *t)
 {
     if (t->interrupted)
         return EXIT_SIGNAL + interrupt_signal();
+    if (t->over_budget)
+        return verdict_exit_code(VERDICT_MISSED);
     if (tune_recommend(t))
         return EXIT_OK;
     if (!tune_known(t))

@@ -26,6 +26,12 @@ done
 expect_exit 0 "${tune[@]}" steady --model --for 'latency.p99 < 150ms'
 grep -q 'keep latency.p99 < 150ms' "$place/out" || fail "no objective"
 
+# A load above the budget is missed, and said first: no pair can change it.
+expect_exit 3 "${tune[@]}" steady --model --rate 50/s --period 10m --limit 10 --timeout 100ms \
+    --budget 40/s
+grep -A 1 '^$' "$place/out" | grep -q '^The load of 50/s exceeds the budget of 40/s: .* 36,[0-9]* mails' ||
+    fail "the budget is not the first sentence: $(cat "$place/out")"
+
 # An objective that no pair keeps is missed.
 expect_exit 3 "${tune[@]}" steady --model --for 'latency.p99 < 1us'
 grep -q '^No pair keeps latency.p99 < 1us' "$place/out" || fail "an impossible objective is kept"

@@ -7,12 +7,6 @@
 #include "scenario/units.h"
 #include "tune/figures.h"
 
-static void print_share(double share, struct buf *out)
-{
-    if (isfinite(share))
-        buf_printf(out, "± %.0f%%", 100 * share);
-}
-
 bool export_markdown(const struct tune *t, struct buf *out)
 {
     buf_append_str(out, "| limit | timeout |");
@@ -31,7 +25,7 @@ bool export_markdown(const struct tune *t, struct buf *out)
             figure_print(p, f, "", out);
         }
         buf_append_str(out, " | ");
-        print_share(precision_share(&p->judged), out);
+        precision_print(&p->judged, "", out);
         buf_printf(out, " | %zu | %s |\n", p->runs - p->inconclusive, tune_remark(t, p));
     }
     buf_append_char(out, '\n');

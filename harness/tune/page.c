@@ -140,8 +140,6 @@ static void print_maps(const struct tune *t, struct buf *out)
 
 static void print_row(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
-    double share = precision_share(&p->judged);
-
     buf_printf(out, "<tr><th scope=\"row\">%d</th><td>", p->limit);
     units_print_duration(out, p->timeout_ns);
     buf_append_str(out, "</td>");
@@ -150,11 +148,9 @@ static void print_row(const struct tune *t, const struct tune_pair *p, struct bu
         figure_print(p, f, "–", out);
         buf_append_str(out, "</td>");
     }
-    if (isfinite(share))
-        buf_printf(out, "<td>± %.0f%%</td>", 100 * share);
-    else
-        buf_append_str(out, "<td>–</td>");
-    buf_printf(out, "<td>%zu</td><td>", p->runs - p->inconclusive);
+    buf_append_str(out, "<td>");
+    precision_print(&p->judged, "–", out);
+    buf_printf(out, "</td><td>%zu</td><td>", p->runs - p->inconclusive);
     append_escaped(out, tune_remark(t, p));
     buf_append_str(out, "</td></tr>\n");
 }

@@ -55,6 +55,7 @@ struct precision precision_of(const double *values, size_t count)
         if (values[i] > 0 && isfinite(values[i]))
             logs[n++] = log(values[i]);
     }
+    p.count = n;
     if (n > 0) {
         qsort(logs, n, sizeof *logs, by_size);
         p.median = exp((logs[(n - 1) / 2] + logs[n / 2]) / 2);
@@ -76,4 +77,16 @@ struct precision precision_of(const double *values, size_t count)
 double precision_share(const struct precision *p)
 {
     return p->low > 0 ? sqrt(p->high / p->low) - 1 : INFINITY;
+}
+
+void precision_print(const struct precision *p, const char *none, struct buf *out)
+{
+    double share = precision_share(p);
+
+    // Student's quantile for two values is 115: their interval would reach from a hundredth to a
+    // hundredfold, however well they agree.
+    if (p->count < looks[0] || !(share < 10))
+        buf_append_str(out, none);
+    else
+        buf_printf(out, "± %.0f%%", 100 * share);
 }

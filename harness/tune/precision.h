@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
+
 #define PRECISION_ALPHA 0.05 // probability that any of the checks misses the truth
 #define PRECISION_LOOKS 8    // number of checks before the final one
 #define PRECISION_DEGREES 99 // with more degrees of freedom, the interval is a little too wide
@@ -17,6 +19,7 @@ struct precision {
     double median;    // NAN without a value
     double low, high; // with 95% confidence the typical value is between these, whenever the runs
                       // were stopped; 0 and infinity for fewer than two values
+    size_t count;     // the values that were positive and finite
 };
 
 // Returns the precision. Ignores NAN, and values that are not positive.
@@ -28,6 +31,10 @@ size_t precision_look(size_t count);
 // Returns half the interval's width as a share of its middle: 0.1 means ± 10%. Infinity when the
 // interval is unknown.
 double precision_share(const struct precision *p);
+
+// Writes the share as "± 10%". Writes `none` where the values say almost nothing about it: there
+// are fewer than three of them, or they differ by more than a factor of ten.
+void precision_print(const struct precision *p, const char *none, struct buf *out);
 
 // Returns the two-sided quantile of Student's t for one check's share of PRECISION_ALPHA. INFINITY
 // for 0 degrees of freedom.

@@ -29,16 +29,13 @@ static void print_figure(const struct tune_pair *p, enum tune_figure figure, str
 // Prints the precision of the objective's metric, or of latency.p99.
 static void print_margin(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
-    double share = precision_share(&p->judged);
-
     if (t->simulated)
         return;
-    // Two runs that differ widely say almost nothing about the precision.
-    if (share >= 10)
-        buf_append_str(out, "       -");
-    else
-        buf_printf(out, "  ±%4.0f%%", 100 * share);
-    buf_printf(out, "%5zu", p->runs - p->inconclusive);
+    // The sign is one column wide and two bytes long.
+    size_t before = out->len;
+    precision_print(&p->judged, " -", out);
+    pad(out, before, 9);
+    buf_printf(out, "%4zu", p->runs - p->inconclusive);
 }
 
 static void print_head(const struct tune *t, struct buf *out)

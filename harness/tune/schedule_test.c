@@ -101,6 +101,27 @@ static void intervals_of_few_values(void **state)
     assert_true(isnan(p.median));
 }
 
+static void assert_printed(const double *values, size_t count, const char *want)
+{
+    struct precision p = precision_of(values, count);
+    struct buf out;
+
+    buf_init(&out, 100);
+    precision_print(&p, "unknown", &out);
+    assert_string_equal(buf_str(&out) ? out.data : NULL, want);
+    buf_fini(&out);
+}
+
+static void precision_of_few_values_is_not_printed(void **state)
+{
+    (void)state;
+    assert_printed((double[]){10, 10.1}, 2, "unknown");
+    assert_printed((double[]){10, 10.1, NAN}, 3, "unknown");
+    assert_printed((double[]){1, 10, 100}, 3, "unknown");
+    assert_printed((double[]){10, 10, 10}, 3, "± 0%");
+    assert_printed((double[]){10, 10.1, 10.2}, 3, "± 8%");
+}
+
 static void quantiles_are_students(void **state)
 {
     (void)state;
@@ -275,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_of_few_values),
+        cmocka_unit_test(precision_of_few_values_is_not_printed),
         cmocka_unit_test(quantiles_are_students),
         cmocka_unit_test(looks_are_few),
         cmocka_unit_test(stopping_does_not_narrow_intervals),

@@ -197,6 +197,8 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
 
+    if (t->over_budget)
+        buf_append_str(out, t->budget);
     if (t->interrupted)
         print_interruption(t, out);
     if (!any && !tune_known(t))
@@ -208,7 +210,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
     if (!any)
         return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
     print_pick(t, out);
-    return buf_append_str(out, t->budget ? t->budget : "");
+    return buf_append_str(out, t->budget && !t->over_budget ? t->budget : "");
 }
 
 bool tune_print_model(const struct tune *t, struct buf *out)

@@ -41,6 +41,7 @@ struct tune {
     bool interrupted;                    // true: a signal ended the runs early
     const char *budget;                  // borrowed; a sentence that says whether the load fits the
                                          // budget; NULL: no budget
+    bool over_budget;                    // true: it does not fit, and no pair can change that
 };
 
 // Fills in `meets` and `on_front` of all pairs.
@@ -61,7 +62,7 @@ bool tune_known(const struct tune *t);
 bool tune_all_broken(const struct tune *t);
 
 // Explains the recommendation: whether the runs were interrupted, which pair and why, its price,
-// and whether the load fits the budget.
+// and whether the load fits the budget. A load that does not fit comes first.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
 // Prints the median error of the model against the measurements. Prints nothing when no pair has
