@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Times collectors that drain what waits. Sourced after collector/test_lib.sh, with $collector
+# Times collectors that drain what waits. Sourced after collector/tests/test_lib.sh, with $collector
 # and $bare_loop set.
 
 # Prints a percentile of the numbers that it reads, one in a line.

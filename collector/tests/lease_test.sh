@@ -5,8 +5,8 @@ set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 export MAILROOM_DEQUEUE=leased MAILROOM_RETRY_BASE=1 MAILROOM_RETRY_MAX=20 MAILROOM_ATTEMPTS=3
 export MAILROOM_ANSWER_TIMEOUT=60000 MAILROOM_GRACE=200
@@ -42,7 +42,7 @@ main()
 
 run_with_sender() # name
 {
-    run "$1" -- "$SOURCE_DIR/collector/lease/test_sender.sh" "$server_dir/got"
+    run "$1" -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
     has_logged "$1" leasing
 }
 
@@ -59,7 +59,7 @@ add() # login…
 a_role_without_rights_is_told_what_gives_them()
 {
     sql "REVOKE mailroom_collector FROM collector"
-    run z -- "$SOURCE_DIR/collector/lease/test_sender.sh" "$server_dir/got"
+    run z -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
     has_logged z 'GRANT mailroom_collector TO "collector"'
     sql "GRANT mailroom_collector TO collector"
     has_logged z leasing

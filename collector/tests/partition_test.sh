@@ -5,8 +5,8 @@ set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 rounds=25
 
@@ -33,7 +33,7 @@ main()
 collect() # name
 {
     if [ "$MAILROOM_DEQUEUE" = leased ]; then
-        run "$1" -- "$SOURCE_DIR/collector/lease/test_sender.sh" "$server_dir/$1.got"
+        run "$1" -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/$1.got"
     else
         run "$1"
     fi

@@ -1,12 +1,12 @@
 #!/bin/sh
 # The send budget in the modes without answers: the bucket is in the database, so all collectors of
-# a queue share it and no restart refills it. Leased mode: lease/lease_test.sh.
+# a queue share it and no restart refills it. Leased mode: lease_test.sh.
 set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 main()
 {

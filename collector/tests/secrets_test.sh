@@ -5,8 +5,8 @@ set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 key=c0ffee0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d
 password=correct-horse

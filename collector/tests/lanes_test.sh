@@ -1,12 +1,12 @@
 #!/bin/sh
 # Lanes in the modes without answers: recoveries go before activations, which get one line in four
-# once they have aged; and whoever dies or hangs, nothing is lost. Leased mode: lease/lease_test.sh.
+# once they have aged; and whoever dies or hangs, nothing is lost. Leased mode: lease_test.sh.
 set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 main()
 {

@@ -4,8 +4,8 @@ set -eu
 
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 
 main()
 {

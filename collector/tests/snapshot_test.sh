@@ -7,8 +7,8 @@ collector=$BUILD_DIR/bin/mailroom-collector
 bare_loop=$BUILD_DIR/bin/mailroom-bare-loop
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"
-# shellcheck source=collector/test_lib.sh
-. "$SOURCE_DIR/collector/test_lib.sh"
+# shellcheck source=collector/tests/test_lib.sh
+. "$SOURCE_DIR/collector/tests/test_lib.sh"
 # shellcheck source=ci/bench-drain.sh
 . "$SOURCE_DIR/ci/bench-drain.sh"
 
