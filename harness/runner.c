@@ -171,6 +171,7 @@ static bool write_reports(struct run *r, struct err *e)
     struct environment environment;
     struct err untold;
     struct observed observed = {0};
+    struct silence silence;
     struct report report = {
         .scenario = r->scenario,
         .ledger = &r->ledger,
@@ -178,10 +179,12 @@ static bool write_reports(struct run *r, struct err *e)
         .input = &r->end.input,
         .environment = &environment,
         .observed = &observed,
+        .silence = &silence,
         .folder = &r->folder,
     };
 
     environment_take(&environment, &r->proof, r->server.version);
+    silence_find(&silence, &r->ledger, &r->end.result, r->folder.logs);
     bool ok = observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
         r->options->collector, program_of(r), e);
     if (ok) {

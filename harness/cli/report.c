@@ -24,6 +24,7 @@ static bool render(
 {
     struct environment environment;
     struct observed observed = {0};
+    struct silence silence;
     struct report report = {
         .scenario = &run->scenario,
         .ledger = &run->history.ledger,
@@ -31,9 +32,11 @@ static bool render(
         .input = &run->input,
         .environment = &environment,
         .observed = &observed,
+        .silence = &silence,
         .folder = folder,
     };
 
+    silence_find(&silence, &run->history.ledger, &run->result, folder->logs);
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
               report_write(&report, e) &&

@@ -143,6 +143,17 @@ static json_t *examples(const struct report *r)
     return object;
 }
 
+static json_t *silence(const struct silence *s)
+{
+    if (!s->what[0])
+        return json_null();
+    json_t *ends = json_array();
+    for (size_t i = 0; i < s->end_count; i++)
+        json_array_append_new(ends, json_string(s->ends[i]));
+    return json_pack("{s:s, s:s, s:s, s:I, s:o}", "what", s->what, "cause", s->cause, "log",
+        s->common, "times", (json_int_t)s->times, "log_ends", ends);
+}
+
 static json_t *reasons(const struct report *r)
 {
     json_t *list = json_array();
@@ -192,6 +203,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());
     json_object_set_new(
         root, "program", r->observed->program ? json_string(r->observed->program) : json_null());
+    json_object_set_new(root, "silence", silence(r->silence));
     json_object_set_new(root, "reasons", reasons(r));
     json_object_set_new(root, "interrupted", json_boolean(r->input->interrupted));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));

@@ -82,12 +82,26 @@ static void examples(const struct report *r, struct buf *out)
     }
 }
 
+static void silence(const struct silence *s, struct buf *out)
+{
+    if (!s->what[0])
+        return;
+    buf_printf(out, "\n**%s%s%s**\n", s->what, s->cause[0] ? "; " : "", s->cause);
+    if (s->times > 1)
+        buf_printf(out, "\nIts log says %zu times:\n\n    %s\n", s->times, s->common);
+    if (s->end_count > 0)
+        buf_append_str(out, "\nIts log ends with:\n\n");
+    for (size_t i = 0; i < s->end_count; i++)
+        buf_printf(out, "    %s\n", s->ends[i]);
+}
+
 bool report_summary(const struct report *r, struct buf *out, struct err *e)
 {
     const double *v = r->result->values;
 
     buf_printf(out, "## %s: %s\n\n%s\n", r->scenario->name, verdict_name(r->result->verdict),
         r->scenario->summary);
+    silence(r->silence, out);
     for (size_t i = 0; i < r->result->reason_count; i++)
         buf_printf(out, "\n- because %s\n", r->result->reasons[i]);
     if (r->input->gave_up)

@@ -7,6 +7,7 @@
 #include "report/environment.h"
 #include "report/folder.h"
 #include "report/observed.h"
+#include "report/silence.h"
 
 // The part of a report that only --every-cut and --every-kill fill in.
 struct report_cuts {
@@ -23,6 +24,7 @@ struct report {
     const struct check_input *input;
     const struct environment *environment;
     const struct observed *observed;
+    const struct silence *silence;
     const struct folder *folder;
 };
 

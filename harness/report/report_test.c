@@ -40,6 +40,45 @@ static void the_command_that_repeats_it(void **state)
         "url", "a b's", "mailproof run 'results/x 1' --collector 'a b'\\''s' --postgres CONNINFO");
 }
 
+static void assert_read(const char *text, const char *common, size_t times, const char *cause)
+{
+    struct silence s = {0};
+    char log[1000];
+
+    snprintf(log, sizeof log, "%s", text);
+    silence_read(&s, log);
+    assert_string_equal(s.common, common);
+    assert_int_equal(s.times, times);
+    if (cause)
+        assert_non_null(strstr(s.cause, cause));
+    else
+        assert_string_equal(s.cause, "");
+}
+
+// The commonest line is found although each has another time and port, and the first known cause
+// counts.
+static void the_log_tells_why_nothing_came(void **state)
+{
+    struct silence s = {0};
+    char log[] = "a\nb\n\nc\x01\nd\xff";
+
+    (void)state;
+    assert_read("", "", 0, NULL);
+    assert_read("12:00:01.5 up\n", "up", 1, NULL);
+    assert_read("12:00:01 up\n12:00:02 port 5 refused\n12:00:12 port 41 refused\n",
+        "port 41 refused", 2, NULL);
+    assert_read("ERROR:  permission denied for schema public\nFATAL: Connection refused",
+        "ERROR:  permission denied for schema public", 1, "collector.layout=foreign");
+    assert_read("psycopg2.OperationalError: password authentication failed for user \"x\"",
+        "psycopg2.OperationalError: password authentication failed for user \"x\"", 1,
+        "MAILROOM_DATABASE_URL");
+    silence_read(&s, log);
+    assert_int_equal(s.end_count, 3);
+    assert_string_equal(s.ends[0], "b");
+    assert_string_equal(s.ends[1], "c?");
+    assert_string_equal(s.ends[2], "d?");
+}
+
 static void a_run_without_a_verdict_is_told(void **state)
 {
     struct buf suites, document;
@@ -140,6 +179,7 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     static struct story s;
     struct environment environment = {0};
     struct observed observed = {0};
+    struct silence silence = {0};
     struct folder folder = {0};
     struct report report = {.scenario = &s.scenario,
         .ledger = &s.ledger,
@@ -147,6 +187,7 @@ static void a_fault_left_out_did_not_take_effect(void **state)
         .input = &s.input,
         .environment = &environment,
         .observed = &observed,
+        .silence = &silence,
         .folder = &folder};
     char *text = NULL;
     size_t len;
@@ -232,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
+        cmocka_unit_test(the_log_tells_why_nothing_came),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),

@@ -170,10 +170,27 @@ static void print_repeat(const struct report *r, FILE *out)
     buf_fini(&command);
 }
 
+// Prints behind the verdict why nothing came, and below it what the collector's log says.
+static void print_silence(const struct silence *s, FILE *out)
+{
+    if (s->what[0])
+        fprintf(out, ": %s%s%s", s->what, s->cause[0] ? "; " : "", s->cause);
+    fputc('\n', out);
+    if (s->times > 1)
+        fprintf(out, "  its log     %zu times \"%s\"\n", s->times, s->common);
+    for (size_t i = 0; i < s->end_count; i++)
+        fprintf(out, "  %-11s %s\n",
+            i > 0          ? ""
+            : s->times > 1 ? "  ends with"
+                           : "its log",
+            s->ends[i]);
+}
+
 bool report_print(const struct report *r, FILE *out, struct err *e)
 {
-    fprintf(out, "%s: %s (seed %llu)\n", r->scenario->name, verdict_name(r->result->verdict),
+    fprintf(out, "%s: %s (seed %llu)", r->scenario->name, verdict_name(r->result->verdict),
         (unsigned long long)r->scenario->seed);
+    print_silence(r->silence, out);
     print_tokens(r, out);
     print_latencies(r, out);
     print_faults(r, out);

@@ -67,6 +67,12 @@ function header() {
   byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
   if (result.program) byId('summary').textContent += ` Collector: ${result.program}.`;
   if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
+  if (result.silence) {
+    const { what, cause, log, times, log_ends: ends } = result.silence;
+    byId('reasons').append(element('li', cause ? `${what}; ${cause}` : what));
+    if (times > 1) byId('reasons').append(element('li', `its log says ${times} times: ${log}`));
+    for (const line of ends) byId('reasons').append(element('li', `its log ends with: ${line}`));
+  }
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
 }
 

@@ -1,0 +1,250 @@
+// A silent collector is one that wrote no line at all, or none after some time though tokens went
+// on being committed. Two things tell why: its exits, and the commonest line of its log. Numbers in
+// a line are ignored when lines are counted, because they are mostly times, process numbers and
+// ports.
+#include "report/silence.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "scenario/utf8.h"
+
+// So much of a log is read, half from its beginning and half from its end.
+#define LOG_MAX (1u << 20)
+// So many different lines are told apart. A log that has more has no common line worth printing.
+#define KINDS_MAX 1000
+// Tokens that were committed behind the last line, before the collector counts as silent.
+static const size_t unheard_min = 10;
+
+// --- the likely cause -------------------------------------------------------------------
+
+static const struct {
+    const char *says, *cause;
+} causes[] = {
+    {"permission denied for",
+        "its login role has no right to this; a collector with tables of its own needs --set "
+        "collector.layout=foreign"},
+    {"password authentication failed",
+        "it does not log in with the name and the password of MAILROOM_DATABASE_URL"},
+    {"FATAL:  role \"", "it logs in with another name than that of MAILROOM_DATABASE_URL"},
+    {"no password supplied", "it does not use the password of MAILROOM_DATABASE_URL"},
+    {"onnection refused", "it connects to another server than that of MAILROOM_DATABASE_URL"},
+    {"could not translate host name",
+        "it connects to another server than that of MAILROOM_DATABASE_URL"},
+    {"could not connect", "it connects to another server than that of MAILROOM_DATABASE_URL"},
+    {"ModuleNotFoundError", "a library that it needs is not installed"},
+    {"Cannot find module", "a library that it needs is not installed"},
+    {"Can't locate", "a library that it needs is not installed"},
+    {"error while loading shared libraries", "a library that it needs is not installed"},
+    {"command not found", "a program that it calls is not installed"},
+    {"No such file or directory", "a file or a program that it needs is not there"},
+    {"does not exist", "it asks for something that this schema does not have"},
+};
+
+static const char *cause_of(const char *line)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        if (strstr(line, causes[i].says))
+            return causes[i].cause;
+    }
+    return NULL;
+}
+
+// --- the log ------------------------------------------------------------------------------
+
+struct kind {
+    const char *line; // its last occurrence
+    size_t times;
+};
+
+// True when two lines differ in nothing but their numbers.
+static bool same_but_for_numbers(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
+static void count_kind(struct kind *kinds, size_t *count, const char *line)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (same_but_for_numbers(kinds[i].line, line)) {
+            kinds[i].line = line;
+            kinds[i].times++;
+            return;
+        }
+    }
+    if (*count < KINDS_MAX)
+        kinds[(*count)++] = (struct kind){.line = line, .times = 1};
+}
+
+// Copies a line as readable text without the time that begins it: a collector may write any bytes.
+static void copy_line(char *to, const char *line)
+{
+    bool dated = isdigit((unsigned char)line[0]);
+
+    snprintf(to, SILENCE_TEXT, "%s", line + (dated ? strspn(line, "0123456789/:.-+, TZ") : 0));
+    for (char *p = to; *p; p++)
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+    utf8_mend(to);
+}
+
+// Keeps the line, in place of the one before if that said the same.
+static void keep_end(struct silence *s, const char *line)
+{
+    char text[SILENCE_TEXT];
+
+    copy_line(text, line);
+    if (s->end_count > 0 && same_but_for_numbers(s->ends[s->end_count - 1], text))
+        s->end_count--;
+    if (s->end_count == SILENCE_ENDS) {
+        memmove(s->ends[0], s->ends[1], sizeof s->ends - sizeof s->ends[0]);
+        s->end_count--;
+    }
+    memcpy(s->ends[s->end_count++], text, sizeof text);
+}
+
+void silence_read(struct silence *s, char *log)
+{
+    struct kind *kinds = calloc(KINDS_MAX, sizeof *kinds);
+    const struct kind *most = kinds;
+    size_t count = 0;
+    char *rest = log;
+
+    for (const char *line; kinds && (line = strsep(&rest, "\n"));) {
+        if (line[0] == '\0')
+            continue;
+        count_kind(kinds, &count, line);
+        keep_end(s, line);
+        // The first known cause counts: later lines often complain about its consequences.
+        if (!s->cause[0] && cause_of(line))
+            snprintf(s->cause, sizeof s->cause, "%s", cause_of(line));
+    }
+    for (size_t i = 0; i < count; i++)
+        most = kinds[i].times > most->times ? &kinds[i] : most;
+    if (count > 0) {
+        copy_line(s->common, most->line);
+        s->times = most->times;
+    }
+    free(kinds);
+}
+
+static void read_file(char *text, FILE *file)
+{
+    long half = LOG_MAX / 2, size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+
+    rewind(file);
+    size_t got = fread(text, 1, (size_t)half, file);
+    if (size > 2 * half)
+        fseek(file, -half, SEEK_END);
+    got += fread(text + got, 1, (size_t)half, file);
+    // A NUL would end the text early.
+    for (size_t i = 0; i < got; i++)
+        text[i] = text[i] ? text[i] : '?';
+    text[got] = '\0';
+}
+
+static void read_log(struct silence *s, const char *logs)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    char *text = malloc(LOG_MAX + 1);
+    FILE *file =
+        text && path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
+
+    if (file) {
+        read_file(text, file);
+        fclose(file);
+        silence_read(s, text);
+    }
+    free(text);
+}
+
+// --- what was seen ------------------------------------------------------------------------
+
+// Counts the tokens that were committed after a time, and not at the very end of the run.
+static size_t committed_after(const struct ledger *l, int64_t ns)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->plan->token_count; i++) {
+        const struct txn_record *t = ledger_txn(l, (uint32_t)i);
+        count += t->outcome == TXN_COMMITTED && t->ended_ns > ns;
+    }
+    return count;
+}
+
+static bool is_silent(struct silence *s, const struct ledger *l)
+{
+    const struct subject_log *log = l->log;
+
+    if (!log || log->process_count == 0)
+        return false;
+    // A collector that ends at once may end the run before the first token is committed.
+    if (log->line_count == 0 && (committed_after(l, 0) > 0 || !log->processes[0].asked)) {
+        snprintf(s->what, sizeof s->what, "the collector wrote no line at all");
+        return true;
+    }
+    if (log->line_count == 0)
+        return false;
+    int64_t last_ns = log->lines[log->line_count - 1].read_ns;
+    size_t unheard = committed_after(l, last_ns);
+    if (unheard < unheard_min ||
+        l->drain_end_ns - last_ns < 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S)
+        return false;
+    snprintf(s->what, sizeof s->what,
+        "the collector wrote nothing after %.3f s, though %zu tokens were committed later",
+        ledger_seconds(l, last_ns), unheard);
+    return true;
+}
+
+// Explains the silence by how the processes ended, where the log does not tell.
+static void explain_by_exits(struct silence *s, const struct ledger *l)
+{
+    const struct subject_log *log = l->log;
+    const struct process_record *last = &log->processes[log->process_count - 1];
+    size_t ended = 0;
+
+    for (size_t i = 0; i < log->process_count; i++)
+        ended += !log->processes[i].asked;
+    if (ended == 0) {
+        snprintf(s->cause, sizeof s->cause, "it ran to the end%s",
+            s->common[0]          ? ""
+            : log->line_count > 0 ? ", and its log is empty"
+                                  : ", and its log is empty; does it flush its standard output?");
+        return;
+    }
+    int status = last->status;
+    double lived_s = (double)(last->ended_ns - last->started_ns) / 1e9;
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
+        snprintf(s->cause, sizeof s->cause,
+            "the command, or the interpreter that it names, cannot be run (exit code %d)",
+            WEXITSTATUS(status));
+    else
+        snprintf(s->cause, sizeof s->cause,
+            "it ended by itself %zu times, last with %s %d after %.3f s", ended,
+            WIFEXITED(status) ? "exit code" : "signal",
+            WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), lived_s);
+}
+
+void silence_find(
+    struct silence *s, const struct ledger *l, const struct result *r, const char *logs)
+{
+    *s = (struct silence){0};
+    if (r->verdict == VERDICT_PASS || !is_silent(s, l))
+        return;
+    read_log(s, logs);
+    if (!s->cause[0])
+        explain_by_exits(s, l);
+}

@@ -1,0 +1,32 @@
+// Explains why a collector wrote no line, or none any more, by its own log. A verdict says only
+// that its tokens are lost, and the cause is nearly always the way in which the collector was set
+// up.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "check/check.h"
+
+enum {
+    SILENCE_ENDS = 3, // lines from the end of the log that are kept
+    SILENCE_TEXT = 200,
+};
+
+struct silence {
+    char what[SILENCE_TEXT];   // what was seen, such as "the collector wrote no line at all"; empty
+                               // when it was not silent
+    char cause[SILENCE_TEXT];  // the likely cause and its mend; empty: not known
+    char common[SILENCE_TEXT]; // the commonest line of the log; empty: the log is empty
+    size_t times;              // how often that line stands there, with other numbers in it
+    char ends[SILENCE_ENDS][SILENCE_TEXT]; // the last different lines, oldest first
+    size_t end_count;
+};
+
+// Looks into a run that did not pass. `logs` is the folder of the collector's logs; a log that
+// cannot be read counts as empty.
+void silence_find(
+    struct silence *s, const struct ledger *l, const struct result *r, const char *logs);
+
+// Reads the lines of a log. The text is changed. Pure; tests call it.
+void silence_read(struct silence *s, char *log);
