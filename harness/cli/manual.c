@@ -81,6 +81,8 @@ static void print_environment(void)
             "The engine of provider container. Default: podman, or docker where podman does not "
             "answer."},
         {"MAILPROOF_REST_AUTH", "USER:PASSWORD for the REST interfaces that postgres.rest names."},
+        {"MAILPROOF_PASS_ENV", "Names of variables that the subject gets, with commas between; "
+                               "--pass-env adds one."},
         {"XDG_CACHE_HOME",
             "Copies of fresh servers are kept in its folder mailproof. Default: ~/.cache."},
         {"NO_COLOR", "No colours on a terminal, unless it is empty."},

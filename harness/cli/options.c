@@ -50,6 +50,8 @@ static const struct {
         "only these fault verbs, these modes, or the draws of these numbers: reset,shared or 17"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO | SCOPE_EXPLORE, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
+    {"pass-env", "NAME", SCOPE_SERVER | SCOPE_FIELD, READ(PASS_ENV),
+        "give the subject this variable of our environment, too; may come several times"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
         "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, OUTPUT(run.junit), "write the results of all runs as JUnit XML"},

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/surroundings.h"
+
 // The largest seed. JSON numbers keep it exactly, as those in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
 
@@ -98,6 +100,8 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
         return read_percent("min-effect", value, &o->compare.min_effect, e);
     case READ_PRECISION:
         return read_percent("precision", value, &o->tune.precision, e);
+    case READ_PASS_ENV:
+        return surroundings_pass(value, e);
     }
     return true;
 }

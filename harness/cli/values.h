@@ -14,7 +14,8 @@ enum read_id {
     READ_RUNS,
     READ_SEEDS,
     READ_MIN_EFFECT,
-    READ_PRECISION
+    READ_PRECISION,
+    READ_PASS_ENV
 };
 
 // Stores the value of an option. ERR_USAGE names the option and what it takes.

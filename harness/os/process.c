@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/surroundings.h"
 
 #define GROUP_MAX 256
 
@@ -44,9 +45,14 @@ static void child_streams(const struct process_spec *spec)
         close(null);
 }
 
+static bool gives_up_root(const struct process_spec *spec)
+{
+    return spec->uid != (uid_t)-1 && spec->uid != geteuid();
+}
+
 static bool child_identity(const struct process_spec *spec)
 {
-    if (spec->uid == (uid_t)-1 || spec->uid == geteuid())
+    if (!gives_up_root(spec))
         return true;
     return setgroups(0, NULL) == 0 && setgid(spec->gid) == 0 && setuid(spec->uid) == 0;
 }
@@ -90,7 +96,7 @@ failed:;
     _exit(127);
 }
 
-pid_t process_start(const struct process_spec *spec, struct err *e)
+static pid_t start(const struct process_spec *spec, struct err *e)
 {
     int report[2]; // a pipe: it brings errno when exec fails; a successful exec closes it
     pid_t parent = getpid();
@@ -124,6 +130,22 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
         err_sys(e, ERR_SYSTEM, "cannot start %s", spec->argv[0]);
         return -1;
     }
+    return pid;
+}
+
+pid_t process_start(const struct process_spec *spec, struct err *e)
+{
+    struct surroundings less;
+
+    // What root has in its environment is not for another user, who could read it in /proc.
+    if (spec->env || !gives_up_root(spec))
+        return start(spec, e);
+    if (!surroundings_init(&less, e))
+        return -1;
+    struct process_spec with = *spec;
+    with.env = (const char *const *)less.items;
+    pid_t pid = start(&with, e);
+    surroundings_fini(&less);
     return pid;
 }
 

@@ -16,7 +16,8 @@
 // How to start a child. The standard streams are descriptors that the caller keeps; -1: /dev/null.
 struct process_spec {
     const char *const *argv; // argv[0] is looked up in PATH when it has no '/'
-    const char *const *env;  // NULL-terminated NAME=value; NULL: our environment
+    const char *const *env;  // NULL-terminated NAME=value; NULL: our environment, of which another
+                             // user gets only what surroundings.h says
     const char *dir;         // working directory; NULL: ours
     uid_t uid;               // user of the child, which then gives up root; (uid_t)-1: ours
     gid_t gid;

@@ -47,7 +47,7 @@ struct subject *flush_trial_start_collectors(const struct flush_trial_setting *s
         return NULL;
     struct subject_config config = {
         .command = command->argv,
-        .env = (const char *const *)command->env,
+        .env = (const char *const *)command->env.items,
         .key = command->key,
         .instances = instances,
         .restart = true,

@@ -162,7 +162,7 @@ bool run_start_collector(struct run *r, struct err *e)
     leased_read(&leased, r->scenario);
     struct subject_config config = {
         .command = r->command.argv,
-        .env = (const char *const *)r->command.env,
+        .env = (const char *const *)r->command.env.items,
         .key = r->command.key,
         .instances = r->scenario->collector.instances,
         .restart = r->scenario->collector.restart,

@@ -94,7 +94,7 @@ static bool run_schema_command(struct run *r, struct err *e)
               command_make_of_subject(
                   &command, r->scenario, r->queue.manifest.schema, buf_str(&conninfo), e);
     spec.argv = (const char *const *)command.argv;
-    spec.env = (const char *const *)command.env;
+    spec.env = (const char *const *)command.env.items;
     spec.dir = r->queue.manifest.dir;
     spec.death_signal = SIGKILL;
     ok = ok && (process_collect(&spec, output, sizeof output, e) ||
@@ -151,7 +151,7 @@ bool queue_producer(struct run *r, struct err *e)
         return false;
     r->queue.producer =
         (struct load_producer){.argv = (const char *const *)r->queue.producer_command.argv,
-            .env = (const char *const *)r->queue.producer_command.env,
+            .env = (const char *const *)r->queue.producer_command.env.items,
             .dir = r->queue.manifest.dir,
             .log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
     return r->queue.producer.log >= 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path);

@@ -130,7 +130,7 @@ static bool start_subject(struct trial *t, struct err *e)
 {
     struct subject_config config = {
         .command = t->command.argv,
-        .env = (const char *const *)t->command.env,
+        .env = (const char *const *)t->command.env.items,
         .key = t->command.key,
         .instances = 1,
         .restart = true,

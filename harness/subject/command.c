@@ -16,8 +16,6 @@
 #include "scenario/suggest.h"
 #include "subject/manifest.h"
 
-extern char **environ;
-
 static const char ours[] = "MAILROOM_"; // begins the name of each setting of the collector
 
 #define KEY_STREAM 1000 // number of a stream of the seed that the plan does not use
@@ -120,17 +118,6 @@ static bool make_argv(
     return ok || err_memory(e);
 }
 
-// Copies our environment without MAILROOM_*, so that no setting in it reaches the collector by
-// accident.
-static bool copy_environment(struct command *c, size_t *count)
-{
-    for (char **v = environ; *v; v++) {
-        if (strncmp(*v, ours, sizeof ours - 1) != 0 && !append(&c->env, count, "%s", *v))
-            return false;
-    }
-    return true;
-}
-
 static bool is_set(const struct scenario *s, const char *variable)
 {
     for (size_t i = 0; i < s->collector.env.count; i++) {
@@ -140,54 +127,82 @@ static bool is_set(const struct scenario *s, const char *variable)
     return false;
 }
 
+static bool set_number(struct command *c, const char *name, long long number, struct err *e)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", number);
+    return surroundings_set(&c->env, name, text, e);
+}
+
 // Passes the mode in the variable that collectors of all versions know, unless the scenario's
 // environment sets it.
-static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
+static bool set_dequeue(struct command *c, const struct scenario *s, struct err *e)
 {
+    static const char name[] = "MAILROOM_DEQUEUE";
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
-    return s->collector.dequeue == DEQUEUE_CURSOR || is_set(s, "MAILROOM_DEQUEUE") ||
-           append(&c->env, count, "MAILROOM_DEQUEUE=%s", values[s->collector.dequeue]);
+    return s->collector.dequeue == DEQUEUE_CURSOR || is_set(s, name) ||
+           surroundings_set(&c->env, name, values[s->collector.dequeue], e);
 }
 
 // Passes a health-check interval only where the collector's default is too short for the batch
 // timeout.
-static bool add_healthcheck(struct command *c, const struct scenario *s, size_t *count)
+static bool set_healthcheck(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
     int64_t ms = scenario_healthcheck_ms(s);
 
-    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) ||
-           append(&c->env, count, "%s=%lld", name, (long long)ms);
+    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) || set_number(c, name, ms, e);
 }
 
-static bool add_window(struct command *c, const struct scenario *s, size_t *count)
+static bool set_window(struct command *c, const struct scenario *s, struct err *e)
 {
+    static const char name[] = "MAILROOM_BATCH_TIMEOUT";
     long long most_ms = s->collector.batch_timeout_ns / NS_PER_MS;
     long long least_ms = s->collector.adaptive_from_ns / NS_PER_MS;
+    char text[80];
 
-    if (least_ms > 0)
-        return append(&c->env, count, "MAILROOM_BATCH_TIMEOUT=auto:%lld..%lld", least_ms, most_ms);
-    return append(&c->env, count, "MAILROOM_BATCH_TIMEOUT=%lld", most_ms);
+    snprintf(text, sizeof text, "auto:%lld..%lld", least_ms, most_ms);
+    return least_ms > 0 ? surroundings_set(&c->env, name, text, e)
+                        : set_number(c, name, most_ms, e);
 }
 
-static bool make_env(struct command *c, const struct scenario *s, const char *conninfo)
+// Sets PGHOST and the other variables of libpq, which most clients know, so that no client goes
+// anywhere but to the run's server.
+static bool set_server(struct command *c, const char *conninfo, struct err *e)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
+
+    for (PQconninfoOption *o = options; ok && o->keyword; o++) {
+        if (o->val && o->envvar)
+            ok = surroundings_set(&c->env, o->envvar, o->val, e);
+    }
+    PQconninfoFree(options);
+    return ok;
+}
+
+// The settings that the harness makes come last, because they replace those of the scenario.
+static bool make_env(
+    struct command *c, const struct scenario *s, const char *conninfo, struct err *e)
 {
     char hex[2 * COMMAND_KEY_LEN + 1];
-    size_t count = 0;
 
     for (size_t i = 0; i < COMMAND_KEY_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
-    bool ok = copy_environment(c, &count) &&
-              append(&c->env, &count, "MAILROOM_DATABASE_URL=%s", conninfo) &&
-              append(&c->env, &count, "MAILROOM_SECRET_KEY=%s", hex) &&
-              append(&c->env, &count, "MAILROOM_BATCH_LIMIT=%d", s->collector.batch_limit) &&
-              add_window(c, s, &count);
-    ok = ok && add_dequeue(c, s, &count) && add_healthcheck(c, s, &count);
-    for (size_t i = 0; ok && i < s->collector.env.count; i++)
-        ok = append(&c->env, &count, "%s=%s", s->collector.env.items[i].name,
-            s->collector.env.items[i].value);
-    return ok;
+    if (!surroundings_init(&c->env, e))
+        return false;
+    for (size_t i = 0; i < s->collector.env.count; i++) {
+        const struct setting *own = &s->collector.env.items[i];
+        if (!surroundings_set(&c->env, own->name, own->value, e))
+            return false;
+    }
+    return surroundings_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
+           surroundings_set(&c->env, "MAILROOM_SECRET_KEY", hex, e) &&
+           set_number(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit, e) &&
+           set_window(c, s, e) && set_dequeue(c, s, e) && set_healthcheck(c, s, e) &&
+           set_server(c, conninfo, e);
 }
 
 static void make_key(struct command *c, uint64_t seed)
@@ -208,24 +223,7 @@ bool command_make(struct command *c, const struct scenario *s, const char *colle
     make_key(c, s->seed);
     if (!make_argv(c, s, collector, e))
         return false;
-    return make_env(c, s, conninfo) || err_memory(e);
-}
-
-// Adds the conninfo once more, as PGHOST and the other variables of libpq, which most clients know.
-static bool add_libpq_env(struct command *c, const char *conninfo)
-{
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    size_t count = 0;
-    bool ok = options;
-
-    while (c->env[count])
-        count++;
-    for (PQconninfoOption *o = options; ok && o->keyword; o++) {
-        if (o->val && o->envvar)
-            ok = append(&c->env, &count, "%s=%s", o->envvar, o->val);
-    }
-    PQconninfoFree(options);
-    return ok;
+    return make_env(c, s, conninfo, e);
 }
 
 bool command_make_of_subject(struct command *c, const struct scenario *s, char *const *argv,
@@ -238,19 +236,14 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
     make_key(c, s->seed);
     for (char *const *arg = argv; ok && *arg; arg++)
         ok = append(&c->argv, &count, "%s", *arg);
-    return (ok && make_env(c, s, conninfo) && add_libpq_env(c, conninfo)) || err_memory(e);
-}
-
-static void free_list(char **list)
-{
-    for (char **item = list; item && *item; item++)
-        free(*item);
-    free(list);
+    return (ok || err_memory(e)) && make_env(c, s, conninfo, e);
 }
 
 void command_fini(struct command *c)
 {
-    free_list(c->argv);
-    free_list(c->env);
+    for (char **arg = c->argv; arg && *arg; arg++)
+        free(*arg);
+    free(c->argv);
+    surroundings_fini(&c->env);
     *c = (struct command){0};
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
+#include "os/surroundings.h"
 #include "scenario/decode.h"
 #include "scenario/parse.h"
 #include "scenario/scenario.h"
@@ -172,6 +173,7 @@ void manifest_fini(struct manifest *m)
 bool manifest_installed(const struct manifest *m, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
+    struct surroundings env;
     char text[200];
     struct err why;
 
@@ -179,11 +181,15 @@ bool manifest_installed(const struct manifest *m, struct err *e)
         return err_set(e, ERR_SKIP, "%s: %s", m->name, m->absent);
     if (!m->check[0])
         return true;
+    if (!surroundings_init(&env, e))
+        return false;
     spec.argv = (const char *const *)m->check;
+    spec.env = (const char *const *)env.items;
     spec.dir = m->dir;
-    return process_collect(&spec, text, sizeof text, &why) ||
-           err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it", m->name,
-               m->name);
+    bool installed = process_collect(&spec, text, sizeof text, &why);
+    surroundings_fini(&env);
+    return installed || err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it",
+                            m->name, m->name);
 }
 
 bool manifest_names(char ***names, struct err *e)

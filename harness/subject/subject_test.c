@@ -274,7 +274,7 @@ static const char *passed(const struct command *c, const char *name)
 {
     const char *value = NULL;
 
-    for (char **v = c->env; *v; v++) {
+    for (char **v = c->env.items; *v; v++) {
         if (strncmp(*v, name, strlen(name)) != 0 || (*v)[strlen(name)] != '=')
             continue;
         assert_null(value);

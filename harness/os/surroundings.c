@@ -1,0 +1,144 @@
+#include "os/surroundings.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+extern char **environ;
+
+#define NAME_MAX_LEN 128
+
+static const char *const always[] = {
+    "PATH",
+    "HOME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+#ifdef MAILPROOF_SANITIZED
+    "ASAN_OPTIONS",
+    "LSAN_OPTIONS",
+    "TSAN_OPTIONS",
+    "UBSAN_OPTIONS",
+#endif
+};
+
+static bool copy(struct surroundings *s, const char *name, struct err *e)
+{
+    const char *value = getenv(name);
+
+    return !value || surroundings_set(s, name, value, e);
+}
+
+static bool copy_passed(struct surroundings *s, struct err *e)
+{
+    const char *at = getenv(SURROUNDINGS_PASSED);
+    char name[NAME_MAX_LEN];
+    bool ok = true;
+
+    while (ok && at && *at) {
+        size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        ok = copy(s, name, e);
+        at += len + (at[len] == ',');
+    }
+    return ok;
+}
+
+bool surroundings_init(struct surroundings *s, struct err *e)
+{
+    bool ok = true;
+
+    *s = (struct surroundings){0};
+    // An environment without variables is a list too.
+    if (!array_grow(&s->items, 0, 1, sizeof *s->items))
+        return err_memory(e);
+    s->items[0] = NULL;
+    for (size_t i = 0; ok && i < sizeof always / sizeof *always; i++)
+        ok = copy(s, always[i], e);
+    ok = ok && copy_passed(s, e);
+    if (!ok)
+        surroundings_fini(s);
+    return ok;
+}
+
+void surroundings_fini(struct surroundings *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->items[i]);
+    free(s->items);
+    *s = (struct surroundings){0};
+}
+
+static size_t place_of(const struct surroundings *s, const char *name)
+{
+    size_t len = strlen(name), i = 0;
+
+    while (i < s->count && (strncmp(s->items[i], name, len) != 0 || s->items[i][len] != '='))
+        i++;
+    return i;
+}
+
+bool surroundings_set(struct surroundings *s, const char *name, const char *value, struct err *e)
+{
+    size_t at = place_of(s, name);
+    char *item;
+
+    if (asprintf(&item, "%s=%s", name, value) < 0)
+        return err_memory(e);
+    if (at < s->count) {
+        free(s->items[at]);
+    } else {
+        if (!array_grow(&s->items, s->count, 2, sizeof *s->items)) {
+            free(item);
+            return err_memory(e);
+        }
+        s->items[++s->count] = NULL;
+    }
+    s->items[at] = item;
+    return true;
+}
+
+static bool is_name(const char *text)
+{
+    size_t len = 0;
+
+    while (isalnum((unsigned char)text[len]) || text[len] == '_')
+        len++;
+    return len > 0 && len < NAME_MAX_LEN && !text[len] && !isdigit((unsigned char)*text);
+}
+
+bool surroundings_pass(const char *name, struct err *e)
+{
+    const char *before = getenv(SURROUNDINGS_PASSED);
+    char *all;
+
+    if (!is_name(name))
+        return err_set(e, ERR_USAGE,
+            "--pass-env takes the name of a variable, of letters, digits and _, not '%.40s'", name);
+    if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", name) < 0)
+        return err_memory(e);
+    bool ok = setenv(SURROUNDINGS_PASSED, all, 1) == 0;
+    free(all);
+    return ok || err_memory(e);
+}
+
+void surroundings_forget_server(void)
+{
+    char name[NAME_MAX_LEN];
+    char **v = environ;
+
+    // All names of libpq begin with PG and a letter; our PG_BINDIR does not. libpq's own list, of
+    // PQconndefaults, lacks PGTZ, PGSERVICEFILE and others.
+    while (*v) {
+        size_t len = strcspn(*v, "=");
+        if (strncmp(*v, "PG", 2) != 0 || !isupper((unsigned char)(*v)[2]) || len >= sizeof name) {
+            v++;
+            continue;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)len, *v);
+        unsetenv(name); // moves the later ones here
+    }
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What the shell has set reaches neither the subject nor the run's own sessions. libpq's variables
+# lead to a server of somebody else, which sees no session and keeps its tables. Tokens and passwords
+# are in no file that a run leaves. A collector and a queue of another kind get only what they need.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck disable=SC2016 # for the end of the test
+at_exit 'rm -rf "$place"'
+
+# The server of somebody else, and all variables that lead there.
+set_traps() {
+    start_server -c log_connections=on
+    psql -qc 'CREATE TABLE marker ()'
+    printf '[trap]\nhost=%s\nport=5432\nuser=postgres\n' "$PGHOST" >"$place/services"
+    echo '*:*:*:*:trapped-password' >"$place/passwords"
+    chmod 644 "$place/passwords" # libpq warns when it looks into a file that others may read
+    there=$PGHOST log=$server_dir/server.log
+    from=$(wc -c <"$log")
+    traps=(PGSERVICE=trap PGSERVICEFILE="$place/services" PGHOST="$there" PGPORT=5432
+        PGUSER=postgres PGDATABASE=postgres PGPASSWORD=trapped-password
+        PGPASSFILE="$place/passwords" PGOPTIONS='-c trapped.option=1' PGTARGETSESSIONATTRS=any
+        PGSSLMODE=disable PGAPPNAME=trapped-name PGTZ=Mars/Trapped PGCONNECT_TIMEOUT=60)
+    secrets=(GITHUB_TOKEN=trapped-token CONNINFO='host=db password=trapped-password'
+        MAILROOM_ATTEMPTS=trapped-setting LD_LIBRARY_PATH=/trapped-folder)
+}
+
+# Prints its environment into its log before it becomes the reference collector.
+write_nosy_collector() {
+    printf '#!/bin/sh\nenv | sort >&2\nexec %s\n' "$BUILD_DIR/bin/mailroom-collector" >"$place/nosy"
+    chmod 755 "$place/nosy"
+}
+
+trapped() { env "${traps[@]}" "${secrets[@]}" "$@"; }
+
+untouched() {
+    local saw tables
+    saw=$(tail -c +$((from + 1)) "$log" | grep 'connection \(received\|authorized\)' || true)
+    [ -z "$saw" ] || fail "$1: the server of somebody else saw: $saw"
+    tables=$(psql -qAtc "SELECT string_agg(relname, ',') FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+    [ "$tables" = marker ] || fail "$1: it has the tables $tables"
+    from=$(wc -c <"$log")
+    left=$(grep -rl 'trapped' "$place/results" || true)
+    [ -z "$left" ] || fail "$1: what the shell had set is in $(grep -r trapped "$place/results" | head -n 3)"
+    ! grep -q 'password file' "$place/err" || fail "$1: $(cat "$place/err")"
+}
+
+# given NAME…: these variables, and no others, are in the log of the collector.
+given() {
+    local want got
+    want=$(printf '%s\n' "$@" | sort)
+    # A shell sets PWD, OLDPWD, SHLVL and _ by itself.
+    got=$(sed -n 's/^\([A-Z_]*\)=.*/\1/p' "$place"/results/steady/latest/logs/collector-0.log |
+        grep -vxE 'PWD|OLDPWD|SHLVL|_' | sort -u)
+    [ "$got" = "$want" ] || fail "the collector was given: $(diff <(echo "$want") <(echo "$got"))"
+}
+
+short=(--set load.0.for=1s --set load.0.rate=20/s)
+base=(PATH HOME LANG TZ TMPDIR)
+[ -z "${SANITIZE-}" ] || base+=(ASAN_OPTIONS)
+export LANG=C.UTF-8 TZ=UTC TMPDIR=/tmp ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1}
+main() {
+    set_traps
+    write_nosy_collector
+
+    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=3s \
+        --set 'expect={}' "${leak[@]}" "${short[@]}" steady --collector "$place/nosy"
+    untouched "a collector"
+    given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
+        MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE
+    rm -rf "$place/results"
+
+    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=3s \
+        --set 'expect={}' "${short[@]}" steady --subject textbook
+    untouched "a queue"
+    rm -rf "$place/results"
+
+    # The user passes what a collector needs beyond that, by name.
+    expect_exit 0 env LICENCE=for-one-user OTHER=unasked "$mailproof" run --quiet \
+        --out "$place/results" --set slack=3s --set 'expect={}' "${leak[@]}" "${short[@]}" steady \
+        --collector "$place/nosy" --pass-env LICENCE --pass-env ABSENT
+    given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
+        MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE LICENCE
+    expect_exit 64 "$mailproof" run steady --pass-env A=B
+    grep -q 'the name of a variable' "$place/err" || fail "no reason: $(cat "$place/err")"
+    expect_nothing_left
+}
+
+main
