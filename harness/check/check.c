@@ -5,16 +5,32 @@
 
 #include "base/clock.h"
 
+// The judges in their order. Each one adds up its findings and the amount that it judged; the table
+// of metrics says which of them count for the subject.
+static bool (*const judges[])(const struct check *c, struct err *e) = {
+    check_tokens,
+    check_lines,
+    check_exits,
+    check_vitals,
+    check_end_state,
+    check_recovery,
+    check_repeats,
+    check_early,
+    check_late,
+    check_behind,
+    check_idle_instances,
+    check_sequence,
+    check_outcomes,
+    check_lanes,
+};
+
 static bool judge_all(const struct check *c, struct err *e)
 {
-    check_tokens(c);
-    check_lines(c);
-    check_processes(c->r, c->l);
-    check_vitals(c);
-    check_end_state(c);
-    return check_recovery(c, e) && check_repeats(c, e) && check_early(c, e) && check_late(c, e) &&
-           check_behind(c, e) && check_idle_instances(c, e) && check_sequence(c->r, c->l, e) &&
-           check_outcomes(c, e) && check_lanes(c, e);
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < sizeof judges / sizeof *judges; i++)
+        ok = judges[i](c, e);
+    return ok;
 }
 
 bool check_findings(

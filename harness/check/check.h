@@ -82,7 +82,8 @@ void result_fini(struct result *r);
 // True when the run judged this invariant.
 bool result_judged(const struct result *r, enum metric_id id);
 
-// True when the subject promises the invariant. An invariant that is not promised is not judged.
+// True when the invariant is for such a subject and the subject promises it. Any other invariant is
+// not judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
 
 // Appends the invariants that the subject does not promise, with the words that would promise them:

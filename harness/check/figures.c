@@ -137,6 +137,21 @@ static void put_rates(struct result *r, const struct ledger *l, const struct che
         per_second(r->values[METRIC_DELIVERED], allowed_s, last_delivery_s(l));
 }
 
+static void put_processes(struct result *r, const struct ledger *l)
+{
+    double deaths = 0, cpu_s = 0, rss = 0;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        deaths += p->ended_ns < l->drain_end_ns;
+        cpu_s += p->cpu_s;
+        rss = (double)p->rss_max_kb > rss ? (double)p->rss_max_kb : rss;
+    }
+    r->values[METRIC_COLLECTOR_DEATHS] = deaths;
+    r->values[METRIC_COLLECTOR_CPU_S] = cpu_s;
+    r->values[METRIC_COLLECTOR_RSS_MAX_KB] = rss;
+}
+
 bool check_figures(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
@@ -145,6 +160,7 @@ bool check_figures(
     put_latencies(r, METRIC_LATENCY_P50, &r->from_intended);
     put_latencies(r, METRIC_COMMIT_LATENCY_P50, &r->from_commit);
     put_rates(r, l, in);
+    put_processes(r, l);
     if (r->lag.total > 0)
         r->values[METRIC_GENERATOR_LAG_P99_MS] = (double)histogram_percentile(&r->lag, 99) / 1e6;
     if (in->reconnects != UINT64_MAX)

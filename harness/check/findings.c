@@ -126,7 +126,8 @@ bool check_promised(const struct scenario *s, enum metric_id id)
 
     for (size_t i = 0; i < s->expect_count; i++)
         named = named || strcmp(s->expect[i].metric, metrics[id].name) == 0;
-    return promise == 0 || ((unsigned)s->collector.promises & promise) || named;
+    return metric_is_for(id, s) &&
+           (promise == 0 || ((unsigned)s->collector.promises & promise) || named);
 }
 
 void unpromised_text(const struct scenario *s, struct buf *out)
@@ -135,7 +136,7 @@ void unpromised_text(const struct scenario *s, struct buf *out)
     unsigned missing = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!metrics[id].invariant || check_promised(s, id))
+        if (!metrics[id].invariant || !metric_is_for(id, s) || check_promised(s, id))
             continue;
         buf_printf(out, "%s%s", before, metrics[id].name);
         before = ", ";

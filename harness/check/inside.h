@@ -74,6 +74,16 @@ MUST_USE bool check_findings(
 
 MUST_USE bool check_early(const struct check *c, struct err *e);
 
+// --- end_state.c -------------------------------------------------------------------
+
+MUST_USE bool check_end_state(const struct check *c, struct err *e);
+
+// --- exits.c -----------------------------------------------------------------------
+
+MUST_USE bool check_exits(const struct check *c, struct err *e);
+bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
+bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
+
 // --- figures.c ---------------------------------------------------------------------
 
 MUST_USE bool check_figures(
@@ -137,10 +147,7 @@ int64_t check_starved_ns(
 
 // --- lines.c -----------------------------------------------------------------------
 
-void check_lines(const struct check *c);
-void check_processes(struct result *r, const struct ledger *l);
-bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
-bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
+MUST_USE bool check_lines(const struct check *c, struct err *e);
 
 // True when this fault kept the reader away from the output of this line's process.
 bool check_keeps_unread(
@@ -152,7 +159,7 @@ int64_t check_written_ns(const struct check *c, const struct line_record *line);
 
 // --- order.c -----------------------------------------------------------------------
 
-MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e);
+MUST_USE bool check_sequence(const struct check *c, struct err *e);
 
 // --- outcome.c ---------------------------------------------------------------------
 
@@ -198,7 +205,7 @@ int64_t check_denied_ns(
 
 // --- tokens.c ----------------------------------------------------------------------
 
-void check_tokens(const struct check *c);
+MUST_USE bool check_tokens(const struct check *c, struct err *e);
 
 // Adds a finding about a token, with the token's life in one line.
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
@@ -210,5 +217,4 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
 
 // --- vitals.c ----------------------------------------------------------------------
 
-void check_vitals(const struct check *c);
-void check_end_state(const struct check *c);
+MUST_USE bool check_vitals(const struct check *c, struct err *e);

@@ -1,8 +1,6 @@
-// Invariants of lines, of unplanned deliveries, and of processes.
+// Invariants of lines and of unplanned deliveries.
 #include "check/inside.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -133,71 +131,14 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at);
 }
 
-void check_lines(const struct check *c)
+bool check_lines(const struct check *c, struct err *e)
 {
     const struct subject_log *log = c->l->log;
 
+    (void)e;
     for (size_t i = 0; i < log->line_count; i++)
         check_line(c, &log->lines[i]);
     for (size_t i = 0; i < log->delivery_count; i++)
         check_delivery(c->r, c->l, &log->deliveries[i]);
-}
-
-// True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.
-bool check_killed_by_plan(const struct ledger *l, const struct process_record *p)
-{
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        bool kills =
-            f->spec->verb->id == VERB_KILL_COLLECTOR || f->spec->verb->id == VERB_KILL_HOST;
-        if (kills && f->began_ns && f->began_ns <= p->ended_ns && p->ended_ns <= f->ended_ns &&
-            (f->spec->instance < 0 || f->spec->instance == p->instance))
-            return true;
-    }
-    return false;
-}
-
-// True when the process was asked to end and did so by its own exit or by a signal of ours. TERM
-// counts, because the process may not catch it, and so does the SIGPIPE of a closed pipe. SIGKILL
-// counts unless it ended a process that had ignored TERM at the end.
-bool check_ended_as_asked(const struct ledger *l, const struct process_record *p)
-{
-    if (!p->asked || !WIFSIGNALED(p->status))
-        return p->asked;
-    switch (WTERMSIG(p->status)) {
-    case SIGKILL:
-        return p->ended_ns < l->drain_end_ns || check_killed_by_plan(l, p);
-    case SIGTERM:
-    case SIGPIPE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-// A process that ends by itself is an unplanned exit; so is one that crashes while it ends.
-void check_processes(struct result *r, const struct ledger *l)
-{
-    double deaths = 0, cpu_s = 0, rss = 0;
-
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        char how[48], said[64] = "";
-        judged_add(r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
-        deaths += p->ended_ns < l->drain_end_ns;
-        cpu_s += p->cpu_s;
-        rss = (double)p->rss_max_kb > rss ? (double)p->rss_max_kb : rss;
-        if (WIFSIGNALED(p->status))
-            snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
-        else
-            snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
-        if (p->last_words[0])
-            snprintf(said, sizeof said, "; logs/collector-%d.log ends: ", p->instance);
-        if (!check_ended_as_asked(l, p))
-            finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s%s%s", (int)p->pid,
-                ledger_seconds(l, p->ended_ns), how, said, p->last_words);
-    }
-    r->values[METRIC_COLLECTOR_DEATHS] = deaths;
-    r->values[METRIC_COLLECTOR_CPU_S] = cpu_s;
-    r->values[METRIC_COLLECTOR_RSS_MAX_KB] = rss;
+    return true;
 }

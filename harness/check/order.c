@@ -130,8 +130,10 @@ static void check_change(
     finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);
 }
 
-bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
+bool check_sequence(const struct check *c, struct err *e)
 {
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     const struct subject_log *log = l->log;
     struct past *pasts = calloc(log->process_count + 1, sizeof *pasts);
     struct leased m;

@@ -39,6 +39,55 @@ static void tell_does_not_catch_term(struct story *s)
     s->processes[0].status = SIGTERM;
 }
 
+// 70 says that something inside of the collector failed.
+static void tell_fails_at_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = 70 << 8;
+}
+
+static void tell_fails_at_the_end(struct story *s)
+{
+    story_good_token(s);
+    s->processes[0].status = 1 << 8;
+}
+
+// A shell tells the signal that ended its program.
+static void tell_shell_dies_of_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = (128 + SIGTERM) << 8;
+}
+
+static void tell_leaves_its_last_line(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = 75 << 8;
+}
+
+// While it ends, the server goes away.
+static void tell_fails_without_its_server(struct story *s)
+{
+    tell_fails_at_term(s);
+    story_fault(s, "crash-server", 950, 1100);
+}
+
+static void tell_fails_without_its_reader(struct story *s)
+{
+    tell_stopped(s);
+    story_fault(s, "close-reader", 800, 810);
+    s->processes[0].status = 74 << 8;
+}
+
+static void tell_queue_fails_at_term(struct story *s)
+{
+    static char queue[] = "queue";
+
+    tell_fails_at_term(s);
+    s->scenario.collector.subject = queue;
+    s->scenario.collector.layout = LAYOUT_FOREIGN;
+}
+
 static void tell_lingers(struct story *s)
 {
     tell_stopped(s);
@@ -182,6 +231,13 @@ static const struct story_case cases[] = {
     {"ends at TERM", tell_stopped, "", VERDICT_PASS},
     {"crashes at TERM", tell_crashes_at_term, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"does not catch TERM", tell_does_not_catch_term, "", VERDICT_PASS},
+    {"fails at TERM", tell_fails_at_term, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"fails at the run's end", tell_fails_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"a shell whose program TERM ended", tell_shell_dies_of_term, "", VERDICT_PASS},
+    {"ends at TERM, its last line unconfirmed", tell_leaves_its_last_line, "", VERDICT_PASS},
+    {"fails at TERM while the server goes away", tell_fails_without_its_server, "", VERDICT_PASS},
+    {"ends at TERM after its reader", tell_fails_without_its_reader, "", VERDICT_PASS},
+    {"a queue that fails at TERM", tell_queue_fails_at_term, "", VERDICT_PASS},
     {"lingers at TERM", tell_lingers, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"lingers while it is paused", tell_lingers_while_paused, "", VERDICT_PASS},
     {"lingers while nobody looks", tell_lingers_while_nobody_looks, "", VERDICT_INCONCLUSIVE},

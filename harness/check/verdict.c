@@ -129,29 +129,11 @@ static bool as_late_as_load(const struct result *r, const struct ledger *l)
                                                r->latest_ns <= histogram_percentile(&r->lag, 100));
 }
 
-static bool is_of_time(enum metric_id id)
-{
-    return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
-           id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || id == METRIC_STARVED ||
-           id == METRIC_OVER_BUDGET;
-}
-
-static bool needs_collector(enum metric_id id)
-{
-    return id == METRIC_LOST || id == METRIC_UNRECOVERED || id == METRIC_END_STATE;
-}
-
-// True for the invariants of leased mode and of a budget.
-static bool is_of_leases(enum metric_id id)
-{
-    return id >= METRIC_DOUBLE_LEASED && id <= METRIC_MISRECORDED;
-}
-
-// True when the invariant is promised and the run had what it needs: some invariants need a feature
-// that only some runs have.
+// True when the invariant is for this subject and promised, and the run had what it needs: some
+// invariants need a feature that only some runs have.
 static bool is_looked_for(const struct result *r, const struct scenario *s, enum metric_id id)
 {
-    bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || is_of_leases(id);
+    bool rare = metrics[id].traits & TRAIT_RARE;
 
     return check_promised(s, id) && (!rare || r->judged[id].of > 0);
 }
@@ -166,8 +148,10 @@ struct doubts {
 
 static bool doubted(const struct doubts *d, enum metric_id id)
 {
-    return (d->draining && id == METRIC_LOST) || (d->nobody_left && needs_collector(id)) ||
-           (d->crowded_out && is_of_time(id) && (id != METRIC_LATE || d->as_late_as_load));
+    unsigned traits = metrics[id].traits;
+
+    return (d->draining && id == METRIC_LOST) || (d->nobody_left && (traits & TRAIT_COLLECTOR)) ||
+           (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
 // Judges each invariant. Returns whether one is broken.
@@ -183,7 +167,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
         bool seems_broken = r->findings[id].count > tolerated(r, l, id);
         r->doubted[id] = seems_broken && doubted(d, id);
         r->broken[id] = seems_broken && !r->doubted[id];
-        if (d->nobody_left && needs_collector(id))
+        if (d->nobody_left && (metrics[id].traits & TRAIT_COLLECTOR))
             r->values[id] = NAN;
         any = any || r->broken[id];
     }
@@ -291,7 +275,7 @@ static void find_crowded_out(
     double starved = check_load_starved(l);
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (metrics[id].invariant && is_of_time(id) && doubted(d, id) &&
+        if (metrics[id].invariant && (metrics[id].traits & TRAIT_TIME) && doubted(d, id) &&
             is_looked_for(r, l->scenario, id) && r->findings[id].count > tolerated(r, l, id))
             result_reason(r,
                 "%s is %llu, but other programs used %.0f%% of the processors, and the load's "

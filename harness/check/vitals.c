@@ -1,12 +1,8 @@
-// Invariants of the collector's own life: it rests when there is nothing to do, its memory does not
-// grow, it ends when it is told to, and its tables agree with its output.
+// Invariants of the collector's own life: it rests when there is nothing to do, and its memory does
+// not grow.
 #include "check/inside.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "base/clock.h"
-#include "plan/names.h"
 
 static const double busy_share = 0.05;       // share of one processor that an idle collector may
                                              // use
@@ -17,7 +13,6 @@ static const int64_t warm_up_ns = NS_PER_S; // a process that was just started i
                                             // this long
 static const uint32_t leak_least_kb = 256;
 static const size_t leak_samples_least = 6;
-static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
 
 // --- busy_idle ------------------------------------------------------------------
 
@@ -155,176 +150,11 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
             p->lines);
 }
 
-// --- unplanned_exit: at TERM, but not within a second ------------------------------
-
-struct endings {
-    const struct check *c;
-    size_t stalled; // number of ends that came late, perhaps only because of a stall
-};
-
-static void check_ending(struct endings *t, const struct process_record *p, int64_t asked_ns)
+bool check_vitals(const struct check *c, struct err *e)
 {
-    const struct check *c = t->c;
-
-    // A queue's consumer finishes its current job, and nobody promised how soon.
-    if (scenario_is_queue(c->l->scenario))
-        return;
-    if (p->ended_ns - asked_ns <= ending_ns + c->r->slack_ns)
-        return;
-    if (stall_list_ns(&c->stalls, asked_ns, p->ended_ns) > 0) {
-        t->stalled++;
-        return;
-    }
-    finding_add(c->r, METRIC_UNPLANNED_EXIT, "pid %d got TERM at %.3f s and ended %.3f s later",
-        (int)p->pid, ledger_seconds(c->l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
-}
-
-// A process that the plan pauses cannot end.
-static bool check_paused(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_PAUSE_COLLECTOR && f->began_ns && f->began_ns < until_ns &&
-            f->ended_ns > from_ns)
-            return true;
-    }
-    return false;
-}
-
-static void check_stop(struct endings *t, const struct fault_record *f)
-{
-    const struct ledger *l = t->c->l;
-    const struct subject_log *log = l->log;
-
-    if (f->spec->verb->id != VERB_STOP_COLLECTOR || f->left_out || !f->began_ns ||
-        check_paused(l, f->began_ns, f->ended_ns))
-        return;
-    for (size_t i = 0; i < log->process_count; i++) {
-        const struct process_record *p = &log->processes[i];
-        // A process that started after began_ns was asked to end later, so its end is not counted
-        // from began_ns.
-        if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
-            p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
-            check_ending(t, p, f->began_ns);
-    }
-}
-
-static void check_endings(const struct check *c)
-{
-    const struct ledger *l = c->l;
-    struct endings t = {.c = c};
-
-    for (size_t i = 0; i < l->fault_count; i++)
-        check_stop(&t, &l->faults[i]);
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        // A process that had to be killed was already counted, because it did not end at TERM at
-        // all.
-        bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
-        if (p->ended_ns >= l->drain_end_ns && !killed)
-            check_ending(&t, p, l->drain_end_ns);
-    }
-    if (t.stalled > 0)
-        result_reason(
-            c->r, "%zu collectors ended late while the harness itself stood still", t.stalled);
-}
-
-void check_vitals(const struct check *c)
-{
+    (void)e;
     check_rest(c->r, c->l);
     for (uint32_t p = 0; p < c->l->log->process_count; p++)
         check_memory(c->r, c->l, p);
-    check_endings(c);
-}
-
-// --- end_state --------------------------------------------------------------------
-
-// How the last processes ended.
-struct last_words {
-    bool cut_short;   // a process was killed, or did not end as it should
-    bool unconfirmed; // a process says that its last line is unconfirmed
-};
-
-static struct last_words last_words_of(const struct ledger *l)
-{
-    const int unconfirmed = 75;
-    struct last_words words = {0};
-
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        if (p->ended_ns < l->drain_end_ns)
-            continue;
-        words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        words.cut_short |= check_killed_by_plan(l, p) || !check_ended_as_asked(l, p);
-    }
-    return words;
-}
-
-// True when the same process had the time to write and to confirm, and nothing came in between. An
-// unconfirmed token goes out again, but the run may end before that.
-static bool had_time_to_mark(const struct check *c, uint32_t token)
-{
-    int64_t read_ns = ledger_read_ns(c->l, token);
-
-    return check_undisturbed(c->l, read_ns, read_ns + c->r->slack_ns);
-}
-
-// True when the server may not have confirmed this line before the end, not even in the second
-// after TERM.
-static bool may_be_unconfirmed(const struct check *c, uint32_t token)
-{
-    int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
-
-    return read_ns + c->r->slack_ns > end_ns || !check_undisturbed(c->l, read_ns, end_ns) ||
-           stall_list_ns(&c->stalls, read_ns, end_ns + ending_ns) >= ending_ns / 2;
-}
-
-// Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
-// dead letter and the cursor's move past it are one transaction.
-static const char *contradiction(
-    const struct check *c, uint32_t token, const struct last_words *words)
-{
-    const struct ledger *l = c->l;
-    const struct ledger_token *t = &l->tokens[token];
-    bool shares = check_shares(l->scenario);
-    bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
-
-    if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&
-        !token_kind_unsendable(l->plan->kinds[token]))
-        return "in dead_letters, though the wire can carry it";
-    if (t->flags & TOKEN_BURIED_AGAIN)
-        return "more than once in dead_letters";
-    if ((t->flags & TOKEN_DEAD_LETTER) && waits)
-        return "in dead_letters, but still waiting in the queue";
-    if (words->cut_short || !waits || t->deliveries == 0)
-        return NULL;
-    if (words->unconfirmed && may_be_unconfirmed(c, token))
-        return NULL;
-    // The token may have to be retried; its recorded outcome is judged elsewhere.
-    if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
-        return NULL;
-    if (!shares)
-        return "delivered, but the cursor has not passed it";
-    return had_time_to_mark(c, token) ? "delivered, but not confirmed" : NULL;
-}
-
-void check_end_state(const struct check *c)
-{
-    struct result *r = c->r;
-    const struct ledger *l = c->l;
-    struct last_words words = last_words_of(l);
-    char email[NAMES_MAX];
-
-    if (l->scenario->collector.layout != LAYOUT_REFERENCE)
-        return;
-    for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        const char *wrong = contradiction(c, token, &words);
-        if (ledger_committed(l, token))
-            judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
-        if (!wrong)
-            continue;
-        names_email(email, token);
-        finding_add(r, METRIC_END_STATE, "%s (%s): %s", email,
-            token_kind_name(l->plan->kinds[token]), wrong);
-    }
+    return true;
 }

@@ -87,8 +87,10 @@ static void list_metrics(void)
     puts("\nMetrics (for expect; those marked * are invariants, which allow may relax):");
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         const char *unit = metric_unit_name(metrics[i].unit);
-        printf("  %-30s %s%s%s%s%s\n", metrics[i].name, metrics[i].invariant ? "* " : "",
-            metrics[i].help, *unit ? " (" : "", unit, *unit ? ")" : "");
+        const char *only = metric_subjects((enum metric_id)i);
+        printf("  %-30s %s%s%s%s%s%s%s\n", metrics[i].name, metrics[i].invariant ? "* " : "",
+            metrics[i].help, *unit ? " (" : "", unit, *unit ? ")" : "", *only ? "; only for " : "",
+            only);
     }
 }
 

@@ -70,14 +70,18 @@ void subjects_sets_fini(struct subject_sets *sets)
     *sets = (struct subject_sets){0};
 }
 
-// Removes the expectations that need a promise which the subject does not make.
+// Removes the expectations that are not for the subject. A queue's own promises are the only ones
+// that hold, so for a queue it also removes those that need a promise which the queue does not
+// make.
 static void drop_expectations(struct scenario *s)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
-        if (!m || !m->promise || (m->promise & (unsigned)s->collector.promises)) {
+        bool promised = !m || !m->promise || !scenario_is_queue(s) ||
+                        (m->promise & (unsigned)s->collector.promises);
+        if (promised && (!m || metric_is_for(m->id, s))) {
             s->expect[kept++] = s->expect[i];
             continue;
         }
@@ -106,9 +110,9 @@ static void suit_client(struct load_phase *phase)
 
 void subjects_suit(struct scenario *s)
 {
+    drop_expectations(s);
     if (!scenario_is_queue(s))
         return;
-    drop_expectations(s);
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {

@@ -22,11 +22,9 @@ static const struct {
 #define JUDGED (sizeof judged / sizeof *judged)
 _Static_assert(JUDGED <= COMPARED_MAX, "a row for each");
 
-// True for invariants that a busy machine alone can break.
 static bool is_timing(enum metric_id id)
 {
-    return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
-           id == METRIC_BUSY_IDLE;
+    return metrics[id].traits & TRAIT_TIME;
 }
 
 // A run may be violated without a broken invariant, when it misses an expectation on a count.

@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "scenario/promises.h"
+#include "scenario/scenario.h"
 #include "scenario/suggest.h"
 
 #define MEASURE(id, name, unit, help)                                                              \
-    [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, help}
+    [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, FOR_ALL, 0, help}
 #define COUNTER(id, name, help) MEASURE(id, name, UNIT_COUNT, help)
-#define PROMISED(id, name, over, promise, help)                                                    \
-    [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, true, OVER_##over, promise, help}
-#define INVARIANT(id, name, over, help) PROMISED(id, name, over, 0, help)
+#define INVARIANT(id, name, over, promise, subjects, traits, help)                                 \
+    [METRIC_##id] = {                                                                              \
+        METRIC_##id, name, UNIT_COUNT, true, OVER_##over, promise, subjects, traits, help}
 
 const struct metric metrics[METRIC_COUNT] = {
     COUNTER(ATTEMPTED, "attempted", "tokens whose insert was sent"),
@@ -22,24 +23,29 @@ const struct metric metrics[METRIC_COUNT] = {
     COUNTER(EXPECTED, "expected", "tokens that had to be delivered"),
     COUNTER(UNDELIVERABLE, "undeliverable", "tokens that the wire cannot carry"),
     COUNTER(DELIVERED, "delivered", "tokens found in a valid line"),
-    PROMISED(
-        LOST, "lost", TOKENS, PROMISE_NO_LOSS, "expected and not delivered when the drain ended"),
-    INVARIANT(PHANTOM, "phantom", TOKENS, "delivered though rolled back or never attempted"),
-    INVARIANT(PREMATURE, "premature", TOKENS, "delivered before its COMMIT was sent"),
-    INVARIANT(INELIGIBLE, "ineligible", TOKENS, "delivered though expired, consumed or suspended"),
-    PROMISED(DUPLICATED, "duplicated", TOKENS, PROMISE_ONCE,
+    INVARIANT(LOST, "lost", TOKENS, PROMISE_NO_LOSS, FOR_ALL, TRAIT_COLLECTOR,
+        "expected and not delivered when the drain ended"),
+    INVARIANT(PHANTOM, "phantom", TOKENS, 0, FOR_ALL, 0,
+        "delivered though rolled back or never attempted"),
+    INVARIANT(
+        PREMATURE, "premature", TOKENS, 0, FOR_ALL, 0, "delivered before its COMMIT was sent"),
+    INVARIANT(INELIGIBLE, "ineligible", TOKENS, 0, FOR_MAIL, 0,
+        "delivered though expired, consumed or suspended"),
+    INVARIANT(DUPLICATED, "duplicated", TOKENS, PROMISE_ONCE, FOR_ALL, 0,
         "repeated deliveries that nothing explains"),
-    INVARIANT(VANISHED, "vanished", TOKENS, "acknowledged, but gone from the database"),
-    PROMISED(OVER_LIMIT, "over_limit", LINES, PROMISE_LIMIT,
+    INVARIANT(
+        VANISHED, "vanished", TOKENS, 0, FOR_ALL, 0, "acknowledged, but gone from the database"),
+    INVARIANT(OVER_LIMIT, "over_limit", LINES, PROMISE_LIMIT, FOR_MAIL, 0,
         "lines that hold more than the batch limit"),
-    PROMISED(EARLY, "early", LINES, PROMISE_TIMEOUT,
+    INVARIANT(EARLY, "early", LINES, PROMISE_TIMEOUT, FOR_MAIL, TRAIT_TIME,
         "short lines sent before the batch timeout had passed"),
-    PROMISED(LATE, "late", TOKENS, PROMISE_TIMEOUT,
+    INVARIANT(LATE, "late", TOKENS, PROMISE_TIMEOUT, FOR_MAIL, TRAIT_TIME,
         "tokens that waited longer than batch timeout and slack"),
-    PROMISED(OUT_OF_ORDER, "out_of_order", TOKENS, PROMISE_ORDER,
+    INVARIANT(OUT_OF_ORDER, "out_of_order", TOKENS, PROMISE_ORDER, FOR_ALL, 0,
         "tokens overtaken by one that was committed later"),
-    INVARIANT(TORN, "torn", LINES, "lines that are incomplete or cannot be parsed"),
-    INVARIANT(FORGED, "forged", TOKENS, "tokens with a bad signature or another token's fields"),
+    INVARIANT(TORN, "torn", LINES, 0, FOR_ALL, 0, "lines that are incomplete or cannot be parsed"),
+    INVARIANT(FORGED, "forged", TOKENS, 0, FOR_ALL, 0,
+        "tokens with a bad signature or another token's fields"),
     COUNTER(RECOVERED, "recovered", "unknown tokens that were delivered"),
     COUNTER(REDELIVERED, "redelivered",
         "repeated deliveries, after the server itself lost the cursor's move"),
@@ -52,33 +58,38 @@ const struct metric metrics[METRIC_COUNT] = {
     COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
     COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
     COUNTER(CONFLICTED, "conflicted", "upserts whose account existed already"),
-    INVARIANT(UNPLANNED_EXIT, "unplanned_exit", PROCESSES,
+    INVARIANT(UNPLANNED_EXIT, "unplanned_exit", PROCESSES, 0, FOR_ALL, 0,
         "exits of the collector that were not planned"),
-    PROMISED(UNRECOVERED, "unrecovered", FAULTS, PROMISE_RECONNECT,
-        "faults after which no fresh token came out in time"),
-    PROMISED(FALLS_BEHIND, "falls_behind", SECONDS, PROMISE_TIMEOUT,
+    INVARIANT(UNRECOVERED, "unrecovered", FAULTS, PROMISE_RECONNECT, FOR_ALL,
+        TRAIT_TIME | TRAIT_COLLECTOR, "faults after which no fresh token came out in time"),
+    INVARIANT(FALLS_BEHIND, "falls_behind", SECONDS, PROMISE_TIMEOUT, FOR_MAIL,
+        TRAIT_TIME | TRAIT_RARE,
         "backlogs that grow, or that a fault left, though the rate is within the capacity"),
-    PROMISED(IDLE_INSTANCE, "idle_instance", SECONDS, PROMISE_SHARING,
+    INVARIANT(IDLE_INSTANCE, "idle_instance", SECONDS, PROMISE_SHARING, FOR_ALL,
+        TRAIT_TIME | TRAIT_RARE,
         "times in which an instance that shares the work wrote nothing while there was a backlog"),
-    PROMISED(BUSY_IDLE, "busy_idle", SECONDS, PROMISE_SMALL,
+    INVARIANT(BUSY_IDLE, "busy_idle", SECONDS, PROMISE_SMALL, FOR_ALL, 0,
         "idle phases in which the collector did not rest"),
-    PROMISED(LEAK, "leak", SECONDS, PROMISE_SMALL, "processes whose memory grew over the run"),
-    INVARIANT(END_STATE, "end_state", TOKENS,
+    INVARIANT(LEAK, "leak", SECONDS, PROMISE_SMALL, FOR_ALL, 0,
+        "processes whose memory grew over the run"),
+    INVARIANT(END_STATE, "end_state", TOKENS, 0, FOR_REFERENCE, TRAIT_COLLECTOR,
         "places where the collector's tables contradict the ledger"),
-    INVARIANT(DOUBLE_LEASED, "double_leased", TOKENS,
+    INVARIANT(DOUBLE_LEASED, "double_leased", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
         "attempts that began while another one's lease was living"),
-    INVARIANT(RESURRECTED, "resurrected", TOKENS,
+    INVARIANT(RESURRECTED, "resurrected", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
         "attempts after a token was sent or had failed for good"),
-    INVARIANT(
-        EARLY_RETRY, "early_retry", TOKENS, "retries that came sooner than full jitter allows"),
-    INVARIANT(
-        NEVER_RETRIED, "never_retried", TOKENS, "tokens that failed and were never tried again"),
-    INVARIANT(OVER_ATTEMPTS, "over_attempts", TOKENS, "tokens tried more often than is allowed"),
-    INVARIANT(
-        OVER_BUDGET, "over_budget", TOKENS, "times at which more went out than the budget allows"),
-    INVARIANT(MISRECORDED, "misrecorded", TOKENS,
+    INVARIANT(EARLY_RETRY, "early_retry", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
+        "retries that came sooner than full jitter allows"),
+    INVARIANT(NEVER_RETRIED, "never_retried", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
+        "tokens that failed and were never tried again"),
+    INVARIANT(OVER_ATTEMPTS, "over_attempts", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
+        "tokens tried more often than is allowed"),
+    INVARIANT(OVER_BUDGET, "over_budget", TOKENS, 0, FOR_MAIL, TRAIT_TIME | TRAIT_RARE,
+        "times at which more went out than the budget allows"),
+    INVARIANT(MISRECORDED, "misrecorded", TOKENS, 0, FOR_MAIL, TRAIT_RARE,
         "tokens whose recorded end is not what the sender answered"),
-    INVARIANT(STARVED, "starved", TOKENS, "tokens that a lane kept waiting beyond its share"),
+    INVARIANT(STARVED, "starved", TOKENS, 0, FOR_MAIL, TRAIT_TIME,
+        "tokens that a lane kept waiting beyond its share"),
     COUNTER(PENDING, "pending",
         "tokens without an outcome when the drain ended, with an attempt still to come"),
     MEASURE(OUTCOME_LATENCY_P50, "latency.to_outcome.p50", UNIT_MS,
@@ -147,6 +158,27 @@ const struct metric *metric_named(const char *name, bool invariant, struct err *
     err_set(e, ERR_USAGE, "'%.100s' is not %s%s%s", name, invariant ? "an invariant" : "a metric",
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
     return NULL;
+}
+
+bool metric_is_for(enum metric_id id, const struct scenario *s)
+{
+    unsigned kind = scenario_is_queue(s)                      ? FOR_QUEUE
+                    : s->collector.layout == LAYOUT_REFERENCE ? FOR_REFERENCE
+                                                              : FOR_FOREIGN;
+
+    return metrics[id].subjects & kind;
+}
+
+const char *metric_subjects(enum metric_id id)
+{
+    switch (metrics[id].subjects) {
+    case FOR_ALL:
+        return "";
+    case FOR_MAIL:
+        return "collectors of mail lines";
+    default:
+        return "collectors with the reference tables";
+    }
 }
 
 const char *metric_over_name(enum metric_over over)

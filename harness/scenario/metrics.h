@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 
+struct scenario;
+
 // The metrics in the order of the table, so that metrics[id].id == id.
 enum metric_id {
     METRIC_ATTEMPTED,
@@ -99,14 +101,32 @@ enum metric_over {
     OVER_PROCESSES,
 };
 
+// The kinds of subjects. An invariant says for which of them it is judged.
+enum metric_subject {
+    FOR_QUEUE = 1 << 0,     // a queue that is judged in place of a collector
+    FOR_FOREIGN = 1 << 1,   // a collector of mail lines whose tables are its own
+    FOR_REFERENCE = 1 << 2, // a collector that uses the reference collector's tables
+    FOR_MAIL = FOR_FOREIGN | FOR_REFERENCE,
+    FOR_ALL = FOR_QUEUE | FOR_MAIL,
+};
+
+// The properties of an invariant that decide when it may convict.
+enum metric_trait {
+    TRAIT_TIME = 1 << 0,      // a busy machine alone can break it
+    TRAIT_COLLECTOR = 1 << 1, // it needs a collector until the run's end
+    TRAIT_RARE = 1 << 2,      // only some runs have something to judge; the others do not show it
+};
+
 struct metric {
     enum metric_id id;
     const char *name;
     enum metric_unit unit;
     bool invariant; // an invariant: the value must be 0 unless `allow` says otherwise
     enum metric_over over;
-    unsigned promise; // a bit of enum promise: judged only when the subject makes this promise; 0:
-                      // always
+    unsigned promise;  // a bit of enum promise: judged only when the subject makes this promise; 0:
+                       // always
+    unsigned subjects; // bits of enum metric_subject
+    unsigned traits;   // bits of enum metric_trait
     const char *help;
 };
 
@@ -118,6 +138,12 @@ const struct metric *metric_find(const char *name);
 // As metric_find, but with `invariant` it finds only invariants. If there is none, it returns NULL
 // and sets ERR_USAGE, with the nearest name.
 const struct metric *metric_named(const char *name, bool invariant, struct err *e);
+
+// True when the metric is for subjects such as the scenario's.
+bool metric_is_for(enum metric_id id, const struct scenario *s);
+
+// Returns the subjects that the metric is for, such as "collectors of mail lines"; "" for all.
+const char *metric_subjects(enum metric_id id);
 
 // Returns a word such as "tokens" or "lines".
 const char *metric_over_name(enum metric_over over);

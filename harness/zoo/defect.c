@@ -140,6 +140,8 @@ static const struct defect_row defects[] = {
     {DEFECT_REOPENS, "reopens",
         "moves the cursor back by a line at TERM, and ends as if all were well",
         "duplicated,end_state", "killed"},
+    {DEFECT_FAILS_AT_TERM, "fails-at-term", "exits with 70 at TERM, though all went well",
+        "unplanned_exit", "short"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -82,6 +82,7 @@ enum defect {
     DEFECT_LAST_FIRST,
     DEFECT_STALE_AT_START,
     DEFECT_REOPENS,
+    DEFECT_FAILS_AT_TERM,
 };
 
 struct defect_row {

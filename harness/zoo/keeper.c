@@ -68,6 +68,8 @@ int keeper_run(const struct settings *settings, enum defect defect)
     }
     if (code == 0 && k.unconfirmed && !is_lazy(&k))
         code = KEEPER_UNCONFIRMED;
+    if (code == 0 && defect == DEFECT_FAILS_AT_TERM)
+        code = EX_SOFTWARE;
     session_close(&k.session);
     batch_fini(&k.batch);
     return code;

@@ -1,0 +1,99 @@
+// end_state: the collector's tables contradict its output.
+#include "check/inside.h"
+
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
+
+// How the last processes ended.
+struct last_words {
+    bool cut_short;   // a process was killed, or did not end as it should
+    bool unconfirmed; // a process says that its last line is unconfirmed
+};
+
+static struct last_words last_words_of(const struct ledger *l)
+{
+    const int unconfirmed = 75;
+    struct last_words words = {0};
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->ended_ns < l->drain_end_ns)
+            continue;
+        words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
+        words.cut_short |= check_killed_by_plan(l, p) || !check_ended_as_asked(l, p);
+    }
+    return words;
+}
+
+// True when the same process had the time to write and to confirm, and nothing came in between. An
+// unconfirmed token goes out again, but the run may end before that.
+static bool had_time_to_mark(const struct check *c, uint32_t token)
+{
+    int64_t read_ns = ledger_read_ns(c->l, token);
+
+    return check_undisturbed(c->l, read_ns, read_ns + c->r->slack_ns);
+}
+
+// True when the server may not have confirmed this line before the end, not even in the second
+// after TERM.
+static bool may_be_unconfirmed(const struct check *c, uint32_t token)
+{
+    int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
+
+    return read_ns + c->r->slack_ns > end_ns || !check_undisturbed(c->l, read_ns, end_ns) ||
+           stall_list_ns(&c->stalls, read_ns, end_ns + ending_ns) >= ending_ns / 2;
+}
+
+// Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
+// dead letter and the cursor's move past it are one transaction.
+static const char *contradiction(
+    const struct check *c, uint32_t token, const struct last_words *words)
+{
+    const struct ledger *l = c->l;
+    const struct ledger_token *t = &l->tokens[token];
+    bool shares = check_shares(l->scenario);
+    bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
+
+    if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&
+        !token_kind_unsendable(l->plan->kinds[token]))
+        return "in dead_letters, though the wire can carry it";
+    if (t->flags & TOKEN_BURIED_AGAIN)
+        return "more than once in dead_letters";
+    if ((t->flags & TOKEN_DEAD_LETTER) && waits)
+        return "in dead_letters, but still waiting in the queue";
+    if (words->cut_short || !waits || t->deliveries == 0)
+        return NULL;
+    if (words->unconfirmed && may_be_unconfirmed(c, token))
+        return NULL;
+    // The token may have to be retried; its recorded outcome is judged elsewhere.
+    if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
+        return NULL;
+    if (!shares)
+        return "delivered, but the cursor has not passed it";
+    return had_time_to_mark(c, token) ? "delivered, but not confirmed" : NULL;
+}
+
+bool check_end_state(const struct check *c, struct err *e)
+{
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
+    struct last_words words = last_words_of(l);
+    char email[NAMES_MAX];
+
+    (void)e;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        const char *wrong = contradiction(c, token, &words);
+        if (ledger_committed(l, token))
+            judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
+        if (!wrong)
+            continue;
+        names_email(email, token);
+        finding_add(r, METRIC_END_STATE, "%s (%s): %s", email,
+            token_kind_name(l->plan->kinds[token]), wrong);
+    }
+    return true;
+}
