@@ -65,7 +65,8 @@ serve() {
         local gone=${rows[-1]%%,*} count=$((${#rows[@]} - 1))
         unset 'rows[-1]'
         if [ "$count" = "$MAILROOM_BATCH_LIMIT" ] || { [ "$count" -gt 0 ] && [ "$now" -ge "${due:-$((now + 1))}" ]; }; then
-            line=$(printf '%s\n' "${rows[@]}" | sign) || exit 70
+            # The signal that stops us ends Perl as well; then the line was never written.
+            line=$(printf '%s\n' "${rows[@]}" | sign) || { [ $stop = 1 ] && return || exit 70; }
             printf -v unconfirmed '%s,' "${rows[@]%%,*}"
             unconfirmed=${unconfirmed%,}
             printf '%s\n' "$line" || exit 74
