@@ -9,6 +9,8 @@
 #include <libpq-fe.h>
 #include <openssl/crypto.h>
 
+#include "base/program.h"
+
 #define PREFIX "MAILROOM_"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 
@@ -193,6 +195,8 @@ static bool read_key_file(struct config *c, struct err *e)
             hidden ? "a file whose name looks like a key and is not shown" : c->secret_key_file);
     // Unbuffered, so that the key leaves no copy in the C library's memory.
     setvbuf(f, NULL, _IONBF, 0);
+    if (!hidden)
+        program_warn_if_loose(fileno(f), c->secret_key_file);
     size_t len = fread(hex, 1, sizeof hex - 1, f);
     fclose(f);
     hex[len] = '\0';
@@ -286,14 +290,11 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
     return check_url(c, e) && check_together(c, e) && check_budget(&c->budget, e) && load_key(c, e);
 }
 
-void config_wipe_keys(char *const environ[])
+void config_wipe(char *const environ[])
 {
-    static const char name[] = PREFIX "SECRET_KEY=";
-    const size_t len = sizeof name - 1;
-
-    for (size_t i = 0; environ[i]; i++)
-        if (strncmp(environ[i], name, len) == 0)
-            OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (settings[i].type == SECRET)
+            program_wipe(environ, settings[i].name);
 }
 
 bool config_leased(const struct config *c)

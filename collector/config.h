@@ -50,9 +50,9 @@ struct config {
 // still the caller's duty.
 bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
 
-// Wipes the keys where the environment holds them: they would stay in memory,
-// and in /proc/PID/environ, for as long as the process lives.
-void config_wipe_keys(char *const environ[]);
+// Wipes the key and the conninfo, which may have a password, where the environment holds them: they
+// would stay in memory, and in /proc/PID/environ, for as long as the process lives.
+void config_wipe(char *const environ[]);
 
 bool config_leased(const struct config *c);
 

@@ -4,25 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
 #include "base/log.h"
 #include "base/program.h"
 #include "collector.h"
 #include "config.h"
 #include "lease/leased.h"
 #include "switch.h"
-
-// Keeps the key out of core dumps and away from debuggers. A sanitizer's leak check works like a
-// debugger, so a build with one does not do this.
-static void stay_private(void)
-{
-#if defined(PR_SET_DUMPABLE) && !defined(__SANITIZE_ADDRESS__)
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-}
 
 static int help(void)
 {
@@ -101,11 +88,11 @@ static int run(bool switching, char *const command[])
     int code;
 
     err_clear(&e);
-    stay_private();
+    program_stay_private();
     log_never_wait();
     warn_of_unknown();
     bool ok = program_hold_standard_files(true, &e) && config_load(&config, environ, &e);
-    config_wipe_keys(environ);
+    config_wipe(environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {
         ok = switch_mode(&config, &e);

@@ -3,7 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/log.h"
 
 static int stop_pipe[2] = {-1, -1};
 static volatile sig_atomic_t stopping;
@@ -19,6 +27,31 @@ bool program_hold_standard_files(bool writes_output, struct err *e)
             return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
     }
     return true;
+}
+
+void program_stay_private(void)
+{
+    // A sanitizer's leak check works like a debugger, so a build with one does not do this.
+#if defined(PR_SET_DUMPABLE) && !defined(__SANITIZE_ADDRESS__)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+void program_wipe(char *const environ[], const char *name)
+{
+    const size_t len = strlen(name);
+
+    for (size_t i = 0; environ[i]; i++)
+        if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
+            explicit_bzero(environ[i] + len + 1, strlen(environ[i] + len + 1));
+}
+
+void program_warn_if_loose(int fd, const char *path)
+{
+    struct stat s;
+
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && (s.st_mode & S_IROTH))
+        log_line("MAIN", "%s can be read by others; chmod o-r", path);
 }
 
 static void on_signal(int number)

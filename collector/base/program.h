@@ -1,4 +1,5 @@
-// Both programs do this before their work: they hold the standard files, and catch TERM and INT.
+// Both programs do this before their work: they hold the standard files, keep their secrets, and
+// catch TERM and INT.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,16 @@ MUST_USE bool program_hold_standard_files(bool writes_output, struct err *e);
 // sees a signal even if it came just before the poll. PIPE and XFSZ are ignored, so that a failed
 // write is an error. Call it once.
 MUST_USE bool program_catch_signals(struct err *e);
+
+// Keeps the memory, and the secrets in it, out of core dumps and away from debuggers and other
+// processes of the same user (Linux).
+void program_stay_private(void);
+
+// Wipes the values of a variable, however often it is there.
+void program_wipe(char *const environ[], const char *name);
+
+// Logs a warning if users other than the owner and the group can read the file that holds a secret.
+void program_warn_if_loose(int fd, const char *path);
 
 // Returns the descriptor that can be read from the first TERM or INT on; the caller may read it.
 int program_stop_fd(void);

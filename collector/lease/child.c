@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +25,30 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
+// True for a setting of the collector or of libpq. Those name the database, and may have its
+// password and the key that signs: nothing that a sender needs.
+static bool is_private(const char *variable)
+{
+    return strncmp(variable, "MAILROOM_", 9) == 0 || strncmp(variable, "PG", 2) == 0;
+}
+
+// Returns the environment without what is private. The caller frees the list, whose strings are
+// the environment's. NULL: out of memory.
+static char **make_environment(void)
+{
+    size_t count = 0, kept = 0;
+
+    while (environ[count])
+        count++;
+    char **list = calloc(count + 1, sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        if (!is_private(environ[i]))
+            list[kept++] = environ[i];
+    return list;
+}
+
 // Runs in the child, between fork and exec: it makes only calls that are safe there.
-static void become(char *const argv[], int in, int out, int report)
+static void become(char *const argv[], char **environment, int in, int out, int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
 
@@ -34,6 +58,7 @@ static void become(char *const argv[], int in, int out, int report)
 #endif
     sigaction(SIGPIPE, &usual, NULL);
     sigaction(SIGXFSZ, &usual, NULL);
+    environ = environment; // where execvp also finds PATH
     if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
         execvp(argv[0], argv);
     int why = errno;
@@ -85,14 +110,16 @@ static int wait_for(pid_t pid)
 bool child_start(struct child *c, char *const argv[], struct err *e)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, report[2] = {-1, -1};
-    bool ok = make_pipes(in, out, report, e);
+    char **environment = make_environment();
+    bool ok = (environment || err_memory(e)) && make_pipes(in, out, report, e);
 
     if (ok) {
         c->pid = fork();
         if (c->pid == 0)
-            become(argv, in[0], out[1], report[1]);
+            become(argv, environment, in[0], out[1], report[1]);
         ok = c->pid > 0 || err_sys(e, ERR_SYSTEM, "the sender cannot be started");
     }
+    free(environment);
     if (ok) {
         close(report[1]);
         report[1] = -1;

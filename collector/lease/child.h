@@ -2,7 +2,8 @@
 //
 // It runs in our terminal session but in a process group of its own, so that Ctrl-C reaches only us
 // and we can give back its lines. When we die, the kernel tells it to end (Linux). It counts as
-// ended when it has closed its output.
+// ended when it has closed its output. It gets our environment without MAILROOM_* and PG*, so that
+// the program that talks to the Internet cannot reach the database.
 #pragma once
 
 #include <stdbool.h>

@@ -183,7 +183,9 @@ static bool set_up(struct sender *s, struct err *e)
 {
     struct settings *c = &s->settings;
 
-    if (!settings_load(c, environ, e))
+    bool loaded = settings_load(c, environ, e);
+    settings_wipe(environ);
+    if (!loaded)
         return false;
     rate_init(&s->rate, c->rate, c->burst, (int64_t)c->daily, clock_now_ns());
     if (!rate_open(&s->rate, c->state_file, e) ||
@@ -240,6 +242,7 @@ static int run(bool answers)
     struct err e;
 
     err_clear(&e);
+    program_stay_private();
     warn_of_unknown();
     if (!program_hold_standard_files(answers, &e) || !set_up(&s, &e) || !serve(&s, &e))
         log_line("MAIN", "%s", e.text);

@@ -7,6 +7,8 @@
 
 #include <openssl/crypto.h>
 
+#include "base/program.h"
+
 enum type { TEXT, SECRET, NUMBER };
 
 struct setting {
@@ -130,6 +132,7 @@ static bool read_password(struct settings *s, struct err *e)
         return err_sys(e, ERR_USAGE, "SENDER_PASSWORD_FILE: %s cannot be read", s->password_file);
     // Unbuffered, so that the password leaves no copy in the C library's memory.
     setvbuf(f, NULL, _IONBF, 0);
+    program_warn_if_loose(fileno(f), s->password_file);
     size_t len = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[len] = '\0';
@@ -152,6 +155,13 @@ bool settings_load(struct settings *s, char *const environ[], struct err *e)
             return false;
     }
     return check(s, e) && read_password(s, e);
+}
+
+void settings_wipe(char *const environ[])
+{
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (table[i].type == SECRET)
+            program_wipe(environ, table[i].name);
 }
 
 void settings_fini(struct settings *s)

@@ -29,6 +29,8 @@ struct settings {
 };
 
 bool settings_load(struct settings *s, char *const environ[], struct err *e) MUST_USE;
+// Wipes the password where the environment holds it.
+void settings_wipe(char *const environ[]);
 void settings_fini(struct settings *s); // accepts a zeroed struct
 void settings_help(FILE *out);
 

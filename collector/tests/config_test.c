@@ -57,15 +57,17 @@ static void an_adaptive_window_has_two_bounds(void **state)
     config_fini(&c);
 }
 
-static void keys_are_wiped_from_the_environment(void **state)
+static void secrets_are_wiped_from_the_environment(void **state)
 {
     (void)state;
     char key[] = KEY, file[] = "MAILROOM_SECRET_KEY_FILE=/k", again[] = KEY;
-    char *env[] = {key, file, again, NULL};
+    char url[] = "MAILROOM_DATABASE_URL=password=horse";
+    char *env[] = {key, file, url, again, NULL};
 
-    config_wipe_keys(env);
+    config_wipe(env);
     assert_string_equal(key, "MAILROOM_SECRET_KEY=");
     assert_string_equal(again, "MAILROOM_SECRET_KEY=");
+    assert_string_equal(url, "MAILROOM_DATABASE_URL=");
     assert_string_equal(file, "MAILROOM_SECRET_KEY_FILE=/k");
     for (size_t i = sizeof "MAILROOM_SECRET_KEY="; i < sizeof key; i++)
         assert_int_equal(key[i], '\0');
@@ -209,7 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(an_adaptive_window_has_two_bounds),
-        cmocka_unit_test(keys_are_wiped_from_the_environment),
+        cmocka_unit_test(secrets_are_wiped_from_the_environment),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(secrets_are_not_repeated),
         cmocka_unit_test(required),

@@ -10,6 +10,7 @@ set -eu
 
 key=c0ffee0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d
 password=correct-horse
+mail_password=battery-staple
 pid_open='' pid_closed='' shell_open='' shell_closed='' # start() fills them
 
 main()
@@ -32,15 +33,17 @@ main()
     nobody_finds_the_key_in_the_environment
     its_own_user_cannot_look
     no_core_is_dumped
+    loose_files_are_named
+    the_sender_knows_no_database
     nothing_is_logged
     echo "secrets stay secret"
 }
 
-# Copies the program to a place that the server's user, who is not root, can reach.
+# Copies the programs to a place that the server's user, who is not root, can reach.
 prepare()
 {
-    cp "$BUILD_DIR/bin/mailroom-collector" "$server_dir"
-    chmod 755 "$server_dir/mailroom-collector"
+    cp "$BUILD_DIR/bin/mailroom-collector" "$BUILD_DIR/bin/mailroom-sender" "$server_dir"
+    chmod 755 "$server_dir/mailroom-collector" "$server_dir/mailroom-sender"
     # The `:` at the end makes the shell wait for the command before it, because the shell's message
     # tells how that command ended.
     cat >"$server_dir/start" <<'END'
@@ -110,6 +113,68 @@ no_core_is_dumped()
     ! grep -q "core dumped" "$server_dir/closed.log" || failed "a core was dumped"
     grep -q "core dumped" "$server_dir/open.log" || echo "not shown: no core is dumped here at all"
     same "files of a crash" "" "$(ls "$server_dir/closed.cores")"
+}
+
+# The sender, which talks to the Internet, gets its own settings and none of the collector's. It
+# keeps its password from other processes, too.
+the_sender_knows_no_database()
+{
+    export SENDER_URL=smtp://127.0.0.1:1 SENDER_FROM=a@b.example SENDER_SITE=https://b.example
+    export SENDER_USER=me SENDER_PASSWORD=$mail_password
+    MAILROOM_DEQUEUE=leased MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
+        "$BUILD_DIR/bin/mailroom-collector" --switch-mode 2>"$server_dir/switch.log" || failed "no switch"
+    (
+        export MAILROOM_DEQUEUE=leased PGPASSWORD=$password PGAPPNAME=mine
+        start leased "$server_dir/mailroom-collector" -- sh -c \
+            "tr '\\0' '\\n' </proc/self/environ >$server_dir/leased.cores/environ; exec $server_dir/mailroom-sender"
+        echo "$pid_leased" >"$server_dir/leased.number"
+    )
+    pid_leased=$(cat "$server_dir/leased.number")
+    at_exit "kill -KILL $pid_leased 2>/dev/null"
+    has_logged leased "leasing from"
+    pid_sender=$(cat "/proc/$pid_leased/task/$pid_leased/children")
+    pid_sender=${pid_sender% }
+    until [ "$(cat "/proc/$pid_sender/comm")" = mailroom-sender ]; do sleep 0.02; done
+    grep -qx SENDER_USER=me "$server_dir/leased.cores/environ" || failed "the sender lacks its settings"
+    ! grep -E '^(MAILROOM_|PG)' "$server_dir/leased.cores/environ" || failed "the sender got the collector's"
+    ! can_open "$pid_sender" || failed "another process can read the sender's memory"
+    if grep -qs SENDER_USER "/proc/$pid_sender/environ"; then
+        ! grep -q "$mail_password" "/proc/$pid_sender/environ" || failed "the password stays in the environment"
+    fi
+    if grep -qs MAILROOM_DEQUEUE "/proc/$pid_leased/environ"; then
+        ! grep -q "MAILROOM_DATABASE_URL=.*$password" "/proc/$pid_leased/environ" ||
+            failed "the database's password stays in the environment"
+    fi
+    kill "$pid_leased"
+    unset SENDER_URL SENDER_FROM SENDER_SITE SENDER_USER SENDER_PASSWORD
+}
+
+can_open() # pid
+{
+    (exec_as_server_user head -c 0 "/proc/$1/mem" 2>/dev/null)
+}
+
+# A key or a password that everybody on the machine can read is named; others are not.
+loose_files_are_named()
+{
+    echo "$key" >"$server_dir/key"
+    for mode in 600 644; do
+        chmod "$mode" "$server_dir/key"
+        (unset MAILROOM_SECRET_KEY; MAILROOM_SECRET_KEY_FILE=$server_dir/key run "key-$mode"
+            has_logged "key-$mode" collecting
+            ends "key-$mode" TERM 0)
+    done
+    grep -q "key can be read by others" "$server_dir/key-644.log" || failed "no word of a loose key"
+    ! grep -q "read by others" "$server_dir/key-600.log" || failed "a word of a tight key"
+    echo "$mail_password" >"$server_dir/word"
+    for mode in 600 644; do
+        chmod "$mode" "$server_dir/word"
+        SENDER_URL=smtp://127.0.0.1:1 SENDER_FROM=a@b.example SENDER_SITE=https://b.example SENDER_USER=me \
+            SENDER_PASSWORD_FILE=$server_dir/word "$BUILD_DIR/bin/mailroom-sender" </dev/null \
+            >/dev/null 2>"$server_dir/word-$mode.log" || failed "the sender does not start"
+    done
+    grep -q "word can be read by others" "$server_dir/word-644.log" || failed "no word of a loose password"
+    ! grep -q "read by others" "$server_dir/word-600.log" || failed "a word of a tight password"
 }
 
 # The secrets appear neither in good runs nor when the settings or the server are bad.
