@@ -29,6 +29,7 @@ main()
     nothing_leaves_without_tls
     a_misspelt_setting_is_named
     answers_never_reach_the_state_file
+    a_password_is_neither_shown_nor_sent_in_the_clear
     echo "every mail had one answer, and every answer its mail"
 }
 
@@ -208,6 +209,31 @@ answers_never_reach_the_state_file()
     SENDER_STATE_FILE=$dir/state "$sender" <"$dir/line" >&- 2>"$dir/log" || code=$?
     [ "$code" = 74 ] || mail_failed "exit code $code without a standard output"
     [ ! -e "$dir/state" ] || mail_failed "the state file holds: $(cat "$dir/state")"
+}
+
+refused() # why, settings…
+{
+    code=0
+    why=$1
+    shift
+    env "$@" "$sender" </dev/null >"$dir/answers" 2>"$dir/log" || code=$?
+    [ "$code" = 78 ] || mail_failed "exit code $code with $*: $(cat "$dir/log")"
+    grep -q "$why" "$dir/log" || mail_failed "no reason: $(cat "$dir/log")"
+    ! grep -q hidden-word "$dir/log" || mail_failed "a password is shown: $(cat "$dir/log")"
+}
+
+a_password_is_neither_shown_nor_sent_in_the_clear()
+{
+    refused "must be smtp" SENDER_URL=htp://me:hidden-word@mail.example
+    refused "SENDER_USER" SENDER_URL=smtp://me:hidden-word@mail.example
+    for host in mail.example 192.0.2.1 127.0.0.1.mail.example; do
+        refused "SENDER_TLS is 'none'" SENDER_URL=smtp://$host:25 SENDER_TLS=none SENDER_USER=me \
+            SENDER_PASSWORD=hidden-word
+    done
+    for host in localhost 127.0.0.1:25 '[::1]:25'; do
+        SENDER_URL=smtp://$host SENDER_TLS=none SENDER_USER=me SENDER_PASSWORD=hidden-word \
+            "$sender" </dev/null >"$dir/answers" 2>"$dir/log" || mail_failed "$host: $(cat "$dir/log")"
+    done
 }
 
 main

@@ -96,6 +96,20 @@ static bool set_text(
     return *text_at(s, row) || err_memory(e);
 }
 
+// True when the server is on this machine. Of an address, it must be all of the host's name:
+// 127.0.0.1.example.org is elsewhere.
+static bool is_local(const char *url)
+{
+    static const char *const names[] = {"localhost", "[::1]"};
+    const char *host = strstr(url, "://") + strlen("://");
+    size_t len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == len && strncmp(host, names[i], len) == 0)
+            return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len;
+}
+
 static bool check(const struct settings *s, struct err *e)
 {
     const struct {
@@ -105,11 +119,18 @@ static bool check(const struct settings *s, struct err *e)
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
         if (!required[i].value)
             return err_set(e, ERR_USAGE, "%s is not set; it is needed", required[i].name);
+    // The message does not show the URL, which may have a password.
     if (strncmp(s->url, "smtp://", 7) != 0 && strncmp(s->url, "smtps://", 8) != 0)
-        return err_set(
-            e, ERR_USAGE, "SENDER_URL is '%s'; it must be smtp://… or smtps://…", s->url);
+        return err_set(e, ERR_USAGE, "SENDER_URL must be smtp://host or smtps://host");
+    if (strchr(s->url, '@'))
+        return err_set(e, ERR_USAGE,
+            "SENDER_URL has a user; SENDER_USER and SENDER_PASSWORD_FILE are for that");
     if (strcmp(s->tls, "require") != 0 && strcmp(s->tls, "none") != 0)
         return err_set(e, ERR_USAGE, "SENDER_TLS is '%s'; it must be require or none", s->tls);
+    if (s->user && strcmp(s->tls, "none") == 0 && !is_local(s->url))
+        return err_set(e, ERR_USAGE,
+            "SENDER_TLS is 'none', which sends the password in the clear; that is for a server on "
+            "this machine only, such as smtp://localhost:25");
     if (!strchr(s->from, '@') || strpbrk(s->from, "<> "))
         return err_set(e, ERR_USAGE, "SENDER_FROM is '%s'; it must be a bare address", s->from);
     if (s->password && s->password_file)
