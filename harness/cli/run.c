@@ -19,7 +19,9 @@
 #include "report/index.h"
 #include "report/live.h"
 #include "report/report.h"
+#include "report/stored.h"
 #include "report/suite.h"
+#include "report/summary.h"
 #include "runner.h"
 
 #define SUITES_MAX (256u << 20)
@@ -27,8 +29,7 @@
 // The results of all runs together.
 struct tally {
     int exit_code; // worst exit code so far
-    size_t runs, passed, skipped;
-    size_t not_run;     // scenarios that an early end left out
+    size_t runs, skipped;
     struct buf suites;  // JUnit, of all runs
     struct suite table; // one row per scenario
     struct live *live;  // NULL without --metrics
@@ -129,6 +130,30 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     }
 }
 
+static void end_row(struct suite *table, const struct scenario *s, bool judged,
+    const struct run_outcome *outcome, const struct err *e)
+{
+    struct suite_run run = {.scenario = s->name,
+        .state = judged                ? SUITE_JUDGED
+                 : e->kind == ERR_SKIP ? SUITE_SKIPPED
+                                       : SUITE_FAILED,
+        .verdict = outcome->verdict,
+        .lost = outcome->lost,
+        .duplicated = outcome->duplicated,
+        .p50_ms = outcome->p50_ms,
+        .p99_ms = outcome->p99_ms};
+    struct stored stored;
+    struct err ignored;
+
+    if (judged && stored_read(&stored, outcome->folder, &ignored))
+        stored_broke(&stored, run.broke, sizeof run.broke);
+    if (judged)
+        snprintf(run.folder, sizeof run.folder, "%s", outcome->folder);
+    else
+        snprintf(run.why, sizeof run.why, "%s", e->text);
+    suite_end(table, &run);
+}
+
 // Returns the exit code of one run; 0 also for a skipped one.
 static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
 {
@@ -151,15 +176,9 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     t->runs++;
     bool judged = run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
-    suite_end(&t->table,
-        &(struct suite_run){judged               ? SUITE_JUDGED
-                            : e.kind == ERR_SKIP ? SUITE_SKIPPED
-                                                 : SUITE_FAILED,
-            outcome.verdict, outcome.lost, outcome.duplicated, outcome.p50_ms, outcome.p99_ms});
-    if (judged) {
-        t->passed += outcome.verdict == VERDICT_PASS;
+    end_row(&t->table, s, judged, &outcome, &e);
+    if (judged)
         return verdict_exit_code(outcome.verdict);
-    }
     if (e.kind == ERR_SKIP) {
         t->skipped++;
         report_junit_skipped(s->name, e.text, &t->suites);
@@ -175,7 +194,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
 static void tell_not_run(
     const struct scenario *scenarios, size_t count, const char *why, struct tally *t)
 {
-    t->not_run = count;
+    t->table.not_run = count;
     for (size_t i = 0; i < count; i++)
         report_junit_skipped(scenarios[i].name, why, &t->suites);
 }
@@ -201,7 +220,7 @@ static int run_each(
     return t->skipped == t->runs ? EXIT_SKIPPED : t->exit_code;
 }
 
-static bool write_junit(const char *path, const struct buf *suites, struct err *e)
+static bool write_junit(const char *path, struct buf *suites, struct err *e)
 {
     struct buf document;
 
@@ -211,6 +230,17 @@ static bool write_junit(const char *path, const struct buf *suites, struct err *
               file_write("junit", path, &document, e);
     buf_fini(&document);
     return ok;
+}
+
+// Several runs are told together as well: as a table, and as a page for a CI. A failure to write
+// does not change the verdict of the runs.
+static void tell_together(const struct suite *table)
+{
+    struct err e;
+
+    suite_print(table, stdout);
+    if (path_exists(table->out) && !summary_write(table, table->out, &e))
+        fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
 }
 
 // Writes the index. A failure does not change the verdict of the runs.
@@ -240,6 +270,7 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 
     if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->run.every_flush, e))
         return false;
+    table->out = o->out;
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
         table->rows[i].runs = o->repeat;
@@ -267,13 +298,8 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
         code = run_each(scenarios, count, o, &t);
     else
         code = cli_fail(&e);
-    if (t.runs + t.not_run > 1) {
-        suite_print(&t.table, stdout);
-        printf("%zu of %zu runs passed, %zu skipped", t.passed, t.runs, t.skipped);
-        if (t.not_run > 0)
-            printf(", %zu scenario%s not run", t.not_run, t.not_run == 1 ? "" : "s");
-        putchar('\n');
-    }
+    if (t.runs + t.table.not_run > 1)
+        tell_together(&t.table);
     if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);

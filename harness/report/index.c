@@ -94,7 +94,12 @@ static bool put_row(struct buf *out, const char *dir, const char *folder)
     put_time(out, slash ? slash + 1 : folder);
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s.verdict), verdict_name(s.verdict));
+    char broke[200];
+    stored_broke(&s, broke, sizeof broke);
     put_figures(out, &s);
+    buf_append_str(out, "<td class=\"broke\">");
+    append_escaped(out, broke);
+    buf_append_str(out, "</td>");
     buf_append_str(out, "<td class=\"ran\">");
     append_escaped(out, s.program);
     buf_append_str(out, s.program[0] && s.changed[0] ? "; " : "");
@@ -110,9 +115,9 @@ static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
     for (size_t i = 0; i < tried; i++)
         shown += put_row(out, dir, g->folders[i]);
     if (shown == 0)
-        buf_append_str(out, "<tr><td colspan=\"9\">no run yet</td></tr>\n");
+        buf_append_str(out, "<tr><td colspan=\"10\">no run yet</td></tr>\n");
     if (g->count > shown)
-        buf_printf(out, "<tr><td colspan=\"9\">and %zu more below this folder</td></tr>\n",
+        buf_printf(out, "<tr><td colspan=\"10\">and %zu more below this folder</td></tr>\n",
             g->count - shown);
 }
 

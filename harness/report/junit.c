@@ -3,6 +3,8 @@
 #include "report/junit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/escape.h"
 #include "report/report.h"
@@ -186,9 +188,41 @@ bool report_junit_failed(const char *scenario, const char *why, struct buf *out)
 
 // --- the document -----------------------------------------------------------------
 
-bool report_junit_document(const struct buf *suites, struct buf *out)
+// Counts an element. Text in the suites is escaped, so its name after a '<' is always an element.
+static int count_of(const char *suites, const char *element)
 {
-    buf_append_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    int count = 0;
+
+    for (const char *at = suites; (at = strstr(at, element)); at++)
+        count++;
+    return count;
+}
+
+static double seconds_of(const char *suites)
+{
+    double sum = 0;
+
+    for (const char *at = suites; (at = strstr(at, "<testsuite "));) {
+        at = strstr(at, "\" time=\"");
+        if (!at)
+            break;
+        sum += strtod(at + strlen("\" time=\""), NULL);
+    }
+    return sum;
+}
+
+bool report_junit_document(struct buf *suites, struct buf *out)
+{
+    const char *text = buf_str(suites);
+
+    if (!text)
+        return false;
+    buf_append_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    buf_printf(out,
+        "<testsuites name=\"mailproof\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
+        "skipped=\"%d\" time=\"%.3f\">\n",
+        count_of(text, "<testcase "), count_of(text, "<failure "), count_of(text, "<error "),
+        count_of(text, "<skipped "), seconds_of(text));
     buf_append(out, suites->data, suites->len);
     return buf_append_str(out, "</testsuites>\n");
 }

@@ -90,6 +90,8 @@ static void a_run_without_a_verdict_is_told(void **state)
     assert_true(report_junit_failed("b", "the server did not start", &suites));
     assert_true(report_junit_document(&suites, &document));
     const char *text = buf_str(&document);
+    assert_non_null(strstr(text, "<testsuites name=\"mailproof\" tests=\"2\" failures=\"0\" "
+                                 "errors=\"1\" skipped=\"1\" time=\"0.000\">"));
     assert_non_null(strstr(
         text, "<testsuite name=\"a\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""));
     assert_non_null(strstr(text, "<skipped message=\"no &lt;disk&gt; f?r ?\"></skipped>"));

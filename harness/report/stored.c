@@ -61,6 +61,28 @@ static void take_origin(struct stored *s, json_t *root)
     take_text(s->changed, sizeof s->changed, root, "changed");
 }
 
+static void take_missed(struct stored *s, const json_t *expectations)
+{
+    const json_t *item;
+    static const char comparison[] = "<>=! 0123456789.abcdefghijklmnopqrstuvwxyz%";
+    size_t i, used = 0;
+
+    json_array_foreach(expectations, i, item)
+    {
+        const char *metric = json_string_value(json_object_get(item, "metric"));
+        const char *want = json_string_value(json_object_get(item, "want"));
+        // A broken invariant is told by its count. An expectation that cannot be judged has no
+        // figure, and does not hold either.
+        const struct metric *m = metric ? metric_find(metric) : NULL;
+        if (!m || !want || want[strspn(want, comparison)] || used >= sizeof s->missed)
+            continue;
+        if (!s->broken[m->id] && !json_is_true(json_object_get(item, "holds")) &&
+            !isnan(s->values[m->id]))
+            used += (size_t)snprintf(s->missed + used, sizeof s->missed - used, "%s%s %.40s",
+                used ? ", " : "", metrics[m->id].name, want);
+    }
+}
+
 static bool take_all(struct stored *s, json_t *root)
 {
     const char *scenario = json_string_value(json_object_get(root, "scenario"));
@@ -89,7 +111,22 @@ static bool take_all(struct stored *s, json_t *root)
         if (m)
             s->broken[m->id] = true;
     }
+    take_missed(s, json_object_get(root, "expectations"));
     return true;
+}
+
+void stored_broke(const struct stored *s, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (enum metric_id id = 0; id < METRIC_COUNT && used < size; id++) {
+        if (s->broken[id])
+            used += (size_t)snprintf(text + used, size - used, "%s%s %.0f", used ? ", " : "",
+                metrics[id].name, s->values[id]);
+    }
+    if (s->missed[0] && used < size)
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
 }
 
 bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)

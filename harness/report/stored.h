@@ -16,7 +16,12 @@ struct stored {
     char program[160], changed[240]; // may be cut; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
+    char missed[160]; // the expectations that do not hold; may be cut
 };
+
+// Writes the broken invariants with their counts and the expectations that do not hold, such as
+// "late 8, latency.p99 < 500ms"; cut where there is no room.
+void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.
 MUST_USE bool stored_read(struct stored *s, const char *folder, struct err *e);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "report/terminal.h"
 
@@ -33,6 +34,7 @@ void suite_fini(struct suite *s)
 {
     buf_fini(&s->text);
     free(s->rows);
+    free(s->runs);
     free(s->width);
     *s = (struct suite){0};
 }
@@ -89,13 +91,24 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->duplicated = sum(r->duplicated, run->duplicated);
     r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
+    if (run->broke[0])
+        snprintf(r->broke, sizeof r->broke, "%s", run->broke);
+    if (array_grow(&s->runs, s->run_count, 1, sizeof *s->runs))
+        s->runs[s->run_count++] = *run;
+}
+
+int suite_severity(const struct suite_run *run)
+{
+    return run->state == SUITE_FAILED   ? SUITE_SEVERITIES - 1
+           : run->state == SUITE_JUDGED ? severity(run->verdict)
+                                        : 0;
 }
 
 // --- words -------------------------------------------------------------------------
 
-static const char *state_name(const struct suite_row *r)
+static const char *name_of(enum suite_state state, enum verdict verdict)
 {
-    switch (r->state) {
+    switch (state) {
     case SUITE_WAITS:
         return "waits";
     case SUITE_RUNS:
@@ -105,8 +118,18 @@ static const char *state_name(const struct suite_row *r)
     case SUITE_FAILED:
         return "failed";
     default:
-        return verdict_name(r->verdict);
+        return verdict_name(verdict);
     }
+}
+
+const char *suite_run_name(const struct suite_run *run)
+{
+    return name_of(run->state, run->verdict);
+}
+
+static const char *state_name(const struct suite_row *r)
+{
+    return name_of(r->state, r->verdict);
 }
 
 // Returns the colour of a row by its verdict: green, red or yellow. A row without a verdict is
@@ -337,6 +360,31 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
     snprintf(text, sizeof text, "  %d of %d", r->passed, r->done);
     if (r->runs > 1)
         terminal_put(l, NULL, 0, text);
+    terminal_put(l, NULL, 0, "  ");
+    terminal_put(l, NULL, 0, r->broke);
+}
+
+void suite_print_counts(const struct suite *s, struct buf *out)
+{
+    size_t skipped = 0, failed = 0, of[VERDICT_MISSED + 1] = {0};
+
+    for (size_t i = 0; i < s->run_count; i++) {
+        const struct suite_run *r = &s->runs[i];
+        skipped += r->state == SUITE_SKIPPED;
+        failed += r->state == SUITE_FAILED;
+        if (r->state == SUITE_JUDGED)
+            of[r->verdict]++;
+    }
+    buf_printf(out, "%zu of %zu runs passed", of[VERDICT_PASS], s->run_count);
+    for (enum verdict v = VERDICT_PASS + 1; v <= VERDICT_MISSED; v++) {
+        if (of[v] > 0)
+            buf_printf(out, ", %zu %s", of[v], verdict_name(v));
+    }
+    if (failed > 0)
+        buf_printf(out, ", %zu failed", failed);
+    buf_printf(out, ", %zu skipped", skipped);
+    if (s->not_run > 0)
+        buf_printf(out, ", %zu scenario%s not run", s->not_run, s->not_run == 1 ? "" : "s");
 }
 
 void suite_print(const struct suite *s, FILE *out)
@@ -353,7 +401,7 @@ void suite_print(const struct suite *s, FILE *out)
         name = columns - 1 - FIGURES_WIDTH;
     struct terminal_line head = {.out = &text, .room = columns - 1};
     terminal_put(&head, NULL, name, "scenario");
-    terminal_put(&head, NULL, 0, "  verdict          time   p50 ms   p99 ms  lost twice");
+    terminal_put(&head, NULL, 0, "  verdict          time   p50 ms   p99 ms  lost twice  broke");
     for (size_t i = 0; i < s->count; i++) {
         struct terminal_line l = {
             .out = &text, .room = columns - 1, .colours = terminal_colours(fileno(out))};
@@ -362,6 +410,8 @@ void suite_print(const struct suite *s, FILE *out)
         buf_append_char(&text, '\n');
         put_result(&l, &s->rows[i], name);
     }
+    buf_append_char(&text, '\n');
+    suite_print_counts(s, &text);
     if (buf_str(&text))
         fprintf(out, "%s\n", text.data);
     buf_fini(&text);

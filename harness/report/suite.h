@@ -5,12 +5,17 @@
 // and changes nothing else, so that the terminal stays usable if the program ends.
 #pragma once
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "check/check.h"
 #include "report/progress.h"
+
+#define SUITE_BROKE 160
+#define SUITE_WHY 1024
+#define SUITE_SEVERITIES 5
 
 enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_FAILED };
 
@@ -24,24 +29,32 @@ struct suite_row {
     int64_t took_ns;                         // time that its finished runs took together
     double lost, duplicated, p50_ms, p99_ms; // sums of lost and duplicated, largest latencies; NAN:
                                              // nothing measured
+    char broke[SUITE_BROKE];                 // what broke in the last run in which anything did
+};
+
+// The result of one run.
+struct suite_run {
+    const char *scenario;   // borrowed
+    enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
+    enum verdict verdict;
+    double lost, duplicated, p50_ms, p99_ms;
+    char broke[SUITE_BROKE]; // the broken invariants with their counts
+    char folder[PATH_MAX];   // its result folder; "" when there is none
+    char why[SUITE_WHY];     // why it was skipped or failed
 };
 
 struct suite {
     struct suite_row *rows; // owned
     size_t count, running;
+    struct suite_run *runs; // owned; those that are over, in their order
+    size_t run_count, not_run;
+    const char *out;       // borrowed; the folder that holds the result folders
     bool live;             // true: the table is drawn
     struct progress shown; // progress of the running scenario
     int64_t run_began_ns;
     struct buf text;       // text of one drawing of the table
     size_t drawn;          // number of lines that are on the terminal
     unsigned short *width; // owned; width in columns of each of these lines
-};
-
-// The result of one run.
-struct suite_run {
-    enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
-    enum verdict verdict;
-    double lost, duplicated, p50_ms, p99_ms;
 };
 
 // Makes a suite. `live` asks for the live table, which is drawn only if stderr is a terminal that
@@ -51,10 +64,18 @@ void suite_fini(struct suite *s);
 
 void suite_begin(struct suite *s, size_t row);
 void suite_show(struct suite *s, const struct progress *p);
+// Ends the running row's run. Without memory the run counts in its row, and summary.md lacks it.
 void suite_end(struct suite *s, const struct suite_run *run);
+
+// Returns how bad a run is: 0 passed or skipped, SUITE_SEVERITIES - 1 failed.
+int suite_severity(const struct suite_run *run);
+const char *suite_run_name(const struct suite_run *run);
 
 // Removes the live table, so that something can be printed. suite_show draws it again.
 void suite_hide(struct suite *s);
 
-// Prints one row for each scenario.
+// Writes how many runs passed, and how many ended otherwise: "40 of 52 runs passed, 12 violated".
+void suite_print_counts(const struct suite *s, struct buf *out);
+
+// Prints one row for each scenario, then the counts.
 void suite_print(const struct suite *s, FILE *out);

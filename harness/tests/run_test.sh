@@ -71,7 +71,13 @@ suites() {
     [ "$(grep -cE "<testsuite .*$2" "$place/junit.xml")" = "$1" ] || fail "not $1 suites with $2: $(cat "$place/junit.xml")"
 }
 expect_exit 1 "${mine[@]}" "$place/mine" --tag mine
-grep -q '^0 of 3 runs passed, 1 skipped' "$place/out" || fail "no count of runs"
+grep -q '^0 of 3 runs passed, 1 violated, 1 missed, 1 skipped' "$place/out" || fail "no count of runs"
+grep -q '^c-violated .*violated .*delivered = 0$' "$place/out" || fail "the table does not say what broke"
+summary=$place/results/summary.md
+grep -q '^# mailproof: 0 of 3 runs passed' "$summary" || fail "no heading in summary.md"
+grep -A 1 '^| \[c-violated\](c-violated/.*/report.html) | violated | delivered = 0 |$' "$summary" |
+    grep -q '^| \[b-missed\].*| missed |' || fail "summary.md does not begin with the worst: $(cat "$summary")"
+grep -A 2 '<summary>1 skipped' "$summary" | grep -q '^- a-elsewhere: ' || fail "summary.md does not tell what was skipped"
 suites 3 .
 suites 1 'skipped="1"'
 suites 2 'failures="1"'
@@ -81,7 +87,7 @@ expect_exit 70 "${mine[@]}" "$place/mine/c-violated.yaml" "$place/mine/d-failed.
 suites 2 .
 suites 1 'name="d-failed" .*errors="1"'
 expect_exit 70 "${mine[@]}" "$place/mine/d-failed.yaml" "$place/mine/c-violated.yaml" --repeat 2 --fail-fast
-grep -q '^0 of 1 runs passed, 0 skipped, 1 scenario not run' "$place/out" || fail "no count of what was not run"
+grep -q '^0 of 1 runs passed.*, 0 skipped, 1 scenario not run' "$place/out" || fail "no count of what was not run"
 suites 2 .
 suites 1 'name="c-violated" .*skipped="1"'
 expect_exit 77 "${mine[@]}" "$place/mine/a-elsewhere.yaml" --repeat 2

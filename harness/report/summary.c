@@ -1,0 +1,133 @@
+#include "report/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "os/paths.h"
+#include "report/escape.h"
+#include "report/folder.h"
+
+#define SUMMARY_MAX (16u << 20)
+// A job's page at GitHub holds 1 MiB.
+#define FOLDED_MAX (800u << 10)
+
+static bool passed(const struct suite_run *r)
+{
+    return r->state == SUITE_JUDGED && r->verdict == VERDICT_PASS;
+}
+
+static bool skipped(const struct suite_run *r)
+{
+    return r->state == SUITE_SKIPPED;
+}
+
+// Visits the runs that neither passed nor were skipped, those of one severity after another.
+static void each_bad(const struct suite *s, struct buf *out,
+    void (*put)(const struct suite *s, const struct suite_run *r, struct buf *out))
+{
+    for (int severity = SUITE_SEVERITIES - 1; severity > 0; severity--) {
+        for (size_t i = 0; i < s->run_count; i++) {
+            const struct suite_run *r = &s->runs[i];
+            if (!skipped(r) && suite_severity(r) == severity)
+                put(s, r, out);
+        }
+    }
+}
+
+// Links relative to the folder in which summary.md stands.
+static void put_name(const struct suite *s, const struct suite_run *r, struct buf *out)
+{
+    size_t len = strlen(s->out);
+
+    if (r->folder[0] && strncmp(r->folder, s->out, len) == 0 && r->folder[len] == '/') {
+        buf_printf(out, "[%s](", r->scenario);
+        append_url(out, r->folder + len + 1);
+        buf_append_str(out, "/report.html)");
+    } else {
+        buf_append_str(out, r->scenario);
+    }
+}
+
+static void put_row(const struct suite *s, const struct suite_run *r, struct buf *out)
+{
+    buf_append_str(out, "| ");
+    put_name(s, r, out);
+    buf_printf(out, " | %s | %s |\n", suite_run_name(r), r->state == SUITE_FAILED ? "" : r->broke);
+}
+
+// Puts the run's own summary below a fold, without its heading. GitHub renders Markdown there only
+// behind an empty line.
+static void put_details(const struct suite *s, const struct suite_run *r, struct buf *out)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+    FILE *file = r->folder[0] && path_join(path, r->folder, "summary.md", &ignored)
+                     ? fopen(path, "re")
+                     : NULL;
+    size_t got = 1;
+
+    (void)s;
+    buf_printf(out, "\n<details><summary>%s: %s</summary>\n\n", r->scenario, suite_run_name(r));
+    if (r->why[0]) {
+        append_escaped(out, r->why);
+        buf_append_char(out, '\n');
+    }
+    if (out->len > FOLDED_MAX)
+        buf_printf(out, "See %s.\n", r->folder);
+    else
+        for (char text[4096]; file && got > 0;) {
+            got = fread(text, 1, sizeof text, file);
+            buf_append(out, text, got);
+        }
+    if (file)
+        fclose(file);
+    buf_append_str(out, "\n</details>\n");
+}
+
+static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_run *r),
+    const char *title, struct buf *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->run_count; i++)
+        count += belongs(&s->runs[i]);
+    if (count == 0)
+        return;
+    buf_printf(out, "\n<details><summary>%zu %s</summary>\n\n", count, title);
+    for (size_t i = 0; i < s->run_count; i++) {
+        const struct suite_run *r = &s->runs[i];
+        if (!belongs(r))
+            continue;
+        buf_append_str(out, "- ");
+        put_name(s, r, out);
+        if (r->why[0]) {
+            buf_append_str(out, ": ");
+            append_escaped(out, r->why);
+        }
+        buf_append_char(out, '\n');
+    }
+    buf_append_str(out, "\n</details>\n");
+}
+
+bool summary_write(const struct suite *s, const char *out, struct err *e)
+{
+    struct folder folder = {0};
+    struct buf text;
+
+    if (snprintf(folder.path, sizeof folder.path, "%s", out) >= (int)sizeof folder.path)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", out);
+    buf_init(&text, SUMMARY_MAX);
+    buf_append_str(&text, "# mailproof: ");
+    suite_print_counts(s, &text);
+    buf_append_str(&text, "\n\n| scenario | verdict | broke |\n|---|---|---|\n");
+    size_t head = text.len;
+    each_bad(s, &text, put_row);
+    if (text.len == head)
+        buf_append_str(&text, "| every one | pass | |\n");
+    each_bad(s, &text, put_details);
+    put_fold(s, passed, "passed", &text);
+    put_fold(s, skipped, "skipped", &text);
+    bool ok = folder_write(&folder, "summary.md", &text, e);
+    buf_fini(&text);
+    return ok;
+}
