@@ -117,7 +117,9 @@ static bool settle_and_judge(struct run *r, struct err *e)
     provider_fetch_log(&r->server);
     r->end.left = reachable ? queue_left(r) : NAN;
     find_sessions(r, &r->end);
-    return ledger_settle_end(&r->ledger, reachable ? r->context.admin : NULL, e) &&
+    PGconn *conn = reachable ? r->context.admin : NULL;
+    return ledger_settle_losses(&r->ledger, r->faults, conn, e) &&
+           ledger_settle_end(&r->ledger, conn, e) &&
            check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
 

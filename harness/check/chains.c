@@ -30,7 +30,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
            (share && (outages_last(&c->outages, line->read_ns) ||
-                         outages_last(&c->outages, check_written_ns(c, line))));
+                         outages_last(&c->outages, line->empty_ns)));
 }
 
 // Returns how much of a gap the machine took: stalls, and what starved the process.

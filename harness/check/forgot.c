@@ -45,8 +45,8 @@ bool check_left_behind(const struct ledger *l, uint32_t token)
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->left_known && f->left_ns && txn->ended_ns >= f->left_ns &&
-            txn->commit_ns <= f->ended_ns)
+        if (f->spec->verb->needs_cluster && f->left_known && f->left_ns &&
+            txn->ended_ns >= f->left_ns && txn->commit_ns <= f->ended_ns)
             return true;
     }
     return false;

@@ -200,10 +200,17 @@ static void the_versions_before_are_read(void **state)
     static const size_t others = 1;
     // Version 11 added the samples of who waited: their count, and six bytes for each of the two.
     static const size_t starved = 13;
-    unsigned char *end = bytes + size - 4 - starved - others - attempts - workers - left - outcomes;
+    // Version 12 added one time for each fault, and two for each line.
+    size_t written = 18;
+    unsigned char *end =
+        bytes + size - 4 - written - starved - others - attempts - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes + left + workers + attempts + others + starved, written);
+    *version = 11;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end + outcomes + left + workers + attempts + others, starved);
     *version = 10;
     spill(bytes, size);

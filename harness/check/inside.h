@@ -153,10 +153,6 @@ MUST_USE bool check_lines(const struct check *c, struct err *e);
 bool check_keeps_unread(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line);
 
-// Returns when the line was written at the earliest: when it was read or, if a fault kept its
-// reader away until then, when that fault began.
-int64_t check_written_ns(const struct check *c, const struct line_record *line);
-
 // --- order.c -----------------------------------------------------------------------
 
 MUST_USE bool check_sequence(const struct check *c, struct err *e);

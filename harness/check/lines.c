@@ -72,19 +72,6 @@ bool check_keeps_unread(
                f->spec->instance == l->log->processes[line->process].instance);
 }
 
-int64_t check_written_ns(const struct check *c, const struct line_record *line)
-{
-    const struct ledger *l = c->l;
-    int64_t written_ns = line->read_ns;
-
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (check_keeps_unread(l, f, line) && f->ended_ns > line->read_ns - c->r->slack_ns)
-            written_ns = clock_min(written_ns, f->began_ns);
-    }
-    return written_ns;
-}
-
 static void check_line(const struct check *c, const struct line_record *line)
 {
     struct result *r = c->r;

@@ -43,7 +43,7 @@ static bool is_answered(const struct delivery *d)
 static bool is_timed_out(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
 {
-    return at_ns - check_written_ns(c, line_of(c->l, d)) >= m->answer_timeout_ns - c->r->slack_ns;
+    return at_ns - line_of(c->l, d)->empty_ns >= m->answer_timeout_ns - c->r->slack_ns;
 }
 
 struct cause check_unrecorded_by(

@@ -131,9 +131,9 @@ static bool lost_turn_unconfirmed(
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first];
-    int64_t written_ns = check_written_ns(t->c, line);
+    int64_t written_ns = line->empty_ns;
     int64_t next_ns = t->latest[line->process] != first ? confirmed_ns(l, first) : CLOCK_NEVER;
-    bool returned = again->process == line->process || next_ns < check_written_ns(t->c, again);
+    bool returned = again->process == line->process || next_ns < again->empty_ns;
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -154,8 +154,7 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first], *late = &l->log->lines[again];
     uint32_t before = t->previous[late->process];
-    int64_t before_ns =
-        before == NO_LINE ? INT64_MIN : check_written_ns(t->c, &l->log->lines[before]);
+    int64_t before_ns = before == NO_LINE ? INT64_MIN : l->log->lines[before].empty_ns;
 
     for (size_t i = 0; line->process != late->process && i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];

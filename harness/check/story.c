@@ -223,6 +223,7 @@ void story_settle(struct story *s)
         if (token_kind_unsendable(s->kinds[t]) && ledger_committed(l, t))
             token->flags ^= TOKEN_DEAD_LETTER;
     }
+    ledger_guess_written(l);
     if (!ledger_settle_end(l, NULL, &e))
         abort();
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "plan/plan_faults.h"
+#include "plan/rng.h"
 
 static int64_t end_ns(const struct fault_record *r)
 {
@@ -86,6 +87,18 @@ int64_t agenda_patience_until_ns(
     return until_ns;
 }
 
+int64_t agenda_strike_ns(const struct fault_record *faults, size_t begun,
+    const struct fault_record *r, int64_t now_ns, uint64_t seed)
+{
+    int64_t most_ns = clock_min(r->spec->every_ns, AGENDA_PATIENCE_NS);
+    struct rng rng;
+
+    // The stream is the fault's place in the plan, because the run's clock differs in each run.
+    rng_init(&rng, seed, (uint64_t)(r->planned_ns - faults[0].planned_ns));
+    int64_t drawn_ns = (int64_t)(rng_uniform(&rng) * (double)most_ns);
+    return agenda_patience_until_ns(faults, begun, now_ns, drawn_ns);
+}
+
 const struct fault_record *agenda_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
 {
@@ -94,7 +107,7 @@ const struct fault_record *agenda_culprit(
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;
         if (f == r || f->left_out || f->began_ns == 0 || !f->ok || !takes_away(f->spec->verb))
             continue;
-        if (lasts || f->ended_ns + felt_ns >= r->began_ns)
+        if (lasts || f->ended_ns + felt_ns >= r->sought_ns)
             return f;
     }
     return NULL;

@@ -23,6 +23,7 @@ static struct fault_record *begin(
     f->specs[f->count] = (struct fault_spec){.verb = verb_find(verb), .for_ns = for_ms * NS_PER_MS};
     *r = (struct fault_record){.spec = &f->specs[f->count],
         .planned_ns = RUN_NS + planned_ms * NS_PER_MS,
+        .sought_ns = RUN_NS + began_ms * NS_PER_MS,
         .began_ns = RUN_NS + began_ms * NS_PER_MS};
     f->count++;
     return r;
@@ -142,9 +143,35 @@ static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
         agenda_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
 }
 
+static void a_victim_that_was_awaited_lives_for_a_while(void **state)
+{
+    struct fixture f = {0};
+    const int64_t now_ns = RUN_NS + 2000 * NS_PER_MS;
+    int64_t sum_ns = 0;
+
+    (void)state;
+    struct fault_record *network = begin(&f, "partition", 1000, 1000, 1010);
+    struct fault_record *r = begin(&f, "terminate-backend", 1500, 1500, 0);
+    network->undone = true;
+    assert_int_equal(agenda_strike_ns(f.records, 1, r, now_ns, 1), now_ns);
+    f.specs[1].every_ns = 300 * NS_PER_MS;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        int64_t at_ns = agenda_strike_ns(f.records, 1, r, now_ns, seed);
+        assert_in_range(at_ns, now_ns, now_ns + 300 * NS_PER_MS);
+        assert_int_equal(at_ns, agenda_strike_ns(f.records, 1, r, now_ns, seed));
+        sum_ns += at_ns - now_ns;
+    }
+    assert_in_range(sum_ns / 100, 100 * NS_PER_MS, 200 * NS_PER_MS);
+    // It does not wait past the end of a fault that may take the victim away again.
+    network->undone = false;
+    for (uint64_t seed = 0; seed < 100; seed++)
+        assert_true(agenda_strike_ns(f.records, 1, r, now_ns, seed) <= now_ns + 10 * NS_PER_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_victim_that_was_awaited_lives_for_a_while),
         cmocka_unit_test(the_first_to_end_comes_first),
         cmocka_unit_test(a_late_one_lasts_as_long),
         cmocka_unit_test(sessions_wait_for_the_server),

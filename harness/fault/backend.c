@@ -10,9 +10,6 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-// A fault that repeats more often than this does not wait for a victim. If it waited, it would
-// always hit the backend at the same point, namely its first query.
-static const int64_t waits_from_ns = 100 * NS_PER_MS;
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t answer_wait_ns = 20 * NS_PER_MS;
@@ -56,20 +53,23 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
     }
 }
 
+// The backends of the given roles. A subject may use a separate session for LISTEN; that is the
+// session whose last query was a LISTEN.
+#define BACKENDS                                                                                   \
+    " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
+#define LISTENERS BACKENDS " AND query ~* '^\\s*LISTEN\\M'"
+
+static const char backends_sql[] = "SELECT count(*), ''" BACKENDS;
+static const char listeners_sql[] = "SELECT count(*), ''" LISTENERS;
+
 // Terminates backends. pid and backend_start together identify a backend, because the system uses
 // pids again.
-static const char terminate_sql[] =
-    "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
+#define TERMINATE                                                                                  \
+    "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"                                    \
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
-    " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'";
 
-// Terminates the session that listens. A subject may use a separate session for LISTEN; that is the
-// session whose last query was a LISTEN.
-static const char terminate_listener_sql[] =
-    "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
-    " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
-    " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
-    " AND query ~* '^\\s*LISTEN\\M'";
+static const char terminate_sql[] = TERMINATE BACKENDS;
+static const char terminate_listener_sql[] = TERMINATE LISTENERS;
 
 // A function that runs in the server, watches for a query of the collector, and cancels the query
 // that it sees. A collector's query takes a millisecond and would always be over before we could
@@ -95,21 +95,21 @@ static const char gone_sql[] =
     "SELECT (NOT EXISTS (SELECT FROM pg_stat_activity WHERE"
     " pid || ' ' || extract(epoch FROM backend_start) = ANY (string_to_array($1, ','))))::int, ''";
 
+static bool sees_backend(struct fault_context *c, const struct fault_record *r, struct err *e)
+{
+    const char *sql = r->spec->target == TARGET_LISTENER ? listeners_sql : backends_sql;
+    struct backends seen;
+
+    return until_positive(c, sql, roles_of(r->spec->target), 0, &seen, e);
+}
+
 static bool terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    bool waits = r->spec->every_ns == 0 || r->spec->every_ns >= waits_from_ns;
+    const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
     struct backends victims, gone;
 
-    const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
-
-    if (!until_positive(c, sql, roles_of(r->spec->target), waits ? fault_patience_until_ns(c) : 0,
-            &victims, e)) {
-        if (waits || e->kind != ERR_CONNECTION)
-            return false;
-        r->left_out = LEFT_OUT_NOBODY;
-        snprintf(r->evidence, sizeof r->evidence, "left out: no such backend at that moment");
-        return true;
-    }
+    if (!until_positive(c, sql, roles_of(r->spec->target), 0, &victims, e))
+        return false;
     if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
     snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s", victims.count,
@@ -139,13 +139,20 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
 
     for (;;) {
         long from = provider_log_length(c->server);
-        if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e) ||
-            !until_positive(c, cancel_sql, roles_of(r->spec->target), deadline, &victim, e))
+        if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e))
             return false;
-        if (!log || log_shows_cancel(log, from))
+        r->began_ns = clock_now_ns();
+        bool sent = until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
+        if (!sent && e->kind != ERR_CONNECTION)
+            return false;
+        if (sent && (!log || log_shows_cancel(log, from)))
             break;
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SKIP, "every query was over before it could be cancelled");
+            return err_set(e, ERR_SKIP, "%s",
+                sent ? "every query was over before it could be cancelled"
+                     : "no backend ran a query in time");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
     snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victim.text,
         log ? ", says the server's log" : "");
@@ -153,7 +160,7 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
 }
 
 const struct fault_verb fault_backend_verbs[] = {
-    {VERB_TERMINATE_BACKEND, .begin = terminate_backend},
-    {VERB_CANCEL_QUERY, .begin = cancel_query},
+    {VERB_TERMINATE_BACKEND, .look = sees_backend, .begin = terminate_backend},
+    {VERB_CANCEL_QUERY, .look = sees_backend, .begin = cancel_query},
     {0},
 };

@@ -14,42 +14,22 @@
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-static size_t signal_when_there(
-    struct fault_context *c, const struct fault_record *r, int signal, pid_t *pids)
+bool fault_sees_collector(struct fault_context *c, const struct fault_record *r, struct err *e)
 {
-    int64_t deadline = fault_patience_until_ns(c);
-    size_t count;
+    pid_t pids[INSTANCES_MAX];
 
-    while ((count = subject_signal(c->subject, r->spec->instance, signal, pids)) == 0 &&
-           clock_now_ns() < deadline) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            break;
-    }
-    return count;
+    return subject_signal(c->subject, r->spec->instance, 0, pids) > 0 ||
+           err_set(e, ERR_SKIP, "no collector was running in time");
 }
 
-// True when the fault has a `for`. Without it, the subject starts the collector again by itself.
-static bool stays_away(const struct fault_spec *spec)
+// Signals the processes that run. With a `for`, the subject does not start them again by itself.
+static size_t end_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
 {
-    return spec->for_ns != 0;
-}
-
-static size_t end_when_there(
-    struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
-{
-    int64_t deadline = fault_patience_until_ns(c);
     bool good = r->spec->for_ns == FOR_REST;
-    size_t count;
 
-    if (!stays_away(r->spec))
-        return signal_when_there(c, r, signal, pids);
-    while ((count = subject_hold_down(
-                c->subject, r->spec->instance, signal, good, pids, &r->mark)) == 0 &&
-           clock_now_ns() < deadline) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            break;
-    }
-    return count;
+    if (r->spec->for_ns == 0)
+        return subject_signal(c->subject, r->spec->instance, signal, pids);
+    return subject_hold_down(c->subject, r->spec->instance, signal, good, pids, &r->mark);
 }
 
 bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count, struct err *e)
@@ -69,7 +49,7 @@ static bool end_collector(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    size_t count = end_when_there(c, r, signal, pids);
+    size_t count = end_all(c, r, signal, pids);
 
     r->undone = r->spec->for_ns <= 0;
     if (count == 0)
@@ -117,7 +97,7 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
 static bool pause_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    size_t count = signal_when_there(c, r, SIGSTOP, pids);
+    size_t count = subject_signal(c->subject, r->spec->instance, SIGSTOP, pids);
 
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running in time");
@@ -140,8 +120,11 @@ static bool continue_collector(struct fault_context *c, struct fault_record *r, 
 }
 
 const struct fault_verb fault_collector_verbs[] = {
-    {VERB_KILL_COLLECTOR, .begin = kill_collector, .end = fault_start_collector},
-    {VERB_STOP_COLLECTOR, .begin = stop_collector, .end = fault_start_collector},
-    {VERB_PAUSE_COLLECTOR, .begin = pause_collector, .end = continue_collector},
+    {VERB_KILL_COLLECTOR, .look = fault_sees_collector, .begin = kill_collector,
+        .end = fault_start_collector},
+    {VERB_STOP_COLLECTOR, .look = fault_sees_collector, .begin = stop_collector,
+        .end = fault_start_collector},
+    {VERB_PAUSE_COLLECTOR, .look = fault_sees_collector, .begin = pause_collector,
+        .end = continue_collector},
     {0},
 };

@@ -6,9 +6,12 @@
 
 #include "base/clock.h"
 #include "fault/agenda.h"
+#include "os/interrupt.h"
 #include "os/mutant.h"
 #include "scenario/utf8.h"
 #include "postgres/migrate.h"
+
+static const int64_t poll_ns = 2 * NS_PER_MS;
 
 const struct fault_verb *fault_verb_find(enum verb_id id)
 {
@@ -80,13 +83,18 @@ static void failed(struct fault_record *r, const struct err *e)
     utf8_mend(r->evidence);
 }
 
+static bool is_nobody(const struct err *e)
+{
+    return e->kind == ERR_CONNECTION || e->kind == ERR_SKIP;
+}
+
 // True when another fault explains why this one found nothing to hit. Then it also marks this one
 // as left out.
 static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
     const struct fault_record *busy = NULL;
 
-    if (e->kind == ERR_CONNECTION || e->kind == ERR_SKIP)
+    if (is_nobody(e))
         busy = agenda_culprit(c->begun, c->begun_count, r, c->recovery_ns);
     if (!busy)
         return false;
@@ -97,15 +105,49 @@ static bool is_left_out(const struct fault_context *c, struct fault_record *r, c
     return true;
 }
 
+// Waits until the fault may strike: at once when its victim is there.
+static bool await_victim(struct fault_context *c, const struct fault_record *r,
+    const struct fault_verb *verb, int64_t deadline, struct err *e)
+{
+    if (!verb->look || verb->look(c, r, e))
+        return true;
+    while (is_nobody(e) && clock_now_ns() <= deadline) {
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (verb->look(c, r, e))
+            return interrupt_sleep_until(
+                       agenda_strike_ns(c->begun, c->begun_count, r, clock_now_ns(), c->seed)) ||
+                   err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return false;
+}
+
+// Seeks a victim and strikes it. A victim may leave between the look and the blow.
+static bool strike(
+    struct fault_context *c, struct fault_record *r, const struct fault_verb *verb, struct err *e)
+{
+    int64_t deadline = fault_patience_until_ns(c);
+
+    for (;;) {
+        if (!await_victim(c, r, verb, deadline, e))
+            return false;
+        r->began_ns = clock_now_ns();
+        r->wire = c->proxy ? proxy_state(c->proxy) : EXCHANGE_UNSEEN;
+        if (verb->begin(c, r, e))
+            return true;
+        if (!verb->look || !is_nobody(e) || clock_now_ns() > deadline)
+            return false;
+    }
+}
+
 void fault_begin(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
     struct err e = {0}, ignored;
 
-    r->began_ns = clock_now_ns();
+    r->sought_ns = r->began_ns = clock_now_ns();
     r->undone = !verb->end;
-    r->wire = c->proxy ? proxy_state(c->proxy) : EXCHANGE_UNSEEN;
-    r->ok = mutant_is("fault", r->spec->verb->name) || verb->begin(c, r, &e);
+    r->ok = mutant_is("fault", r->spec->verb->name) || strike(c, r, verb, &e);
     r->ended_ns = clock_now_ns();
     if (!r->ok && !is_left_out(c, r, &e))
         failed(r, &e);
@@ -116,7 +158,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         // There was nothing to undo.
     }
     r->undone = true;
-    r->began_ns = r->ended_ns = 0;
+    r->sought_ns = r->began_ns = r->ended_ns = 0;
 }
 
 void fault_end(struct fault_context *c, struct fault_record *r)
@@ -151,10 +193,7 @@ void fault_abandon(struct fault_context *c, struct fault_record *records, size_t
 
 int64_t fault_patience_until_ns(const struct fault_context *c)
 {
-    // The fault waits for a collector that is just reconnecting or restarting.
-    const int64_t patience_ns = 2 * NS_PER_S;
-
-    return agenda_patience_until_ns(c->begun, c->begun_count, clock_now_ns(), patience_ns);
+    return agenda_patience_until_ns(c->begun, c->begun_count, clock_now_ns(), AGENDA_PATIENCE_NS);
 }
 
 bool fault_admin(struct fault_context *c, struct err *e)

@@ -25,7 +25,8 @@ enum left_out {
 struct fault_record {
     const struct fault_spec *spec;
     int64_t planned_ns; // planned time on the run's clock
-    int64_t began_ns;   // 0: it never began
+    int64_t sought_ns;  // when it began to look for its victim; 0: it never did
+    int64_t began_ns;   // when it struck, after that; 0: it never began
     int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
     int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did
     bool left_known;    // true: left_ns is known
@@ -54,9 +55,11 @@ struct fault_context {
                                       // miss
     size_t begun_count;
     int64_t recovery_ns; // time for which a fault is still felt after it was undone
+    uint64_t seed;       // decides how long a fault that waited for its victim waits further
 };
 
-// Begins the fault of r->spec. An instant fault is over when this returns. A fault is left out when
+// Begins the fault of r->spec. A fault whose victim is away waits for it, and strikes a seeded part
+// of its `every` later. An instant fault is over when this returns. A fault is left out when
 // it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned fault is at work or
 // still felt.
 void fault_begin(struct fault_context *c, struct fault_record *r);

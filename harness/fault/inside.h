@@ -16,8 +16,12 @@ enum fault_need {
 
 typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct err *e);
 
+// Looks for a victim without touching it. Fails with ERR_CONNECTION or ERR_SKIP when there is none.
+typedef bool fault_look(struct fault_context *c, const struct fault_record *r, struct err *e);
+
 struct fault_verb {
     enum verb_id id;
+    fault_look *look; // NULL: the fault needs no victim
     fault_step *begin;
     fault_step *end; // NULL: the fault takes an instant
     enum fault_need need;
@@ -34,8 +38,10 @@ const struct fault_verb *fault_verb_find(enum verb_id id);
 // Returns the provider's word for a verb of the cluster.
 enum cluster_fault fault_cluster_of(enum verb_id id);
 
-// Returns until when a fault that begins now waits for a victim.
+// Returns until when a fault that seeks a victim now waits for it.
 int64_t fault_patience_until_ns(const struct fault_context *c);
+
+fault_look fault_sees_collector; // collector.c: is a process of the collector running?
 
 // The steps of the server and of the collectors that kill-host also uses.
 fault_step fault_stop_server, fault_start_server; // server.c

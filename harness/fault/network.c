@@ -66,17 +66,23 @@ static bool end_silence(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
+static bool no_connection(struct err *e)
+{
+    return err_set(e, ERR_CONNECTION, "the collector had no connection in time");
+}
+
+static bool sees_connection(struct fault_context *c, const struct fault_record *r, struct err *e)
+{
+    (void)r;
+    return proxy_counts(c->proxy).links > 0 || no_connection(e);
+}
+
 static bool reset_connections(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    int64_t deadline = fault_patience_until_ns(c);
-    size_t count;
+    size_t count = proxy_reset(c->proxy);
 
-    while ((count = proxy_reset(c->proxy)) == 0) {
-        if (clock_now_ns() > deadline)
-            return err_set(e, ERR_CONNECTION, "the collector had no connection in time");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
+    if (count == 0)
+        return no_connection(e);
     snprintf(
         r->evidence, sizeof r->evidence, "%zu connection%s reset", count, count == 1 ? "" : "s");
     return true;
@@ -114,12 +120,13 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
 static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + (r->spec->for_ns > 0 ? r->spec->for_ns : cut_wait_ns);
+    int64_t cut_ns[PROXY_CUTS_MAX];
     struct message_kind kind;
 
     if (!message_kind_parse(r->spec->message, &kind, e))
         return false;
     proxy_cut(c->proxy, &kind, r->spec->n, r->spec->side);
-    while (!proxy_was_cut(c->proxy)) {
+    while (proxy_cuts(c->proxy, cut_ns) == 0) {
         bool go_on = interrupt_sleep_until(clock_now_ns() + poll_ns);
         if (go_on && clock_now_ns() <= deadline)
             continue;
@@ -127,6 +134,7 @@ static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *
         return err_set(
             e, ERR_CONNECTION, "%s number %d did not come in time", r->spec->message, r->spec->n);
     }
+    r->began_ns = cut_ns[0];
     snprintf(r->evidence, sizeof r->evidence, "connection cut %s %s number %d",
         r->spec->side == CUT_BEFORE ? "before" : "after", r->spec->message, r->spec->n);
     return true;
@@ -135,7 +143,7 @@ static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *
 const struct fault_verb fault_network_verbs[] = {
     {VERB_PARTITION, .begin = begin_silence, .end = end_silence, .need = NEEDS_ADDRESS},
     {VERB_HALF_OPEN, .begin = begin_silence, .end = end_silence, .need = NEEDS_ADDRESS},
-    {VERB_RESET, .begin = reset_connections, .need = NEEDS_ADDRESS},
+    {VERB_RESET, .look = sees_connection, .begin = reset_connections, .need = NEEDS_ADDRESS},
     {VERB_DELAY, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
     {VERB_THROTTLE, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
     {VERB_CUT_AT, .begin = cut_at, .need = NEEDS_ADDRESS},

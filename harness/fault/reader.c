@@ -3,12 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
-#include "os/interrupt.h"
-
 #define INSTANCES_MAX 64
-
-static const int64_t poll_ns = 2 * NS_PER_MS;
 
 static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
@@ -44,15 +39,10 @@ static bool resume_reader(struct fault_context *c, struct fault_record *r, struc
 static bool close_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    int64_t deadline = fault_patience_until_ns(c);
-    size_t count;
+    size_t count = subject_close_reader(c->subject, r->spec->instance, pids);
 
-    while ((count = subject_close_reader(c->subject, r->spec->instance, pids)) == 0) {
-        if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SKIP, "no collector with a reader was running in time");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
+    if (count == 0)
+        return err_set(e, ERR_SKIP, "no collector with a reader was running in time");
     snprintf(r->evidence, sizeof r->evidence, "pipe of %zu process%s read empty and closed, pid %d",
         count, count == 1 ? "" : "es", (int)pids[0]);
     return true;
@@ -61,6 +51,6 @@ static bool close_reader(struct fault_context *c, struct fault_record *r, struct
 const struct fault_verb fault_reader_verbs[] = {
     {VERB_PAUSE_READER, .begin = pause_reader, .end = resume_reader},
     {VERB_SLOW_READER, .begin = slow_reader, .end = resume_reader},
-    {VERB_CLOSE_READER, .begin = close_reader},
+    {VERB_CLOSE_READER, .look = fault_sees_collector, .begin = close_reader},
     {0},
 };

@@ -45,15 +45,13 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
     int64_t deadline = fault_patience_until_ns(c);
     size_t count = subject_kill_sender(c->subject, r->spec->instance, pids);
 
-    while (count == 0 || !subject_ended(c->subject, pids, count)) {
+    if (count == 0)
+        return err_set(e, ERR_SKIP, "no collector was running in time");
+    while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SKIP, "%s",
-                count ? "the collector did not end although its sender was gone"
-                      : "no collector was running in time");
+            return err_set(e, ERR_SKIP, "the collector did not end although its sender was gone");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (count == 0)
-            count = subject_kill_sender(c->subject, r->spec->instance, pids);
     }
     snprintf(r->evidence, sizeof r->evidence, "%zu process%s ended without a sender, pid %d", count,
         count == 1 ? "" : "es", (int)pids[0]);
@@ -61,7 +59,7 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
 }
 
 const struct fault_verb fault_sender_verbs[] = {
-    {VERB_KILL_SENDER, .begin = kill_sender},
+    {VERB_KILL_SENDER, .look = fault_sees_collector, .begin = kill_sender},
     {VERB_PAUSE_SENDER, .begin = pause_sender, .end = resume_sender},
     {VERB_HANG_SENDER, .begin = hang_sender, .end = resume_sender},
     {0},

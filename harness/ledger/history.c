@@ -311,6 +311,23 @@ static void pack_starved(struct pack *p, struct history *h)
         h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
 }
 
+// Packs the fields that version 12 added: when each fault began to look for its victim, and when
+// each line was written.
+static void pack_sought_and_written(struct pack *p, struct history *h)
+{
+    if (h->version < 12)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++)
+        pack_moment(p, &h->faults[i].sought_ns);
+    for (size_t i = 0; pack_ok(p) && i < h->log.line_count; i++) {
+        struct line_record *line = &h->log.lines[i];
+        pack_moment(p, &line->empty_ns);
+        pack_moment(p, &line->seen_ns);
+        if (line->empty_ns > line->seen_ns || line->seen_ns > line->read_ns)
+            pack_fail(p, "has lines that were read before they were written");
+    }
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -352,6 +369,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_attempts(p, h);
     pack_others(p, h);
     pack_starved(p, h);
+    pack_sought_and_written(p, h);
     pack_end(p);
     return true;
 }
@@ -382,6 +400,9 @@ static bool complete(struct history *h, struct err *e)
 {
     struct ledger *l = &h->ledger;
 
+    for (size_t i = 0; h->version < 12 && i < h->plan.fault_count; i++)
+        h->faults[i].sought_ns = h->faults[i].began_ns;
+
     l->txns = h->load.records;
     l->log = &h->log;
     l->faults = h->faults;
@@ -390,6 +411,8 @@ static bool complete(struct history *h, struct err *e)
     l->flushes = h->flushes;
     l->starved = h->starved;
     l->sessions = h->sessions;
+    if (h->version < 12)
+        ledger_guess_written(l);
     return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);
 }
 

@@ -11,8 +11,9 @@
 #define HISTORY_NAME "history.bin.gz"
 // history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
 // no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, 9 no
-// others_share, and 10 none of the samples of os/starved.h.
-#define HISTORY_VERSION 11
+// others_share, 10 none of the samples of os/starved.h, and 11 not when a fault was sought and when
+// a line was written.
+#define HISTORY_VERSION 12
 
 // The facts that the check needs beside the ledger.
 struct history_notes {

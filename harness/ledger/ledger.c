@@ -97,3 +97,30 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
 {
     return l->start_ns + l->tokens[token].expires_at_s * NS_PER_S;
 }
+
+static bool keeps_unread(
+    const struct ledger *l, const struct fault_record *f, const struct line_record *line)
+{
+    const int64_t drained_ns =
+        100 * NS_PER_MS; // a reader that goes on has read all after this time
+    enum verb_id id = f->spec->verb->id;
+    int instance = l->log->processes[line->process].instance;
+
+    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
+           (f->spec->instance < 0 || f->spec->instance == instance) &&
+           f->ended_ns > line->read_ns - drained_ns;
+}
+
+void ledger_guess_written(struct ledger *l)
+{
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        struct line_record *line = &l->log->lines[i];
+        if (line->seen_ns)
+            continue;
+        line->empty_ns = line->seen_ns = line->read_ns;
+        for (size_t k = 0; k < l->fault_count; k++) {
+            if (keeps_unread(l, &l->faults[k], line))
+                line->empty_ns = clock_min(line->empty_ns, l->faults[k].began_ns);
+        }
+    }
+}

@@ -114,6 +114,17 @@ MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *
 // present.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
+// Fills in which commits each fault of the server lost, where the provider does not know it. It
+// asks the database for the numbers that the probe has committed; there[i] says that the sample i
+// of l->flushes is in it. Call it when the probes have ended; conn NULL leaves all unknown.
+MUST_USE bool ledger_settle_losses(
+    struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
+void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *there);
+
+// Fills in when the lines were written, where the reader did not note it: as each was read or, when
+// a fault kept the reader away until then, since that fault began.
+void ledger_guess_written(struct ledger *l);
+
 // --- a token's life, for the checks --------------------------------------------
 
 static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32_t token)

@@ -16,12 +16,16 @@ struct probe_sample {
 
 struct probe;
 
-// The probe's queries: a value without any work, and a commit that must be flushed.
-#define PROBE_ANSWER "SELECT 1"
-#define PROBE_FLUSH "SELECT (pg_logical_emit_message(true, 'mailproof', '') IS NOT NULL)::int"
+// The probe's queries: a value without any work, and a commit that must be flushed. The commit
+// holds the sample's number, so that the table tells later which commits the server lost.
+#define PROBE_ANSWER "SELECT $1::int"
+#define PROBE_TABLE "mailproof_probe"
+#define PROBE_MAKE_TABLE                                                                           \
+    "DROP TABLE IF EXISTS " PROBE_TABLE "; CREATE TABLE " PROBE_TABLE " (n int NOT NULL)"
+#define PROBE_FLUSH "INSERT INTO " PROBE_TABLE " VALUES ($1::int) RETURNING 1"
 
-// Starts a thread; without a connection it keeps trying. `sql`, whose answer is
-// one value, must outlive the probe.
+// Starts a thread; without a connection it keeps trying. `sql` gets the number of the sample, from
+// 0, answers with one row, and must outlive the probe.
 MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct err *e);
 
 // Ends the thread, after the query that is under way.

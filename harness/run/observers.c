@@ -2,6 +2,7 @@
 
 #include "postgres/drive.h"
 #include "postgres/migrate.h"
+#include "postgres/sql.h"
 #include "subject/subject.h"
 
 static size_t collector_pids(void *subject, pid_t *pids, size_t max)
@@ -36,8 +37,20 @@ static bool start_starved(
     return o->starved;
 }
 
+static bool make_table(const char *conninfo, struct err *e)
+{
+    PGconn *conn = sql_connect(conninfo, e);
+
+    sql_silence(conn);
+    bool ok = conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
+    PQfinish(conn);
+    return ok;
+}
+
 static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
 {
+    if (!make_table(conninfo, e))
+        return false;
     o->answers = probe_start(conninfo, PROBE_ANSWER, e);
     o->flushes = o->answers ? probe_start(conninfo, PROBE_FLUSH, e) : NULL;
     return o->flushes;

@@ -126,6 +126,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     size_t begun = 0;
 
     r->context.begun = r->faults;
+    r->context.seed = r->scenario->seed;
     r->context.recovery_ns = r->scenario->recovery_limit_ns;
     for (;;) {
         int64_t begin_ns =

@@ -131,7 +131,8 @@ void exits_reap(struct subject *s, struct instance *in)
     struct process_record ended = *p;
     pthread_mutex_unlock(&s->lock);
 
-    if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
+    struct reading reading = {.read_ns = ended.ended_ns, .empty_ns = in->empty_ns};
+    if (!reader_tail(&s->reader, &in->pending, in->process, &reading)) {
         struct err e;
         err_memory(&e);
         serve_fail(s, &e);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "plan/names.h"
 
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
@@ -272,7 +273,8 @@ static bool is_completion(const struct reader *r, const char *text, size_t len)
     return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;
 }
 
-bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
+bool reader_lines(
+    struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     size_t done = 0;
 
@@ -281,9 +283,14 @@ bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64
         const char *end = memchr(text, '\n', pending->len - done);
         if (!end)
             break;
-        struct line_record line = {.read_ns = now_ns, .process = process, .state = LINE_WHOLE};
         size_t len = (size_t)(end - text);
         done += len + 1;
+        struct line_record line = {.read_ns = reading->read_ns,
+            .empty_ns = reading->empty_ns,
+            .seen_ns = done <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
+                                                   : reading->read_ns,
+            .process = process,
+            .state = LINE_WHOLE};
         if (is_completion(r, text, len))
             continue;
         if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !add_line(r, &line))
@@ -302,14 +309,17 @@ static void note_tail(struct reader *r, const char *text, size_t len)
         shown(text, len < 40 ? len : 40, begins, sizeof begins));
 }
 
-bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
+bool reader_tail(
+    struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     const struct process_record *p = &r->log.processes[process];
     // A collector that ends with 0 had the time to finish its line; otherwise it could have ended
     // with 75. So only another exit cuts a line off.
     bool cut = p->asked && p->status != 0;
     struct line_record line = {
-        .read_ns = now_ns,
+        .read_ns = reading->read_ns,
+        .empty_ns = reading->empty_ns,
+        .seen_ns = reading->read_ns,
         .process = process,
         .first_delivery = (uint32_t)r->log.delivery_count,
         .state = cut ? LINE_TAIL : LINE_TORN,

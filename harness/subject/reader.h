@@ -35,11 +35,21 @@ uint32_t reader_process(struct reader *r, const struct process_record *process);
 // Appends a sample; without memory it is dropped.
 void reader_sample(struct reader *r, const struct process_sample *sample);
 
-// Takes the whole lines out of `pending` and records them as read at now_ns.
-MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
+// When the bytes of `pending` were read, and when they can have been written.
+struct reading {
+    int64_t read_ns;
+    int64_t empty_ns;  // when the pipe was last found empty before the latest of them
+    size_t seen_bytes; // so many of them were already in the pipe at seen_ns; 0: unknown
+    int64_t seen_ns;
+};
+
+// Takes the whole lines out of `pending` and records them.
+MUST_USE bool reader_lines(
+    struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);
 
 // Marks the refused tokens of a line as not seen, so that they are still awaited.
 void reader_refuse(struct reader *r, uint32_t line);
 
 // Records what is left in `pending` after the process has ended.
-MUST_USE bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
+MUST_USE bool reader_tail(
+    struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);

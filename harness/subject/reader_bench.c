@@ -70,7 +70,7 @@ static bool feed(struct reader *r, const struct buf *text, struct buf *pending, 
     for (size_t at = 0; at < text->len;) {
         size_t len = text->len - at < PIPE_CHUNK ? text->len - at : PIPE_CHUNK;
         if (!buf_append(pending, text->data + at, len) ||
-            !reader_lines(r, pending, 0, clock_now_ns()))
+            !reader_lines(r, pending, 0, &(struct reading){.read_ns = clock_now_ns()}))
             return false;
         at += len;
     }

@@ -46,11 +46,25 @@ static enum sender_mood mood_of(struct subject *s, struct instance *in)
     return mood;
 }
 
+static struct reading reading_of(struct subject *s, struct instance *in, int64_t now)
+{
+    uint64_t before = atomic_load(&in->read) - in->pending.len; // bytes before those of `pending`
+
+    pthread_mutex_lock(&s->lock);
+    struct reading reading = {.read_ns = now,
+        .empty_ns = in->empty_ns,
+        .seen_bytes = in->seen_bytes > before ? (size_t)(in->seen_bytes - before) : 0,
+        .seen_ns = in->seen_ns};
+    pthread_mutex_unlock(&s->lock);
+    return reading;
+}
+
 // Records the whole lines that have arrived, and draws the answers to them.
 static bool take_lines(struct subject *s, struct instance *in, int64_t now)
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
-    bool ok = reader_lines(&s->reader, &in->pending, in->process, now);
+    struct reading reading = reading_of(s, in, now);
+    bool ok = reader_lines(&s->reader, &in->pending, in->process, &reading);
 
     if (!s->config.sender)
         return ok;
@@ -100,20 +114,27 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
             serve_give_up(s, &e);
             return false;
         }
+        int64_t asked_ns = clock_now_ns();
         ssize_t got = read(in->out, room, chunk);
         int64_t now = clock_now_ns();
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
+        if (got <= 0) {
+            in->empty_ns = asked_ns;
             return got < 0;
+        }
         in->pending.len += (size_t)got;
         *most -= (size_t)got;
+        atomic_fetch_add(&in->read, (uint64_t)got);
         atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!take_lines(s, in, now)) {
             err_memory(&e);
             serve_fail(s, &e);
             return false;
         }
+        // The writer may have added a line since this read, but not before it.
+        if ((size_t)got < chunk)
+            in->empty_ns = asked_ns;
         atomic_store(&s->tokens, s->reader.tokens);
         if (s->reader.torn > READER_TORN_MAX) {
             err_set(&e, ERR_OUTPUT, "the collector wrote more than %u lines that cannot be parsed",
@@ -215,10 +236,13 @@ static bool is_stopping(struct subject *s)
 
 // Serves two poll entries for each instance: its output, then its end. The end comes last, so that
 // everything that a process wrote before it died is read before the process is reaped.
-static void serve(struct subject *s, struct pollfd *fds)
+static void serve(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
+        // The poll looked at this output after asleep_ns, and nothing was there.
+        if (fds[2 * (size_t)i].events && !fds[2 * (size_t)i].revents)
+            in->empty_ns = asleep_ns;
         size_t most =
             fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
         size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
@@ -286,7 +310,7 @@ static void serve_until_done(struct subject *s)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
-        serve(s, fds);
+        serve(s, fds, asleep_ns);
         int64_t done_ns = clock_now_ns();
         s->cost.serving_ns += done_ns - woke_ns;
         stalls_note(&s->cost.stalls, woke_ns, done_ns);

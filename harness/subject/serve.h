@@ -30,7 +30,12 @@ struct instance {
     off_t log_began;  // length of the log when the process was started
     uint32_t process; // index of the living process in the log
     struct buf pending;
-    int64_t restart_at_ns; // CLOCK_NEVER: no start is planned
+    int64_t empty_ns;           // when the output was last found empty; belongs to the thread
+    atomic_uint_least64_t read; // bytes that were read of this process
+    uint64_t seen_bytes;        // bytes that it had written at seen_ns; under the lock
+    int64_t seen_ns;            // when it got the first signal that ends it; 0: none; under the
+                                // lock
+    int64_t restart_at_ns;      // CLOCK_NEVER: no start is planned
     int exits_without_line;
     bool ended;            // its output is closed; belongs to the thread
     int64_t gone_ns;       // when the process ended, until it is reaped; 0: it has not ended;

@@ -49,6 +49,7 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
 {
     in->ended = false;
     in->gone_ns = 0;
+    in->empty_ns = p->started_ns;
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
@@ -58,6 +59,9 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
         in->out = out;
         in->pid = p->pid;
         in->closed = in->close_asked = in->sender_killed = false;
+        atomic_store(&in->read, 0);
+        in->seen_bytes = 0;
+        in->seen_ns = 0;
         // A stop that told every process to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;

@@ -25,6 +25,20 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
+// Notes how much the process had written when it got its first signal to end. Called under the
+// lock. The reader may take bytes out of the pipe meanwhile; then the sum is too small, never too
+// large.
+static void note_written(struct instance *in)
+{
+    uint64_t read = atomic_load(&in->read);
+    int waiting = 0;
+
+    if (in->seen_ns || in->out < 0 || ioctl(in->out, FIONREAD, &waiting) != 0)
+        return;
+    in->seen_bytes = read + (uint64_t)waiting;
+    in->seen_ns = clock_now_ns();
+}
+
 // Called under the lock. Returns whether the process lives and the signal reached it.
 static bool send_signal(struct subject *s, int index, int signal)
 {
@@ -32,8 +46,10 @@ static bool send_signal(struct subject *s, int index, int signal)
 
     if (in->pid == 0)
         return false;
-    if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
+    if (signal != 0 && signal != SIGSTOP && signal != SIGCONT) {
         s->reader.log.processes[in->process].asked = true;
+        note_written(in);
+    }
     return process_signal_group(in->pid, signal);
 }
 

@@ -37,8 +37,12 @@ enum line_state {
                // nothing
 };
 
+// A line was written between empty_ns and seen_ns.
 struct line_record {
     int64_t read_ns;
+    int64_t empty_ns; // when the reader last found the pipe empty before it
+    int64_t seen_ns;  // when its end was first seen: in the pipe, as its process got a signal that
+                      // ends it, or at read_ns
     uint32_t process; // index into subject_log.processes
     uint32_t first_delivery;
     uint32_t tokens;

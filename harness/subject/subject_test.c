@@ -158,7 +158,7 @@ static int teardown(void **state)
 static void feed(struct fixture *f, const char *text, int64_t now_ns)
 {
     assert_true(buf_append_str(&f->pending, text));
-    assert_true(reader_lines(&f->reader, &f->pending, 0, now_ns));
+    assert_true(reader_lines(&f->reader, &f->pending, 0, &(struct reading){.read_ns = now_ns}));
 }
 
 static void lines_come_in_pieces(void **state)
@@ -179,6 +179,23 @@ static void lines_come_in_pieces(void **state)
     assert_int_equal(f->pending.len, 2);
     assert_int_equal(f->reader.seen_ns[1], 200);
     assert_int_equal(f->reader.seen_ns[3], 0);
+}
+
+// A signal came at 150, when so many bytes stood in the pipe as the first line and a half has.
+static void a_line_was_written_before_it_was_seen(void **state)
+{
+    struct fixture *f = *state;
+    const struct line_record *lines;
+    struct reading reading = {
+        .read_ns = 200, .empty_ns = 100, .seen_bytes = strlen(ACTIVATION "\n") + 7, .seen_ns = 150};
+
+    assert_true(buf_append_str(&f->pending, ACTIVATION "\n" RECOVERY "\n"));
+    assert_true(reader_lines(&f->reader, &f->pending, 0, &reading));
+    lines = f->reader.log.lines;
+    assert_int_equal(lines[0].empty_ns, 100);
+    assert_int_equal(lines[0].seen_ns, 150);
+    assert_int_equal(lines[1].empty_ns, 100);
+    assert_int_equal(lines[1].seen_ns, 200);
 }
 
 static void a_torn_line_delivers_nothing_but_names(void **state)
@@ -223,24 +240,24 @@ static void tails_depend_on_who_ended_the_process(void **state)
     struct process_record *p = &f->reader.log.processes[0];
     p->asked = true;
     p->status = SIGKILL;
-    assert_true(reader_tail(&f->reader, &f->pending, 0, 2));
+    assert_true(reader_tail(&f->reader, &f->pending, 0, &(struct reading){.read_ns = 2}));
     assert_int_equal(log->lines[0].state, LINE_TAIL);
     assert_int_equal(log->delivery_count, 0);
     feed(f, "1," EMAIL_1 ",t0000001,", 3);
     p->asked = false;
-    assert_true(reader_tail(&f->reader, &f->pending, 0, 4));
+    assert_true(reader_tail(&f->reader, &f->pending, 0, &(struct reading){.read_ns = 4}));
     assert_int_equal(log->lines[1].state, LINE_TORN);
     assert_int_equal(log->deliveries[0].flags, DELIVERY_NAMED);
-    assert_true(reader_tail(&f->reader, &f->pending, 0, 5));
+    assert_true(reader_tail(&f->reader, &f->pending, 0, &(struct reading){.read_ns = 5}));
     assert_int_equal(log->line_count, 2);
     feed(f, "1," EMAIL_1 ",t0000001,", 6);
     p->asked = true;
     p->status = 75 << 8;
-    assert_true(reader_tail(&f->reader, &f->pending, 0, 7));
+    assert_true(reader_tail(&f->reader, &f->pending, 0, &(struct reading){.read_ns = 7}));
     assert_int_equal(log->lines[2].state, LINE_TAIL);
     feed(f, "1," EMAIL_1 ",t0000001,", 8);
     p->status = 0;
-    assert_true(reader_tail(&f->reader, &f->pending, 0, 9));
+    assert_true(reader_tail(&f->reader, &f->pending, 0, &(struct reading){.read_ns = 9}));
     assert_int_equal(log->lines[3].state, LINE_TORN);
 }
 
@@ -351,6 +368,7 @@ int main(void)
         cmocka_unit_test(fingerprints_keep_fields_apart),
         cmocka_unit_test_setup_teardown(test_reads_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_come_in_pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_was_written_before_it_was_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_torn_line_delivers_nothing_but_names, setup, teardown),
         cmocka_unit_test_setup_teardown(a_trailing_comma_tears, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unknown_login_is_kept, setup, teardown),

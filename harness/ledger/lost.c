@@ -1,0 +1,72 @@
+// Dates the commits that the server lost, by the counter that the harness's own probe commits ten
+// times a second.
+#include "ledger/ledger.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "postgres/sql.h"
+
+static int64_t acknowledged_ns(const struct probe_sample *s)
+{
+    return s->due_ns + s->stall_ns + s->took_ns;
+}
+
+static bool is_acknowledged(const struct probe_sample *s)
+{
+    return s->took_ns != CLOCK_NEVER;
+}
+
+// Returns when the last commit was acknowledged that survived this fault: the one before the first
+// that is gone, of those between the fault before and this one. 0: the fault lost none of them.
+static int64_t first_lost_ns(
+    const struct ledger *l, const bool *there, int64_t since_ns, int64_t until_ns)
+{
+    int64_t kept_ns = l->start_ns;
+
+    for (size_t i = 0; i < l->flush_count; i++) {
+        const struct probe_sample *s = &l->flushes[i];
+        if (!is_acknowledged(s) || acknowledged_ns(s) > until_ns)
+            continue;
+        if (!there[i] && acknowledged_ns(s) > since_ns)
+            return kept_ns;
+        kept_ns = acknowledged_ns(s);
+    }
+    return 0;
+}
+
+void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *there)
+{
+    int64_t since_ns = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        struct fault_record *f = &faults[i];
+        if (!f->began_ns || !f->spec->verb->stops_server)
+            continue;
+        if (!f->left_known)
+            f->left_ns = first_lost_ns(l, there, since_ns, f->ended_ns);
+        f->left_known = true;
+        since_ns = f->ended_ns;
+    }
+}
+
+bool ledger_settle_losses(
+    struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e)
+{
+    // A disk that lies loses single pages, so what is there says nothing about what was before it.
+    if (!conn || l->flush_count == 0 || l->scenario->postgres.disk != DISK_HONEST)
+        return true;
+    bool *there = calloc(l->flush_count, sizeof *there);
+    PGresult *rows = there ? sql_query(conn, "SELECT n FROM " PROBE_TABLE, 0, NULL, e) : NULL;
+
+    for (int i = 0; rows && i < PQntuples(rows); i++) {
+        unsigned long n = strtoul(PQgetvalue(rows, i, 0), NULL, 10);
+        if (n < l->flush_count)
+            there[n] = true;
+    }
+    if (rows)
+        ledger_date_losses(l, faults, there);
+    PQclear(rows);
+    free(there);
+    return rows != NULL || (!there && err_memory(e));
+}
