@@ -104,6 +104,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .again = outcome->again,
         .exits = number_at(figures, "unplanned_exit"),
         .recovery_ms = number_at(figures, "recovery.max"),
+        .postgres = number_at(json_object_get(result, "environment"), "postgres_version"),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
     read_faults(a, json_object_get(result, "faults"));
@@ -154,14 +155,14 @@ static bool run_question(
 }
 
 bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
-    struct answer *answer, struct err *e)
+    struct answer *answer, bool *fresh, struct err *e)
 {
     char command[700], key[800];
 
     asking_command(a, command, sizeof command);
     snprintf(key, sizeof key, "%s %s: %s", a->subject, a->version, command);
-    if (answers_find(known, key, answer))
+    *fresh = !answers_find(known, key, answer);
+    if (!*fresh)
         return true;
-    fprintf(stderr, "%s: %s, %d/s, seed %d\n", a->subject, a->question->title, a->rate, a->seed);
     return run_question(a, o, answer, e) && answers_keep(known, key, answer, e);
 }

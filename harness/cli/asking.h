@@ -26,6 +26,6 @@ struct asking {
 // Writes the command that repeats the run.
 void asking_command(const struct asking *a, char *out, size_t size);
 
-// Returns a stored answer, or runs the scenario and stores its answer.
+// Returns a stored answer, or runs the scenario and stores its answer; *fresh says which.
 MUST_USE bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
-    struct answer *answer, struct err *e);
+    struct answer *answer, bool *fresh, struct err *e);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/asking.h"
+#include "base/clock.h"
+#include "cli/questions.h"
+#include "field/outcome.h"
 #include "measure/stats.h"
 
 #define RATE_LEAST 100
@@ -14,57 +16,35 @@
 #define ROUNDS 3
 #define PACED_P99_MS 2000
 
-enum column { P50, P99, WAL, CPU, DEAD, RATE, FIRST_FAULT };
+#define SEEDS 10 // of a cell whose first run broke a promise
+#define SEEDS_QUICK 3
 
-static const struct question paced = {"paced", "steady", {"load.0.for=6s"}, false};
+enum speed { P50, P99, WAL, CPU, DEAD, RATE, SPEEDS };
 
-#define LOAD "load=[{name: paced, for: 6s, rate: 100/s}]"
+static const char *const speed_titles[SPEEDS] = {[P50] = "p50",
+    [P99] = "p99",
+    [WAL] = "WAL per job",
+    [CPU] = "server CPU per job",
+    [DEAD] = "dead tuples",
+    [RATE] = "highest rate"};
 
-static const struct question faults[] = {
-    {"backend ended 3 times", "backend-kill-storm",
-        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: terminate-backend, target: "
-               "collector}]"},
-        true},
-    {"consumer killed 3 times", "collector-killed",
-        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, true},
-    // Ends only the session that listens. Some queues never notice new jobs after that.
-    {"listener ended", "backend-kill-storm",
-        {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
-    {"server killed for 0.5 s", "server-crash",
-        {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
-    // The client reaches the primary always at the same address, that of a proxy.
-    {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
-        true},
-    {"silence for 2 s", "partition",
-        {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, true},
-    {"commits out of order", "late-commits",
-        {"load=[{name: paced, for: 6s, rate: 100/s, connections: 24, hold_open: {share: 0.1, for: "
-         "500ms}, rollback: 0.05}]"},
-        true},
-    {"a snapshot stays open", "old-snapshot",
-        {LOAD, "faults=[{at: 500ms, do: old-snapshot, for: 5s}]"}, true},
-};
-
-#define FAULTS (sizeof faults / sizeof *faults)
-#define COLUMNS (FIRST_FAULT + FAULTS)
+const size_t cells_speeds = SPEEDS;
 
 const char *cells_title(size_t column)
 {
-    static const char *const titles[FIRST_FAULT] = {[P50] = "p50",
-        [P99] = "p99",
-        [WAL] = "WAL per job",
-        [CPU] = "server CPU per job",
-        [DEAD] = "dead tuples",
-        [RATE] = "highest rate"};
+    if (column < question_count)
+        return questions[column].title;
+    return column < question_count + SPEEDS ? speed_titles[column - question_count] : NULL;
+}
 
-    if (column < FIRST_FAULT)
-        return titles[column];
-    return column < COLUMNS ? faults[column - FIRST_FAULT].title : NULL;
+static struct cell *speed_cell(struct field_run *f, size_t row, enum speed speed)
+{
+    return &f->grid.rows[row].cells[question_count + speed];
 }
 
 // --- the questions ----------------------------------------------------------------------
 
-static struct asking asking_of(struct field *f, size_t row, const struct question *q, int seed)
+static struct asking asking_of(struct field_run *f, size_t row, const struct question *q, int seed)
 {
     const struct grid_row *r = &f->grid.rows[row];
     const struct manner *m = &f->manners[row];
@@ -77,9 +57,53 @@ static struct asking asking_of(struct field *f, size_t row, const struct questio
         .seed = seed};
 }
 
-static bool ask(struct field *f, const struct asking *a, struct answer *answer, struct err *e)
+static struct seen seen_of(const struct answer *a)
 {
-    return asking_ask(a, f->options, &f->answers, answer, e);
+    return (struct seen){
+        .lost = a->lost,
+        .left = a->left,
+        .again = a->again,
+        .exits = a->exits,
+        .recovery_ms = a->recovery_ms,
+        .judged = a->judged > 0,
+        .missed = a->planned > 0 && a->struck == 0,
+    };
+}
+
+// Tells how far the table is: "3/28 pg-boss, server killed for 0.5 s, seed 1: kept; 4 min left".
+static void tell_progress(struct field_run *f, size_t row, const struct asking *a,
+    const struct answer *answer, int64_t took)
+{
+    struct seen seen = seen_of(answer);
+    char text[200] = "";
+
+    f->spent_ns += took;
+    f->runs++;
+    size_t left = f->planned > f->done ? f->planned - f->done : 0;
+    outcome_tell(&seen, &f->manners[row].terms, text, sizeof text);
+    fprintf(stderr, "%zu/%zu %s, %s, seed %d: %s; %.0f min left\n", f->done, f->planned, a->subject,
+        a->question->title, a->seed, seen.missed ? "no target" : text,
+        ceil((double)(f->spent_ns / (int64_t)f->runs) * (double)left / 60 / NS_PER_S));
+}
+
+// Asks, or finds the stored answer. A run that was not planned, because an earlier one went badly,
+// adds to the plan.
+static bool ask(struct field_run *f, size_t row, const struct asking *a, bool planned,
+    struct answer *answer, struct err *e)
+{
+    int64_t began = clock_now_ns();
+    bool fresh;
+
+    f->planned += !planned;
+    f->done++;
+    if (!asking_ask(a, f->options, &f->answers, answer, &fresh, e))
+        return false;
+    if (answer->postgres > 0)
+        snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
+            (int)answer->postgres % 10000);
+    if (fresh && !f->options->quiet)
+        tell_progress(f, row, a, answer, clock_now_ns() - began);
+    return true;
 }
 
 static void show(struct cell *c, double value, int decimals, const char *unit, int rate)
@@ -113,16 +137,16 @@ static bool is_sustained(const struct answer *a, double p99_ms)
 
 // Finds a load that the queue sustains without a fault. It halves the load until that is so,
 // because a fault says nothing about a queue that is overloaded anyway.
-static bool find_pace(struct field *f, size_t row, struct err *e)
+static bool find_pace(struct field_run *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];
     struct answer a = {0};
 
     for (m->rate = ASKING_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
-        struct asking asking = asking_of(f, row, &paced, 1);
-        if (!ask(f, &asking, &a, e)) {
+        struct asking asking = asking_of(f, row, question_paced, 1);
+        if (!ask(f, row, &asking, m->rate == ASKING_RATE, &a, e)) {
             m->unreachable = true;
-            return note_failure(&f->grid.rows[row].cells[P50], e);
+            return note_failure(speed_cell(f, row, P50), e);
         }
         if (is_sustained(&a, PACED_P99_MS))
             return true;
@@ -131,12 +155,12 @@ static bool find_pace(struct field *f, size_t row, struct err *e)
     return true;
 }
 
-static bool is_asked(const struct field *f, size_t row)
+static bool is_asked(const struct field_run *f, size_t row)
 {
     return !f->grid.rows[row].absent[0] && !f->manners[row].unreachable && f->manners[row].rate > 0;
 }
 
-static void show_paced(struct field *f, size_t row, struct answer *rounds, size_t count)
+static void show_paced(struct field_run *f, size_t row, struct answer *rounds, size_t count)
 {
     static const struct {
         size_t at;
@@ -147,8 +171,8 @@ static void show_paced(struct field *f, size_t row, struct answer *rounds, size_
         [WAL] = {offsetof(struct answer, wal), 0, " B"},
         [CPU] = {offsetof(struct answer, cpu_ms), 2, " ms"},
         [DEAD] = {offsetof(struct answer, dead), 0, ""}};
-    struct asking asking = asking_of(f, row, &paced, 1);
-    struct cell *cells = f->grid.rows[row].cells;
+    struct asking asking = asking_of(f, row, question_paced, 1);
+    struct cell *cells = speed_cell(f, row, P50);
     double values[ROUNDS];
 
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
@@ -162,22 +186,22 @@ static void show_paced(struct field *f, size_t row, struct answer *rounds, size_
 
 // Makes the further rounds of the paced run. All subjects have had the first round before, which
 // found the pace.
-static bool ask_rounds(struct field *f, struct err *e)
+static bool ask_rounds(struct field_run *f, struct err *e)
 {
     const int rounds = f->options->field.quick ? 1 : ROUNDS;
     struct answer answers[ROUNDS];
 
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
-            struct asking asking = asking_of(f, row, &paced, round);
-            if (is_asked(f, row) && !ask(f, &asking, &answers[0], e))
+            struct asking asking = asking_of(f, row, question_paced, round);
+            if (is_asked(f, row) && !ask(f, row, &asking, true, &answers[0], e))
                 return false;
         }
     }
     for (size_t row = 0; row < f->grid.row_count; row++) {
         for (int round = 1; is_asked(f, row) && round <= rounds; round++) {
-            struct asking asking = asking_of(f, row, &paced, round);
-            if (!ask(f, &asking, &answers[round - 1], e))
+            struct asking asking = asking_of(f, row, question_paced, round);
+            if (!ask(f, row, &asking, true, &answers[round - 1], e))
                 return false;
         }
         if (is_asked(f, row))
@@ -188,72 +212,44 @@ static bool ask_rounds(struct field *f, struct err *e)
 
 // --- the faults -------------------------------------------------------------------------
 
-static struct fault_outcome outcome_of(const struct answer *a, const struct manner *m)
-{
-    return (struct fault_outcome){
-        .lost = a->lost,
-        .again = a->again,
-        .left = a->left,
-        .exits = a->exits,
-        .recovery_ms = a->recovery_ms,
-        .judged = a->judged > 0,
-        .missed = a->planned > 0 && a->struck == 0,
-        .may_exit = m->may_exit,
-        .retry_s = m->retry_s,
-    };
-}
-
-static void tell(struct cell *c, int seed, const struct fault_outcome *o)
+static void tell_seed(struct cell *c, int seed, const struct seen *seen, const struct terms *t)
 {
     size_t len = strlen(c->told);
 
     len += (size_t)snprintf(
         c->told + len, sizeof c->told - len, "%sseed %d: ", seed == 1 ? "" : "; ", seed);
     if (len < sizeof c->told)
-        fault_outcome_tell(o, c->told + len, sizeof c->told - len);
+        outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
-// Repeats a bad result with two other seeds, and reports all three.
-static bool try_again(struct field *f, size_t row, const struct question *q, struct cell *c,
-    struct fault_outcome *first, struct err *e)
+// Asks one question. A first run that breaks a promise is repeated with other seeds, and the cell
+// tells how many of them broke it.
+static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
 {
-    struct answer a;
+    const int seeds = f->options->field.quick ? SEEDS_QUICK : SEEDS;
+    const struct terms *terms = &f->manners[row].terms;
+    struct cell *c = &f->grid.rows[row].cells[i];
+    struct outcome outcome = OUTCOME_INIT;
+    struct answer a = {0};
 
-    tell(c, 1, first);
-    first->runs = first->bad = 1;
-    for (int seed = 2; seed <= ROUNDS; seed++) {
-        struct asking asking = asking_of(f, row, q, seed);
-        if (!ask(f, &asking, &a, e))
-            return false;
-        struct fault_outcome again = outcome_of(&a, &f->manners[row]);
-        first->runs++;
-        first->bad += fault_outcome_is_bad(&again);
-        tell(c, seed, &again);
+    for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
+        struct asking asking = asking_of(f, row, &questions[i], seed);
+        if (seed == 1)
+            asking_command(&asking, c->command, sizeof c->command);
+        if (!ask(f, row, &asking, seed == 1, &a, e))
+            return note_failure(c, e);
+        struct seen seen = seen_of(&a);
+        outcome_add(&outcome, &seen, terms);
+        if (outcome.broken > 0)
+            tell_seed(c, seed, &seen, terms);
     }
+    outcome_cell(&outcome, terms, c);
     return true;
 }
 
-static bool fill_fault(struct field *f, size_t row, size_t i, struct err *e)
+static bool fill_faults(struct field_run *f, struct err *e)
 {
-    struct cell *c = &f->grid.rows[row].cells[FIRST_FAULT + i];
-    struct asking asking = asking_of(f, row, &faults[i], 1);
-    struct answer a;
-
-    asking_command(&asking, c->command, sizeof c->command);
-    if (!ask(f, &asking, &a, e))
-        return note_failure(c, e);
-    struct fault_outcome outcome = outcome_of(&a, &f->manners[row]);
-    if (fault_outcome_is_bad(&outcome) && !try_again(f, row, &faults[i], c, &outcome, e))
-        return note_failure(c, e);
-    grid_fault_cell(c, &outcome);
-    if (c->mark != CELL_BAD)
-        c->told[0] = '\0';
-    return true;
-}
-
-static bool fill_faults(struct field *f, struct err *e)
-{
-    for (size_t i = 0; i < FAULTS; i++) {
+    for (size_t i = 0; i < question_count; i++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
             if (is_asked(f, row) && !fill_fault(f, row, i, e))
                 return false;
@@ -266,16 +262,15 @@ static bool fill_faults(struct field *f, struct err *e)
 
 // A rate is sustained when nothing is left 3 s after the load and p99 is below a second.
 static bool sustains(
-    struct field *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
+    struct field_run *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
 {
-    static const struct question burst = {"highest rate", "steady", {"load.0.for=4s"}, false};
-    struct cell *c = &f->grid.rows[row].cells[RATE];
-    struct asking asking = asking_of(f, row, &burst, seed);
+    struct cell *c = speed_cell(f, row, RATE);
+    struct asking asking = asking_of(f, row, question_burst, seed);
     struct answer a;
 
     asking.rate = rate;
     asking.drain_s = 3;
-    if (!ask(f, &asking, &a, e))
+    if (!ask(f, row, &asking, false, &a, e))
         return false;
     *sustained = is_sustained(&a, 1000);
     if (*sustained) {
@@ -287,7 +282,7 @@ static bool sustains(
 
 // Finds the highest rate: multiplies by four until a rate fails, then halves the gap twice. The
 // highest rate must hold with another seed, too; otherwise the rate below it counts.
-static bool search_rate(struct field *f, size_t row, int *good, int *before, struct err *e)
+static bool search_rate(struct field_run *f, size_t row, int *good, int *before, struct err *e)
 {
     int bad = RATE_MOST * 4;
     bool sustained = true;
@@ -308,9 +303,9 @@ static bool search_rate(struct field *f, size_t row, int *good, int *before, str
     return true;
 }
 
-static bool fill_rate(struct field *f, size_t row, struct err *e)
+static bool fill_rate(struct field_run *f, size_t row, struct err *e)
 {
-    struct cell *c = &f->grid.rows[row].cells[RATE];
+    struct cell *c = speed_cell(f, row, RATE);
     int good = 0, before = 0;
     bool again = true;
 
@@ -326,11 +321,11 @@ static bool fill_rate(struct field *f, size_t row, struct err *e)
     return true;
 }
 
-static bool fill_rates(struct field *f, struct err *e)
+static bool fill_rates(struct field_run *f, struct err *e)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
-        snprintf(f->grid.rows[row].cells[RATE].text, sizeof f->grid.rows[row].cells[RATE].text,
-            "not asked");
+        struct cell *c = speed_cell(f, row, RATE);
+        snprintf(c->text, sizeof c->text, "not asked");
         if (is_asked(f, row) && !f->options->field.quick && !fill_rate(f, row, e))
             return false;
     }
@@ -339,15 +334,46 @@ static bool fill_rates(struct field *f, struct err *e)
 
 // --- all of them ------------------------------------------------------------------------
 
-// Fills in the cells. After an interrupt those that are filled in stay.
-bool cells_fill(struct field *f, struct err *e)
+// Says of every speed that nobody measured it.
+static void leave_speeds_out(struct field_run *f)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
-        if (!f->grid.rows[row].absent[0] && !find_pace(f, row, e))
-            return false;
-        if (!f->grid.rows[row].absent[0] && f->manners[row].rate == 0)
-            snprintf(f->grid.rows[row].cells[P50].text, sizeof f->grid.rows[row].cells[P50].text,
-                "does not sustain %d/s here", PACE_LEAST);
+        for (enum speed speed = 0; speed < SPEEDS; speed++) {
+            struct cell *c = speed_cell(f, row, speed);
+            if (!c->text[0])
+                snprintf(c->text, sizeof c->text, "not measured");
+        }
     }
-    return ask_rounds(f, e) && fill_faults(f, e) && fill_rates(f, e);
+}
+
+static void plan_runs(struct field_run *f)
+{
+    size_t subjects = 0;
+
+    for (size_t row = 0; row < f->grid.row_count; row++)
+        subjects += !f->grid.rows[row].absent[0];
+    bool rounds = !f->options->field.quick && !f->options->field.verdicts;
+    f->planned = subjects * (1 + question_count + (rounds ? ROUNDS - 1 : 0));
+}
+
+// Fills in the cells. After an interrupt those that are filled in stay.
+bool cells_fill(struct field_run *f, struct err *e)
+{
+    plan_runs(f);
+    for (size_t row = 0; row < f->grid.row_count; row++) {
+        if (f->grid.rows[row].absent[0])
+            continue;
+        if (!find_pace(f, row, e))
+            return false;
+        struct cell *c = speed_cell(f, row, P50);
+        if (f->manners[row].rate == 0)
+            snprintf(c->text, sizeof c->text, "does not sustain %d/s here", PACE_LEAST);
+    }
+    if (!fill_faults(f, e))
+        return false;
+    if (f->options->field.verdicts) {
+        leave_speeds_out(f);
+        return true;
+    }
+    return ask_rounds(f, e) && fill_rates(f, e);
 }

@@ -24,41 +24,47 @@ static void describe_manner(struct grid_row *row, struct manner *manner, const s
 {
     double retry_s = (double)m->retry_within_ns / NS_PER_S;
 
-    manner->may_exit = !(m->promises & PROMISE_RECONNECT);
-    manner->retry_s = retry_s > DRAIN_MOST_S ? retry_s : 0;
+    manner->terms.promises = m->promises.flags;
+    manner->terms.retry_s = retry_s > DRAIN_MOST_S ? retry_s : 0;
     manner->drain_s =
         retry_s > DRAIN_LEAST_S && retry_s <= DRAIN_MOST_S ? (int)retry_s : DRAIN_LEAST_S;
     snprintf(row->version, sizeof row->version, "%s", m->version);
     snprintf(row->mode, sizeof row->mode, "%s", m->mode);
-    if (strcmp(m->documented, MANIFEST_NONE) != 0)
-        snprintf(row->documented, sizeof row->documented, "%s", m->documented);
 }
 
-static bool describe(struct field *f, size_t i, const char *name, struct err *e)
+// Our own collector promises more than most queues. It is judged by the same words.
+static void describe_ours(struct grid_row *row, struct manner *manner)
+{
+    row->ours = true;
+    manner->terms.promises = PROMISE_NO_LOSS | PROMISE_RECONNECT;
+    snprintf(row->version, sizeof row->version, "%s", MAILPROOF_VERSION);
+    snprintf(row->mode, sizeof row->mode,
+        "one collector of mail lines, batches of 10 or 100 ms; its row holds an account, too");
+}
+
+static bool describe(struct field_run *f, size_t i, const char *name, struct err *e)
 {
     struct grid_row *row = &f->grid.rows[i];
-    struct manifest m = {0};
+    struct manifest *m = &row->manifest;
     struct err why = {0};
 
     snprintf(row->name, sizeof row->name, "%s", name);
     f->manners[i] = (struct manner){.drain_s = DRAIN_LEAST_S};
     if (strcmp(name, SUBJECT_MAILROOM) == 0) {
-        snprintf(row->version, sizeof row->version, "%s", MAILPROOF_VERSION);
-        snprintf(row->mode, sizeof row->mode,
-            "one collector of mail lines, batches of 10 or 100 ms; its row holds an account, too");
+        describe_ours(row, &f->manners[i]);
         return true;
     }
-    bool ok = manifest_load(&m, name, e);
-    if (ok) {
-        describe_manner(row, &f->manners[i], &m);
-        if (!manifest_installed(&m, &why))
-            snprintf(row->absent, sizeof row->absent, "%.299s", why.text);
-    }
-    manifest_fini(&m);
-    return ok;
+    if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
+        return false;
+    describe_manner(row, &f->manners[i], m);
+    if (!manifest_installed(m, &why))
+        snprintf(row->absent, sizeof row->absent, "%.299s", why.text);
+    else
+        manifest_runtime(m, row->runtime, sizeof row->runtime);
+    return true;
 }
 
-static void describe_run(struct field *f)
+static void describe_run(struct field_run *f)
 {
     struct environment here = {0};
     struct durability_proof none = {0};
@@ -69,7 +75,8 @@ static void describe_run(struct field *f)
     strftime(f->grid.when, sizeof f->grid.when, "%Y-%m-%d", gmtime_r(&now, &utc));
     snprintf(f->grid.machine, sizeof f->grid.machine, "%s, %d CPUs, %d MiB", here.machine,
         here.cpus, here.memory_mb);
-    snprintf(f->grid.server, sizeof f->grid.server, "mailproof %s", MAILPROOF_VERSION);
+    snprintf(
+        f->grid.program, sizeof f->grid.program, "mailproof %s (%s)", here.mailproof, here.commit);
 }
 
 static bool write_file(const char *option, const char *path,
@@ -86,17 +93,17 @@ static bool write_file(const char *option, const char *path,
     return ok;
 }
 
-static void print_table(const struct grid *g)
+static void print_table(const struct grid *g, bool commands)
 {
     struct buf text;
 
     buf_init(&text, TABLE_MAX);
-    grid_text(g, &text);
+    grid_text(g, commands, &text);
     fwrite(text.data, 1, text.len, stdout);
     buf_fini(&text);
 }
 
-static bool field(struct field *f, char *const *names, size_t count, struct err *e)
+static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     static const char *titles[COLUMNS_MAX];
     size_t columns = 0;
@@ -109,20 +116,20 @@ static bool field(struct field *f, char *const *names, size_t count, struct err 
     if (!grid_init(&f->grid, titles, columns, count, e) ||
         !answers_open(&f->answers, f->options->field.answers, e))
         return false;
+    f->grid.speeds = cells_speeds;
     for (size_t i = 0; i < count; i++) {
         if (!describe(f, i, names[i], e))
             return false;
     }
     describe_run(f);
     bool ok = cells_fill(f, e);
-    print_table(&f->grid);
-    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
-           write_file("html", f->options->html, grid_html, &f->grid, e) && ok;
+    print_table(&f->grid, f->options->field.commands);
+    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) && ok;
 }
 
 int cli_field(const struct options *o)
 {
-    struct field f = {.options = o};
+    struct field_run f = {.options = o};
     struct err e = {0};
     char **all = NULL, *with_ours[256] = {(char *)SUBJECT_MAILROOM};
     char *const *names = o->args;

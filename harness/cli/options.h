@@ -54,7 +54,7 @@ struct options {
     } explore;
     struct {
         const char *answers;
-        bool quick;
+        bool quick, verdicts, commands;
     } field;
     struct {
         const char *to, *nth, *side;

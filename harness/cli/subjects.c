@@ -36,7 +36,7 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
 
     if (ok && (asprintf(&sets->texts[0], "collector.subject=%s", name) < 0 ||
                   !(sets->texts[1] = strdup("collector.layout=foreign")) ||
-                  !print_promises(&sets->texts[2], m.promises)))
+                  !print_promises(&sets->texts[2], m.promises.flags)))
         ok = err_memory(e);
     manifest_fini(&m);
     return ok;

@@ -27,6 +27,7 @@ static const struct {
     {"recovery_ms", AT(recovery_ms)},
     {"faults", AT(planned)},
     {"faults_struck", AT(struck)},
+    {"postgres_version", AT(postgres)},
     {"judged", AT(judged)},
 };
 

@@ -16,6 +16,7 @@ struct answer {
     double lost, left, again, exits;
     double recovery_ms;     // longest recovery
     double planned, struck; // numbers of planned faults, and of those that took effect
+    double postgres;        // server_version_num
     double judged;          // 0: the run was inconclusive
 };
 

@@ -1,65 +1,64 @@
-// Cells show the outcome of a run, and the three forms of the table have each cell with its
-// command.
+// The table shows verdicts and speeds apart, our own collector last, and each conviction with its
+// seeds, its promise and its command.
 #include "field/grid.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-static void cells_tell_the_outcome(void **state)
-{
-    static const struct {
-        struct fault_outcome outcome;
-        const char *text;
-        enum cell_mark mark;
-    } cases[] = {
-        {{0, 0, 0, 0, NAN, .judged = true}, "ok", CELL_GOOD},
-        {{0, 0, NAN, 0, 230, .judged = true}, "ok, back in 0.2 s", CELL_GOOD},
-        {{0, 4, 0, 0, NAN, .judged = true}, "4 again", CELL_GOOD},
-        {{3, 2, 1, 1, 5000, .judged = true}, "3 missing, 1 left, 2 again, 1 exits, back in 5.0 s",
-            CELL_BAD},
-        {{0, 0, 0, 0, NAN, .judged = false}, "ok (inconclusive)", CELL_DOUBTFUL},
-        {{2, 0, 0, 0, 1000, .judged = true, .runs = 3, .bad = 2},
-            "2 missing, back in 1.0 s, 2 of 3 runs", CELL_BAD},
-        {{2, 0, 0, 0, NAN, .judged = true, .runs = 3, .bad = 1}, "2 missing, 1 of 3 runs",
-            CELL_DOUBTFUL},
-        {{1, 0, 2, 0, NAN, .judged = true, .retry_s = 14400},
-            "1 missing, 2 left until its retry after 240 min", CELL_FIGURE},
-        {{1, 0, 0, 1, NAN, .judged = true, .retry_s = 14400}, "1 missing, 1 exits", CELL_BAD},
-        {{0, 0, 0, 2, NAN, .judged = true, .may_exit = true}, "2 exits", CELL_GOOD},
-        {{NAN, NAN, NAN, NAN, NAN, .judged = false, .missed = true}, "no target", CELL_EMPTY},
-    };
-    (void)state;
+#include "scenario/promises.h"
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cell c = {0};
-        grid_fault_cell(&c, &cases[i].outcome);
-        assert_string_equal(c.text, cases[i].text);
-        assert_int_equal(c.mark, cases[i].mark);
-    }
+static char *copy(const char *text)
+{
+    char *own = strdup(text);
+
+    assert_non_null(own);
+    return own;
+}
+
+static void promise(struct manifest *m, int flag, const char *quote, const char *url)
+{
+    m->promises.items = calloc(1, sizeof *m->promises.items);
+    assert_non_null(m->promises.items);
+    m->promises.items[0] = (struct quoted){flag, copy(quote), copy(url)};
+    m->promises.count = 1;
+    m->promises.flags = flag;
+}
+
+static void set(struct cell *c, enum cell_mark mark, const char *text, const char *command)
+{
+    c->mark = mark;
+    snprintf(c->text, sizeof c->text, "%s", text);
+    snprintf(c->command, sizeof c->command, "%s", command);
 }
 
 static void fill(struct grid *g)
 {
-    static const char *const titles[] = {"p50", "kill <it>"};
+    static const char *const titles[] = {"server killed", "p50", "p99"};
     struct err e;
 
-    assert_true(grid_init(g, titles, 2, 2, &e));
-    snprintf(g->rows[0].name, sizeof g->rows[0].name, "one");
-    snprintf(g->rows[0].cells[0].text, sizeof g->rows[0].cells[0].text, "5 ms");
-    snprintf(g->rows[0].cells[1].text, sizeof g->rows[0].cells[1].text, "3 lost");
-    snprintf(g->rows[0].cells[1].command, sizeof g->rows[0].cells[1].command, "mailproof run x");
-    g->rows[0].cells[1].mark = CELL_BAD;
-    snprintf(g->rows[0].cells[1].told, sizeof g->rows[0].cells[1].told, "seed 1: 3 lost");
-    g->rows[0].cells[0] = g->rows[0].cells[1];
-    g->rows[0].cells[0].told[0] = '\0';
-    snprintf(g->rows[1].name, sizeof g->rows[1].name, "two");
-    snprintf(g->rows[1].absent, sizeof g->rows[1].absent, "its registry is not reached");
+    assert_true(grid_init(g, titles, 3, 3, &e));
+    g->speeds = 2;
+    snprintf(g->postgres, sizeof g->postgres, "15.18");
+    snprintf(g->rows[0].name, sizeof g->rows[0].name, "mailroom");
+    g->rows[0].ours = true;
+    struct grid_row *r = &g->rows[1];
+    snprintf(r->name, sizeof r->name, "one");
+    snprintf(r->version, sizeof r->version, "10.25");
+    r->manifest.newest = copy("12.01");
+    r->manifest.wakes = copy("a poll every 0.5 s");
+    promise(&r->manifest, PROMISE_NO_LOSS, "nothing is lost", "https://one.example/docs");
+    set(&r->cells[0], CELL_BROKEN, "broken 2 of 3: 3 missing", "mailproof run x");
+    snprintf(r->cells[0].told, sizeof r->cells[0].told, "seed 1: 3 missing; seed 2: kept");
+    set(&r->cells[1], CELL_FIGURE, "5 ms", "mailproof run y");
+    set(&r->cells[2], CELL_FIGURE, "9 ms", "mailproof run y");
+    snprintf(g->rows[2].name, sizeof g->rows[2].name, "two");
+    snprintf(g->rows[2].absent, sizeof g->rows[2].absent, "two: its registry is not reached");
 }
 
 static size_t count_of(const char *text, const char *what)
@@ -71,8 +70,7 @@ static size_t count_of(const char *text, const char *what)
     return count;
 }
 
-// A command that answers several cells is listed once. A conviction is shown with its seeds.
-static void lists_hold_each_command_once(void **state)
+static void markdown_has_evidence_for_each_conviction(void **state)
 {
     struct grid g;
     struct buf out;
@@ -82,42 +80,47 @@ static void lists_hold_each_command_once(void **state)
     buf_init(&out, 1 << 20);
     grid_markdown(&g, &out);
     const char *text = buf_str(&out);
-    assert_int_equal(count_of(text, "- p50, kill <it>: `mailproof run x`"), 1);
-    assert_int_equal(count_of(text, "- see it: `mailproof run x`"), 1);
-    assert_int_equal(count_of(text, "`mailproof run x`"), 2);
-    assert_non_null(strstr(text, "- seen: seed 1: 3 lost\n"));
+    assert_non_null(strstr(text, "PostgreSQL 15.18"));
+    assert_non_null(strstr(text, "| one 10.25 (Debian's; newest 12.01) | job queue | **broken"));
+    assert_non_null(strstr(text, "### one 10.25: server killed\n\nIn Debian's version; 12.01 was"));
+    assert_non_null(strstr(text, "- seen: seed 1: 3 missing; seed 2: kept\n"));
+    assert_non_null(
+        strstr(text, "- promised, no_loss: \"nothing is lost\" (https://one.example/docs)\n"));
+    assert_non_null(strstr(text, "- see it: `mailproof run x`"));
+    assert_int_equal(count_of(text, "- p50, p99: `mailproof run y`"), 1);
+    assert_int_equal(count_of(text, "`mailproof run y`"), 1);
+    assert_non_null(strstr(text, "| one 10.25 (Debian's; newest 12.01) | a poll every 0.5 s |"));
+    assert_non_null(strstr(text, "Not installed here: two: its registry is not reached."));
+    assert_null(strstr(text, "| two"));
+    assert_true(strstr(text, "| one") < strstr(text, "| mailroom"));
     buf_fini(&out);
     grid_fini(&g);
 }
 
-static void tables_hold_cells_and_commands(void **state)
+static void text_has_commands_only_when_asked(void **state)
 {
-    void (*const print[])(const struct grid *, struct buf *) = {
-        grid_text, grid_markdown, grid_html};
+    struct grid g;
+    struct buf out;
     (void)state;
 
-    for (size_t i = 0; i < 3; i++) {
-        struct grid g;
-        struct buf out;
-        fill(&g);
+    fill(&g);
+    for (int commands = 0; commands < 2; commands++) {
         buf_init(&out, 1 << 20);
-        print[i](&g, &out);
+        grid_text(&g, commands, &out);
         const char *text = buf_str(&out);
-        assert_non_null(strstr(text, "3 lost"));
-        assert_non_null(strstr(text, "mailproof run x"));
-        assert_non_null(strstr(text, "its registry is not reached"));
-        assert_true((strstr(text, "kill &lt;it&gt;") != NULL) == (print[i] == grid_html));
+        assert_non_null(strstr(text, "broken 2 of 3: 3 missing"));
+        assert_non_null(strstr(text, "two : not installed: two: its registry"));
+        assert_int_equal(strstr(text, "mailproof run x") != NULL, commands);
         buf_fini(&out);
-        grid_fini(&g);
     }
+    grid_fini(&g);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_tell_the_outcome),
-        cmocka_unit_test(lists_hold_each_command_once),
-        cmocka_unit_test(tables_hold_cells_and_commands),
+        cmocka_unit_test(markdown_has_evidence_for_each_conviction),
+        cmocka_unit_test(text_has_commands_only_when_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

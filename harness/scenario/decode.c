@@ -6,6 +6,7 @@
 
 #include "scenario/objectives.h"
 #include "scenario/parse.h"
+#include "scenario/quoted.h"
 #include "scenario/scenario.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
@@ -277,7 +278,7 @@ static bool decode_per_s(const struct field *f, const struct node *n, void *slot
                (long long)f->max);
 }
 
-static bool decode_flags(const struct field *f, const struct node *n, void *slot, struct err *e)
+bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     int *flags = slot;
 
@@ -418,7 +419,8 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_RANGE] = decode_range,
         [FIELD_BYTE_RATE] = decode_byte_rate,
         [FIELD_PER_S] = decode_per_s,
-        [FIELD_FLAGS] = decode_flags,
+        [FIELD_FLAGS] = decode_words,
+        [FIELD_QUOTED] = quoted_decode,
         [FIELD_DURATION] = decode_duration,
         [FIELD_SPAN] = decode_span,
         [FIELD_VERB] = decode_verb,

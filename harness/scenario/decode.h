@@ -15,3 +15,6 @@ MUST_USE bool decode_want_scalar(const struct node *n, struct err *e);
 MUST_USE bool decode_want_line(const struct node *n, struct err *e);
 MUST_USE bool decode_copy(char **to, const char *text, struct err *e);
 MUST_USE bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e);
+
+// Decodes a list of the field's words into an int with their bits.
+MUST_USE bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e);

@@ -20,6 +20,7 @@ enum field_type {
     FIELD_BYTE_RATE, // double, bytes per second
     FIELD_PER_S,     // double, per second
     FIELD_FLAGS,     // int: the bits of a list of `words`
+    FIELD_QUOTED,    // struct quoted_flags: such a list, or a map with the evidence of each word
     FIELD_DURATION,  // int64_t ns, or one of `words`
     FIELD_SPAN,      // two int64_t ns, from and to
     FIELD_VERB,      // const struct verb *

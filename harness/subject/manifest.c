@@ -18,14 +18,32 @@
 
 #define AT(member) offsetof(struct manifest, member)
 #define MANIFEST_MAX (64u << 10)
+#define RETRY_LONG_NS (INT64_C(60) * NS_PER_S)
+
+static const struct word kinds[] = {
+    {"queue", KIND_QUEUE, NULL},
+    {"workflow", KIND_WORKFLOW, NULL},
+    {"log", KIND_LOG, NULL},
+    {"pattern", KIND_PATTERN, NULL},
+    {0},
+};
 
 static const struct field fields[] = {
     {"name", FIELD_STRING, AT(name), .help = "the folder's name"},
     {"summary", FIELD_STRING, AT(summary), .help = "one line"},
     {"version", FIELD_STRING, AT(version), .help = "the version that is judged"},
+    {"kind", FIELD_WORD, AT(kind), .default_text = "queue", .words = kinds,
+        .help = "queue, workflow, log or pattern"},
+    {"newest", FIELD_STRING, AT(newest), .default_text = MANIFEST_NONE,
+        .help = "the newest release, where it cannot be installed"},
+    {"wakes", FIELD_STRING, AT(wakes), .default_text = "not said",
+        .help = "how it notices a new job"},
+    {"runtime", FIELD_STRINGS, AT(runtime), .default_text = "[]",
+        .help = "a command that prints the version of its language"},
     {"mode", FIELD_STRING, AT(mode), .default_text = "as documented", .help = "which of its modes"},
     {"debian", FIELD_STRINGS, AT(debian), .default_text = "[]", .help = "Debian packages"},
-    {"npm", FIELD_BOOL, AT(npm), .default_text = "false", .help = "whether npm ci installs it"},
+    {"npm", FIELD_STRING, AT(npm), .default_text = MANIFEST_NONE,
+        .help = "the folder in which npm ci installs it"},
     {"check", FIELD_STRINGS, AT(check), .default_text = "[]",
         .help = "a command that fails where it is not installed"},
     {"absent", FIELD_STRING, AT(absent), .default_text = MANIFEST_NONE,
@@ -41,13 +59,13 @@ static const struct field fields[] = {
     {"answers", FIELD_BOOL, AT(answers), .default_text = "false",
         .help = "whether the consumer asks for each job how its handler should end"},
     {"consumer", FIELD_STRINGS, AT(consumer), .default_text = "[]", .help = "its consumer"},
-    {"promises", FIELD_FLAGS, AT(promises), .default_text = "[]", .words = promise_words,
+    {"promises", FIELD_QUOTED, AT(promises), .default_text = "[]", .words = promise_words,
         .help = "its promises; only these are judged"},
-    {"documented", FIELD_STRING, AT(documented), .default_text = MANIFEST_NONE,
-        .help = "the promise that is judged, and where its documentation makes it"},
     {"retry_within", FIELD_DURATION, AT(retry_within_ns), .default_text = "15s", .min = 0,
         .max = INT64_C(7) * 24 * 3600 * NS_PER_S,
         .help = "how long its own retry of an interrupted job may take"},
+    {"retry_documented", FIELD_STRING, AT(retry_documented), .default_text = MANIFEST_NONE,
+        .help = "where its documentation says so"},
     {"end_state", FIELD_STRING, AT(end_state), .default_text = MANIFEST_NONE,
         .help = "a query for the number of jobs that are left"},
 };
@@ -88,6 +106,46 @@ bool manifest_is_client(const struct manifest *m)
     return m->enqueue && strcmp(m->enqueue, MANIFEST_CLIENT) == 0;
 }
 
+const char *manifest_kind_text(int kind)
+{
+    static const char *const texts[] = {
+        [KIND_QUEUE] = "job queue",
+        [KIND_WORKFLOW] = "durable workflow",
+        [KIND_LOG] = "batch log",
+        [KIND_PATTERN] = "pattern, not a product",
+    };
+
+    return texts[kind];
+}
+
+bool manifest_quoted(const struct manifest *m, struct err *e)
+{
+    for (const struct word *w = promise_words; w->name; w++) {
+        if ((m->promises.flags & (int)w->value) && !quoted_find(&m->promises, (int)w->value))
+            return err_set(e, ERR_USAGE,
+                "%s/subject.yaml: promises: %s has no evidence; 'field' judges a promise only with "
+                "the words that make it: promises: {%s: {quote: ..., url: ...}}",
+                m->dir, w->name, w->name);
+    }
+    return true;
+}
+
+// A url names a page, or a file in the subject's folder.
+static bool has_addresses(const struct manifest *m, const char *path, struct err *e)
+{
+    char file[PATH_MAX];
+
+    for (size_t i = 0; i < m->promises.count; i++) {
+        const char *url = m->promises.items[i].url;
+        if (strstr(url, "://") || (path_join(file, m->dir, url, e) && path_exists(file)))
+            continue;
+        return err_set(e, ERR_USAGE,
+            "%s: promises: url: '%.200s' is neither an address nor a file in this folder", path,
+            url);
+    }
+    return true;
+}
+
 // A subject that cannot be installed needs no commands.
 static bool is_whole(const struct manifest *m, const char *path, struct err *e)
 {
@@ -97,6 +155,12 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return err_set(e, ERR_USAGE, "%s: name: '%s' should be the folder's name", path, m->name);
     if (strcmp(m->absent, MANIFEST_NONE) != 0)
         return true;
+    if (!has_addresses(m, path, e))
+        return false;
+    if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
+        return err_set(e, ERR_USAGE,
+            "%s: retry_within: more than a minute needs retry_documented, the words that say so",
+            path);
     if (!m->consumer[0] || strcmp(m->enqueue, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: enqueue and consumer are needed", path);
     if (manifest_is_client(m))
@@ -160,13 +224,14 @@ static void free_strings(char **strings)
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->documented, m->end_state};
-    char **lists[] = {m->debian, m->check, m->schema, m->producer, m->consumer};
+        m->newest, m->wakes, m->npm, m->retry_documented, m->end_state};
+    char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free_strings(lists[i]);
+    quoted_fini(&m->promises);
     *m = (struct manifest){0};
 }
 
@@ -190,6 +255,22 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     surroundings_fini(&env);
     return installed || err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it",
                             m->name, m->name);
+}
+
+void manifest_runtime(const struct manifest *m, char *text, size_t size)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err ignored;
+
+    *text = '\0';
+    if (!m->runtime[0])
+        return;
+    spec.argv = (const char *const *)m->runtime;
+    spec.dir = m->dir;
+    if (process_collect(&spec, text, size, &ignored))
+        text[strcspn(text, "\n")] = '\0';
+    else
+        *text = '\0';
 }
 
 bool manifest_names(char ***names, struct err *e)

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "os/paths.h"
 #include "scenario/promises.h"
 
 // The program finds subjects from build/bin, but this test runs in build/tests and names their
@@ -36,7 +37,7 @@ static void test_reads(void **state)
 
     load(&m, "textbook");
     assert_string_equal(m.name, "textbook");
-    assert_int_equal(m.promises, PROMISE_NO_LOSS | PROMISE_RECONNECT);
+    assert_int_equal(m.promises.flags, PROMISE_NO_LOSS | PROMISE_RECONNECT);
     assert_non_null(strstr(m.enqueue, "$1"));
     assert_string_equal(m.absent, MANIFEST_NONE);
     assert_string_equal(m.consumer[1], "consumer.py");
@@ -66,6 +67,11 @@ static void test_refuses(void **state)
         {"name: q\nsummary: s\nversion: 1\nenqueue: SELECT 1\nconsumer: [x]\n", "$1"},
         {"name: q\nsummary: s\nversion: 1\nenqueue: client\nconsumer: [x]\n", "needs producer"},
         {"name: q\nsummary: s\nversion: 1\npromises: [speed]\n", "speed"},
+        {"name: q\nsummary: s\nversion: 1\npromises: {speed: {quote: a, url: b}}\n", "speed"},
+        {"name: q\nsummary: s\nversion: 1\npromises: {no_loss: {quote: a}}\n", "'url' is missing"},
+        {"name: q\nsummary: s\nversion: 1\npromises: {no_loss: {quote: a, url: nowhere.md}}\n",
+            "'nowhere.md' is neither an address nor a file"},
+        {"name: q\nsummary: s\nversion: 1\nretry_within: 4h\n", "needs retry_documented"},
         {"name: q\nsummary: s\nversion: 1\nconsummer: [x]\n", "consummer"},
     };
     char root[] = "/tmp/mailproof-manifest-XXXXXX", dir[60], path[80];
@@ -93,12 +99,68 @@ static void test_refuses(void **state)
     rmdir(root);
 }
 
+// A promise without its evidence may be judged in a run, but not in the table.
+static void test_wants_evidence_of_each_promise(void **state)
+{
+    struct quoted items[] = {{.flag = PROMISE_NO_LOSS, .quote = "q", .url = "u"}};
+    struct manifest m = {.promises = {PROMISE_NO_LOSS, items, 1}};
+    struct err e = {0};
+    (void)state;
+
+    assert_true(manifest_quoted(&m, &e));
+    m.promises.flags |= PROMISE_RECONNECT;
+    assert_false(manifest_quoted(&m, &e));
+    assert_non_null(strstr(e.text, "reconnect has no evidence"));
+}
+
+// Checks that a quotation of a file of the subject's own stands in that file.
+static void check_quote(const struct manifest *m, const struct quoted *q)
+{
+    char path[PATH_MAX], text[20000];
+    struct err e;
+
+    if (strstr(q->url, "://"))
+        return;
+    assert_true(path_join(path, m->dir, q->url, &e));
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    if (!strstr(text, q->quote))
+        fail_msg("%s does not say: %s", path, q->quote);
+}
+
+// Every subject that comes with mailproof may be printed by `field`.
+static void test_ours_have_evidence(void **state)
+{
+    char path[PATH_MAX], **names;
+    struct err e = {0};
+    (void)state;
+
+    if (!manifest_names(&names, &e))
+        fail_msg("%s", e.text);
+    assert_non_null(names[0]);
+    for (char **name = names; *name; name++) {
+        struct manifest m;
+        snprintf(path, sizeof path, "%s", *name);
+        load(&m, path);
+        if (!manifest_quoted(&m, &e))
+            fail_msg("%s", e.text);
+        for (size_t i = 0; i < m.promises.count; i++)
+            check_quote(&m, &m.promises.items[i]);
+        manifest_fini(&m);
+    }
+    manifest_names_free(names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_names_what_is_absent),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_wants_evidence_of_each_promise),
+        cmocka_unit_test(test_ours_have_evidence),
     };
     source_dir = getenv("SOURCE_DIR");
     return source_dir ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

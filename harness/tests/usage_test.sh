@@ -58,7 +58,7 @@ refused "run has no option '--markdown'; compare, tune and field have it" run st
 echo kept >"$place/kept"
 refused '--junit: cannot write' run steady --junit "$place/kept/junit.xml"
 refused '--csv: cannot write' tune steady --csv "$place"
-refused '--html: cannot write' field textbook --html "$place/kept/field.html"
+refused '--markdown: cannot write' field textbook --markdown "$place/kept/field.md"
 refused '--answers: cannot write' field textbook --answers "$place/kept/below/answers"
 refused '--markdown: cannot write' compare a b --markdown "$place/kept/below/compare.md"
 refused '--output: cannot write' shrink a --output "$place/kept/small.yaml"

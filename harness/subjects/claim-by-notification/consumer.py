@@ -1,4 +1,6 @@
-"""Claim by notification: hear ids, claim them, work outside the transaction, mark each that is still claimed."""
+"""Claim by notification: hear ids, claim them, work outside the transaction, mark each that is still claimed.
+
+The loop connects again when its session ends."""
 import os, select, sys, time
 
 import psycopg2

@@ -1,13 +1,20 @@
-// A worker, after the first example of graphile-worker's documentation. With the argument "schema"
-// it only makes its tables.
+// A worker, after the first example of graphile-worker's documentation: consumer.js MODE [MODULE].
+// With the mode "schema" it only makes its tables; with "advised" it has the settings that the
+// documentation advises to all; with "throws" each first attempt of a task fails. MODULE is another
+// version of graphile-worker. No event of graphile-worker says that a completion is durable, so it
+// writes no "done".
 "use strict";
 const { writeSync } = require("fs");
+// It logs to the console, but standard output is for the lines about jobs.
+console.log = console.info = console.warn = console.debug = () => {};
 const { Pool } = require("pg");
-const { run, runMigrations, Logger } = require("graphile-worker");
+const { run, runMigrations, Logger } = require(process.argv[3] || "graphile-worker");
 
+const mode = process.argv[2];
 const logger = new Logger(() => (level, message) => {
     if (level !== "debug") process.stderr.write(`${level}: ${message}\n`);
 });
+const advised = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
 
 // Repeats the start until the server is there, as a supervisor of a worker does.
 async function start(options) {
@@ -26,7 +33,7 @@ async function main() {
     // The documentation asks for both handlers.
     pgPool.on("error", (error) => process.stderr.write(`pool: ${error.message}\n`));
     pgPool.on("connect", (client) => client.on("error", (error) => process.stderr.write(`client: ${error.message}\n`)));
-    if (process.argv[2] === "schema") {
+    if (mode === "schema") {
         await runMigrations({ pgPool, logger });
         return pgPool.end();
     }
@@ -35,13 +42,14 @@ async function main() {
         logger,
         concurrency: 4,
         noHandleSignals: false,
+        preset: mode === "advised" ? advised : undefined,
         taskList: {
             t: async (payload, helpers) => {
+                if (mode === "throws" && helpers.job.attempts === 1) throw new Error("as asked");
                 writeSync(1, `got ${payload.id} ${helpers.job.attempts}\n`);
             },
         },
     });
-    runner.events.on("job:success", ({ job }) => writeSync(1, `done ${job.payload.id}\n`));
     await runner.promise;
 }
 

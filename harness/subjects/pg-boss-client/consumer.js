@@ -3,7 +3,7 @@
 "use strict";
 const { writeSync } = require("fs");
 const { createInterface } = require("readline");
-const start = require("./boss");
+const { start } = require("../pg-boss/boss");
 
 const waiting = new Map(); // for each job, the function that takes its answer
 
@@ -23,7 +23,7 @@ async function work(boss, job) {
 }
 
 async function main() {
-    const boss = await start({ maintenanceIntervalSeconds: 2 });
+    const boss = await start({ maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2 });
     if (process.argv[2] === "schema") {
         await boss.createQueue("q", { retryLimit: 20, retryDelay: 1, expireInSeconds: 5 });
         return boss.stop({ graceful: false });

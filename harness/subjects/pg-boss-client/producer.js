@@ -3,7 +3,7 @@
 "use strict";
 const { writeSync } = require("fs");
 const { createInterface } = require("readline");
-const start = require("./boss");
+const { start } = require("../pg-boss/boss");
 
 async function main() {
     const boss = await start({ migrate: false, supervise: false, schedule: false });

@@ -1,4 +1,6 @@
-"""The textbook loop: take one job that nobody has locked, work, mark it, commit; asleep for 50 ms when there is none."""
+"""The textbook loop: take one job that nobody has locked, work, mark it, commit; asleep for 50 ms when there is none.
+
+A job that was not marked is free again when its session ends. The loop connects again when its session ends."""
 import os, sys, time
 
 import psycopg2

@@ -1,8 +1,9 @@
-// pg-boss needs a URL or the parts of one, and does not read libpq's variables.
+// Starts pg-boss, which needs a URL or the parts of one, and does not read libpq's variables.
 "use strict";
-const PgBoss = require("pg-boss");
+const { PgBoss } = require("pg-boss");
 
-module.exports = async function start(options) {
+// Repeats the start until the server is there, as a supervisor does.
+exports.start = async function start(options) {
     const env = process.env;
     const boss = new PgBoss({
         host: env.PGHOST,

@@ -1,0 +1,173 @@
+#include "field/outcome.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/promises.h"
+
+// At least so many runs of a cell must break a promise before the cell convicts.
+#define CONVICTS_FROM 2
+
+static const struct {
+    const char *one, *many;
+    int promise; // the promise that it breaks
+} parts[PARTS] = {
+    [PART_LOST] = {"missing", "missing", PROMISE_NO_LOSS},
+    [PART_LEFT] = {"left", "left", PROMISE_NO_LOSS},
+    [PART_AGAIN] = {"again", "again", PROMISE_ONCE},
+    [PART_EXITS] = {"exit", "exits", PROMISE_RECONNECT},
+};
+
+static void append(char *text, size_t size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *fmt, ...)
+{
+    size_t len = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text + len, size - len, fmt, args);
+    va_end(args);
+}
+
+static double count_of(const struct seen *s, enum part part)
+{
+    const double counts[PARTS] = {s->lost, s->left, s->again, s->exits};
+
+    return counts[part] > 0 ? counts[part] : 0;
+}
+
+// A queue that documents a late retry keeps its promise as long as a run can watch.
+static bool is_documented(enum part part, const struct terms *t)
+{
+    return t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
+}
+
+static bool part_convicts(enum part part, const struct terms *t)
+{
+    return (t->promises & parts[part].promise) && !is_documented(part, t);
+}
+
+bool outcome_convicts(const struct seen *s, const struct terms *t)
+{
+    for (enum part p = 0; s->judged && !s->missed && p < PARTS; p++) {
+        if (count_of(s, p) > 0 && part_convicts(p, t))
+            return true;
+    }
+    return false;
+}
+
+void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size)
+{
+    const char *before = "";
+
+    if (!s->judged || !outcome_convicts(s, t)) {
+        append(text, size, "%s", s->judged ? "kept" : "inconclusive");
+        return;
+    }
+    for (enum part p = 0; p < PARTS; p++) {
+        double count = count_of(s, p);
+        if (!(count > 0) || !part_convicts(p, t))
+            continue;
+        append(text, size, "%s%.0f %s", before, count, count > 1 ? parts[p].many : parts[p].one);
+        before = ", ";
+    }
+}
+
+static void widen(struct range *r, double count)
+{
+    r->least = r->least > 0 && r->least < count ? r->least : count;
+    r->most = r->most > count ? r->most : count;
+}
+
+void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
+{
+    o->runs++;
+    o->missed = o->missed || s->missed;
+    if (!s->judged || s->missed)
+        return;
+    o->judged++;
+    o->broken += outcome_convicts(s, t);
+    for (enum part p = 0; p < PARTS; p++) {
+        if (count_of(s, p) > 0)
+            widen(part_convicts(p, t) ? &o->convict[p] : &o->other[p], count_of(s, p));
+    }
+    o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
+}
+
+// Appends the ranges of some parts, such as "1 to 3 exits"; returns whether there was any.
+static bool tell_ranges(
+    const struct range *ranges, int of_promises, const char *before, char *text, size_t size)
+{
+    bool any = false;
+
+    for (enum part p = 0; p < PARTS; p++) {
+        const struct range *r = &ranges[p];
+        if (!(r->most > 0) || !(parts[p].promise & of_promises))
+            continue;
+        append(text, size, "%s", any ? ", " : before);
+        if (r->most > r->least)
+            append(text, size, "%.0f to ", r->least);
+        append(text, size, "%.0f %s", r->most, r->most > 1 ? parts[p].many : parts[p].one);
+        any = true;
+    }
+    return any;
+}
+
+static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
+{
+    bool convicted = o->broken >= CONVICTS_FROM;
+
+    append(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful", o->broken,
+        o->judged);
+    tell_ranges(o->convict, ~0, ": ", c->text, sizeof c->text);
+    return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
+}
+
+// Tells what was seen and breaks no promise. Jobs that come again are the price of "at least once";
+// they are shown behind the verdict and do not change it.
+static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms *t, struct cell *c)
+{
+    const size_t size = sizeof c->text;
+    enum cell_mark mark = CELL_OTHER;
+
+    if (t->retry_s > 0 && tell_ranges(o->other, PROMISE_NO_LOSS, "as documented: ", c->text, size))
+        append(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
+    else
+        tell_ranges(o->other, PROMISE_NO_LOSS, "not promised: ", c->text, size);
+    tell_ranges(o->other, PROMISE_RECONNECT,
+        c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
+    if (!c->text[0]) {
+        append(c->text, size, "kept");
+        mark = CELL_KEPT;
+    }
+    tell_ranges(o->other, PROMISE_ONCE, "; ", c->text, size);
+    return mark;
+}
+
+void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c)
+{
+    const size_t size = sizeof c->text;
+
+    c->text[0] = '\0';
+    if (o->missed) {
+        c->mark = CELL_EMPTY;
+        append(c->text, size, "not asked: no target");
+        return;
+    }
+    if (o->judged == 0) {
+        c->mark = CELL_DOUBTFUL;
+        append(c->text, size, "doubtful: inconclusive");
+        return;
+    }
+    if (o->broken > 0) {
+        c->mark = tell_broken(o, c);
+        return;
+    }
+    c->mark = tell_unbroken(o, t, c);
+    if (!isnan(o->recovery_ms))
+        append(c->text, size, "; back in %.1f s", o->recovery_ms / 1000);
+}

@@ -1,0 +1,57 @@
+// The verdict of one cell: what a subject did under a fault, against what it promises.
+//
+// A run convicts only by a promise that the subject makes. A fault that was seen in a single run of
+// several is a doubt, not a conviction.
+#pragma once
+
+#include <stdbool.h>
+
+#include "field/grid.h"
+
+// What one run saw. NAN: not known.
+struct seen {
+    double lost, left, again, exits;
+    double recovery_ms; // the longest recovery; NAN: nothing had to recover
+    bool judged;        // false: the run was inconclusive
+    bool missed;        // true: the fault found no target
+};
+
+// What the subject promises.
+struct terms {
+    int promises;   // bits of enum promise
+    double retry_s; // time after which the queue documents that it retries, where a run cannot wait
+                    // that long; else 0
+};
+
+// A figure of all runs of a cell that it concerns: the smallest and the largest.
+struct range {
+    double least, most;
+};
+
+enum part { PART_LOST, PART_LEFT, PART_AGAIN, PART_EXITS, PARTS };
+
+// All runs of one cell.
+struct outcome {
+    int runs, judged, broken;    // numbers of runs; broken: those that convict
+    bool missed;                 // the fault found no target
+    struct range convict[PARTS]; // of the runs that convict
+    struct range other[PARTS];   // of what was seen and convicts nobody
+    double recovery_ms;          // the longest; NAN: nothing had to recover
+};
+
+#define OUTCOME_INIT                                                                               \
+    {                                                                                              \
+        .recovery_ms = NAN                                                                         \
+    }
+
+// True when the run alone breaks a promise.
+bool outcome_convicts(const struct seen *s, const struct terms *t);
+
+// Appends to `text` what convicts in this run, such as "2 exits"; else "kept" or "inconclusive".
+void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
+
+void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
+
+// Fills a cell. Its first words are the verdict: kept, broken 7 of 10, as documented, not promised,
+// doubtful, not asked. A broken cell shows only what convicts.
+void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c);

@@ -1,0 +1,111 @@
+// The words of a cell follow from what the subject promises: a promise that it does not make, or a
+// wait that it documents, convicts nobody.
+#include "field/outcome.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scenario/promises.h"
+
+#define MOST (PROMISE_NO_LOSS | PROMISE_RECONNECT)
+
+static void one_run_says_what_was_seen(void **state)
+{
+    static const struct {
+        struct seen seen;
+        struct terms terms;
+        const char *text;
+        enum cell_mark mark;
+    } cases[] = {
+        {{0, 0, 0, 0, NAN, .judged = true}, {MOST, 0}, "kept", CELL_KEPT},
+        {{0, 0, NAN, 0, 230, .judged = true}, {MOST, 0}, "kept; back in 0.2 s", CELL_KEPT},
+        {{0, 0, 4, 0, NAN, .judged = true}, {MOST, 0}, "kept; 4 again", CELL_KEPT},
+        {{0, 0, 4, 0, NAN, .judged = true}, {MOST | PROMISE_ONCE, 0}, "doubtful 1 of 1: 4 again",
+            CELL_DOUBTFUL},
+        {{0, 0, 0, 0, NAN, .judged = false}, {MOST, 0}, "doubtful: inconclusive", CELL_DOUBTFUL},
+        // The jobs that a dead worker held wait as long as the queue's documentation says.
+        {{1, 2, 0, 0, NAN, .judged = true}, {MOST, 14400},
+            "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
+        {{1, 0, 0, 2, NAN, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 2 exits",
+            CELL_DOUBTFUL},
+        {{1, 0, 0, 2, NAN, .judged = true}, {PROMISE_NO_LOSS, 14400},
+            "as documented: 1 missing until its retry after 240 min; not promised: 2 exits",
+            CELL_OTHER},
+        {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0},
+            "not promised: 1 exit; 2 again; back in 1.8 s", CELL_OTHER},
+        {{3, 0, 0, 0, NAN, .judged = true}, {0, 0}, "not promised: 3 missing", CELL_OTHER},
+        {{NAN, NAN, NAN, NAN, NAN, .missed = true}, {MOST, 0}, "not asked: no target", CELL_EMPTY},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o = OUTCOME_INIT;
+        struct cell c = {0};
+        outcome_add(&o, &cases[i].seen, &cases[i].terms);
+        outcome_cell(&o, &cases[i].terms, &c);
+        assert_string_equal(c.text, cases[i].text);
+        assert_int_equal(c.mark, cases[i].mark);
+    }
+}
+
+static void add(
+    struct outcome *o, int promises, double lost, double again, double exits, bool judged)
+{
+    struct terms terms = {promises, 0};
+    struct seen seen = {lost, 0, again, exits, 1000, judged, false};
+
+    outcome_add(o, &seen, &terms);
+}
+
+// A broken cell shows only what convicts, over all runs, and how many of them broke a promise.
+static void several_runs_convict_by_their_number(void **state)
+{
+    struct terms terms = {MOST, 0};
+    struct outcome o = OUTCOME_INIT;
+    struct cell c = {0};
+    (void)state;
+
+    add(&o, MOST, 0, 5, 3, true);
+    outcome_cell(&o, &terms, &c);
+    assert_string_equal(c.text, "doubtful 1 of 1: 3 exits");
+    add(&o, MOST, 0, 0, 0, true);
+    outcome_cell(&o, &terms, &c);
+    assert_string_equal(c.text, "doubtful 1 of 2: 3 exits");
+    add(&o, MOST, 2, 7, 1, true);
+    add(&o, MOST, 9, 9, 9, false); // an inconclusive run counts for nothing
+    outcome_cell(&o, &terms, &c);
+    assert_string_equal(c.text, "broken 2 of 3: 2 missing, 1 to 3 exits");
+    assert_int_equal(c.mark, CELL_BROKEN);
+}
+
+static void a_run_tells_only_what_convicts(void **state)
+{
+    struct seen seen = {1, 2, 3, 1, NAN, true, false};
+    char text[100] = "";
+    (void)state;
+
+    outcome_tell(&seen, &(struct terms){MOST, 0}, text, sizeof text);
+    assert_string_equal(text, "1 missing, 2 left, 1 exit");
+    *text = '\0';
+    outcome_tell(&seen, &(struct terms){PROMISE_NO_LOSS, 14400}, text, sizeof text);
+    assert_string_equal(text, "kept");
+    seen.judged = false;
+    *text = '\0';
+    outcome_tell(&seen, &(struct terms){MOST, 0}, text, sizeof text);
+    assert_string_equal(text, "inconclusive");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_run_says_what_was_seen),
+        cmocka_unit_test(several_runs_convict_by_their_number),
+        cmocka_unit_test(a_run_tells_only_what_convicts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
