@@ -43,12 +43,30 @@ void tell_dead_letter(struct story *s)
     s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
 }
 
+static void tell_foreign_dead_letter(struct story *s)
+{
+    tell_dead_letter(s);
+    s->scenario.collector.layout = LAYOUT_FOREIGN;
+}
+
 static void tell_no_dead_letter(struct story *s)
 {
     story_good_token(s);
     uint32_t t = story_txn(s, 200, 1);
     s->kinds[t] = TOKEN_SHORT_SECRET;
     s->token_flags[t] = TOKEN_DEAD_LETTER; // toggled: the database has no dead letter
+}
+
+static void tell_no_foreign_dead_letter(struct story *s)
+{
+    tell_no_dead_letter(s);
+    s->scenario.collector.layout = LAYOUT_FOREIGN;
+}
+
+static void tell_no_dead_letter_promised(struct story *s)
+{
+    tell_no_foreign_dead_letter(s);
+    s->scenario.collector.promises &= ~PROMISE_DEAD_LETTERS;
 }
 
 static void tell_phantom(struct story *s)
@@ -270,6 +288,10 @@ static const struct story_case cases[] = {
     {"torn, not also lost", tell_named_when_torn, "torn=1 ", VERDICT_VIOLATED},
     {"dead letter", tell_dead_letter, "", VERDICT_PASS},
     {"no dead letter", tell_no_dead_letter, "lost=1 ", VERDICT_VIOLATED},
+    {"a dead letter, beside tables of its own", tell_foreign_dead_letter, "", VERDICT_PASS},
+    {"no dead letter, beside tables of its own", tell_no_foreign_dead_letter, "lost=1 ",
+        VERDICT_VIOLATED},
+    {"no dead letter, and none promised", tell_no_dead_letter_promised, "", VERDICT_PASS},
     {"phantom", tell_phantom, "phantom=1 ", VERDICT_VIOLATED},
     {"never attempted", tell_never_attempted, "phantom=1 ", VERDICT_VIOLATED},
     {"premature", tell_premature, "premature=1 ", VERDICT_VIOLATED},

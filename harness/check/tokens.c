@@ -165,7 +165,7 @@ static void check_committed(const struct check *c, uint32_t token)
         r->values[METRIC_LEFT_BEHIND] += check_left_behind(l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
-        bool looked = l->scenario->collector.layout == LAYOUT_REFERENCE;
+        bool looked = scenario_buries(l->scenario);
         if (looked)
             judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         if (looked && !(t->flags & TOKEN_DEAD_LETTER) && !(t->flags & TOKEN_NAMED))

@@ -274,17 +274,22 @@ static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
                NULL, waiting_row, e);
 }
 
-// Reads the collector's own tables. An old schema may have fewer of them.
+// Reads the table that all collectors share. An old schema does not have it.
+static bool read_dead_letters(struct ledger *l, PGconn *conn, struct err *e)
+{
+    bool found;
+
+    return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &found, e) &&
+           (!found || each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e));
+}
+
+// Reads the reference collector's own tables. An old schema may have fewer of them.
 static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
-    bool dead_letters, outcomes;
+    bool outcomes;
 
-    return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) &&
-           has(conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
-           (!outcomes || read_outcomes(l, conn, e)) &&
-           (!dead_letters ||
-               each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) &&
-           read_queue(l, conn, e);
+    return has(conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
+           (!outcomes || read_outcomes(l, conn, e)) && read_queue(l, conn, e);
 }
 
 static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
@@ -293,6 +298,7 @@ static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
 
     snprintf(epoch, sizeof epoch, "%lld", (long long)l->server_epoch_s);
     return each_row(l, conn, ledger_sql_tokens, epoch, end_row, e) &&
+           (!scenario_buries(l->scenario) || read_dead_letters(l, conn, e)) &&
            (l->scenario->collector.layout != LAYOUT_REFERENCE || read_reference_layout(l, conn, e));
 }
 

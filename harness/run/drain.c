@@ -52,14 +52,14 @@ static bool must_be_read(const struct run *r, uint32_t token)
            ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
-// Returns how many tokens must become dead letters; 0 for a layout without a table of them.
+// Returns how many tokens must become dead letters.
 static size_t count_undeliverable(const struct run *r)
 {
     size_t count = 0;
 
     for (uint32_t token = 0; token < r->plan.token_count; token++)
         count += ledger_committed(&r->ledger, token) && token_kind_unsendable(r->plan.kinds[token]);
-    return r->scenario->collector.layout == LAYOUT_REFERENCE ? count : 0;
+    return scenario_buries(r->scenario) ? count : 0;
 }
 
 // True when all dead letters are in the table, which alone shows that a collector has moved past

@@ -52,15 +52,15 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Sets the kinds of the tokens. Only the reference layout has a table for tokens that cannot be
-// sent. With another layout, a consumed token takes the place of that one.
+// Sets the kinds of the tokens. Where nobody buries a token that cannot be sent, a consumed one
+// takes its place.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
 
     s->plan.kinds[two->first_token + 1] = TOKEN_RECOVERY;
     s->plan.kinds[batch->first_token + 1] =
-        s->scenario.collector.layout == LAYOUT_REFERENCE ? TOKEN_SHORT_SECRET : TOKEN_CONSUMED;
+        scenario_buries(&s->scenario) ? TOKEN_SHORT_SECRET : TOKEN_CONSUMED;
 }
 
 bool steps_init(struct steps *s, const struct scenario *of, struct err *e)

@@ -103,6 +103,7 @@ const struct word promise_words[] = {
     {"sharing", PROMISE_SHARING, NULL},
     {"small", PROMISE_SMALL, NULL},
     {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS, NULL},
+    {"dead_letters", PROMISE_DEAD_LETTERS, NULL},
     {0},
 };
 

@@ -13,9 +13,10 @@ enum promise {
     PROMISE_SMALL = 1 << 7,
     PROMISE_WAITS_FOR_WRITERS = 1 << 8, // this is no promise: with it, `late` counts from the end
                                         // of open writers
+    PROMISE_DEAD_LETTERS = 1 << 9,
 };
 
 // The default. It lacks `small`, although the reference collector makes that promise. Only a load
 // that is made for it shows whether memory leaks or the collector rests; scenarios with such a load
 // name leak or busy_idle in `expect`.
-#define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing]"
+#define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing, dead_letters]"

@@ -176,7 +176,7 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:6:10: judged: 'delivered' is not an invariant; `mailproof list` shows them"},
         {HEAD LOAD "collector: {promises: [order, wait]}\n",
             "x.yaml:6:31: collector.promises.1: 'wait' should be no_loss, once, limit, timeout, "
-            "order, reconnect, sharing, small or waits_for_writers"},
+            "order, reconnect, sharing, small, waits_for_writers or dead_letters"},
         {HEAD LOAD "collector: {capacity: 2000}\n",
             "x.yaml:6:23: collector.capacity: '2000' has no unit; write a rate such as 200/s or a "
             "ramp such as 100/s..2000/s"},

@@ -192,3 +192,9 @@ bool scenario_is_queue(const struct scenario *s)
 {
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
 }
+
+bool scenario_buries(const struct scenario *s)
+{
+    return s->collector.layout == LAYOUT_REFERENCE ||
+           (s->collector.promises & PROMISE_DEAD_LETTERS);
+}

@@ -225,6 +225,10 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
+// True when a token that the wire cannot carry must become a dead letter. The reference tables
+// always have a place for it.
+bool scenario_buries(const struct scenario *s);
+
 // Returns the collector's health-check interval when its environment does not set one. This is the
 // collector's default, or the batch timeout if that is longer, because a collector refuses an
 // interval below its batch timeout.

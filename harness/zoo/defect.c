@@ -20,7 +20,7 @@ static const struct defect_row defects[] = {
         "bulk"},
     {DEFECT_DROPS_SOME, "drops-some", "forgets one token in a thousand", "lost", "large"},
     {DEFECT_DROPS_UNSENDABLE, "drops-unsendable",
-        "passes over what the wire cannot carry, without a dead letter", "lost", "plain"},
+        "passes over what the wire cannot carry, without a dead letter", "lost", "foreign"},
     {DEFECT_DEAF, "deaf", "does nothing more after a reconnect", "lost,unrecovered", "backend"},
     {DEFECT_FORGETS_UNCONFIRMED, "forgets-unconfirmed",
         "when its connection is lost, forgets what it has written but not confirmed", "duplicated",
