@@ -16,6 +16,7 @@ const struct draw_row draw_rows[] = {
     {"tags", NULL, 0, "says nothing about a run"},
     {"seed", NULL, 0, ELSEWHERE},
     {"drain", NULL, 0, ELSEWHERE},
+    {"rest", "2s", 0.05, NULL},
     {"recovery_limit", NULL, 0, ELSEWHERE},
     {"slack", NULL, 0, "measured beside the run"},
     {"allow", NULL, 0, ELSEWHERE},

@@ -10,7 +10,6 @@
 
 static const int64_t load_gone_ns = 10 * NS_PER_S;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
-static const int64_t linger_ns = 300 * NS_PER_MS; // time in which a duplicate can still appear
 
 static bool join_load(struct run *r, struct err *e)
 {
@@ -94,14 +93,17 @@ static bool are_finished(struct run *r)
 }
 
 // Waits until every expected token was read, all dead letters are there and all tokens are
-// finished. It waits for the scenario's `drain` at most.
+// finished, for the scenario's `drain` at most. Then looks on until nothing has come for the
+// scenario's `rest`: a collector may write again after a silence, for as long as it likes, so this
+// has its bound, too.
 static bool wait_for_deliveries(struct run *r, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
-    int64_t deadline = clock_now_ns() + r->scenario->drain_ns;
+    int64_t deadline = clock_now_ns() + r->scenario->drain_ns, rest_ns = r->scenario->rest_ns;
     uint32_t token = 0; // all tokens before this one were seen, or need not be
     uint64_t tokens = 0;
     int64_t last_change_ns = clock_now_ns();
+    bool complete = false;
 
     for (;;) {
         int64_t now = clock_now_ns();
@@ -112,9 +114,11 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
             tokens = subject_tokens(r->subject);
             last_change_ns = now;
         }
-        bool complete = token == r->plan.token_count && now - last_change_ns >= linger_ns;
-        if (now >= deadline || subject_gave_up(r->subject, &r->end.gave_up) ||
-            (complete && are_buried(r, undeliverable) && are_finished(r)))
+        if (!complete && token == r->plan.token_count)
+            complete = are_buried(r, undeliverable) && are_finished(r);
+        bool rested = complete && now - last_change_ns >= rest_ns;
+        if (rested || now >= deadline + (complete ? rest_ns : 0) ||
+            subject_gave_up(r->subject, &r->end.gave_up))
             break;
         if (subject_failed(r->subject, e))
             return false;

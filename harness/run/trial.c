@@ -18,8 +18,10 @@
 
 static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t settle_ns = 50 * NS_PER_MS; // pause after the first line
-static const int64_t quiet_ns = 20 * NS_PER_MS;  // pause for the messages that follow a line, such
-                                                 // as its confirmation
+static const int64_t rest_ns =
+    50 * NS_PER_MS; // pause after the last line, for one that comes again
+static const int64_t quiet_ns = 20 * NS_PER_MS; // pause for the messages that follow a line, such
+                                                // as its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 static const int64_t links_end_ns = 500 * NS_PER_MS;
 static const int64_t kill_ns = 5 * NS_PER_S; // time in which a killed process must be gone
@@ -173,10 +175,14 @@ static bool is_read(const struct trial *t, size_t step)
     return true;
 }
 
+static bool pause_for(int64_t ns, struct err *e)
+{
+    return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
+}
+
 static bool pause_a_little(struct err *e)
 {
-    return interrupt_sleep_until(clock_now_ns() + poll_ns) ||
-           err_set(e, ERR_INTERRUPTED, "interrupted");
+    return pause_for(poll_ns, e);
 }
 
 // Commits a step and waits for its lines, for as long as a recovery may take at most.
@@ -212,8 +218,7 @@ static void tally_start(struct trial *t)
 static bool settle(struct trial *t, struct err *e)
 {
     tally_start(t);
-    return interrupt_sleep_until(clock_now_ns() + settle_ns) ||
-           err_set(e, ERR_INTERRUPTED, "interrupted");
+    return pause_for(settle_ns, e);
 }
 
 static bool wait_for_quiet(struct trial *t, struct err *e)
@@ -264,7 +269,8 @@ static bool go_through_steps(struct trial *t, struct err *e)
     if (!wait_for_quiet(t, e))
         return false;
     return !proxy_was_cut(t->bench->proxy) ||
-           (take_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e));
+           (take_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e) &&
+               pause_for(rest_ns, e));
 }
 
 // --- the verdict ------------------------------------------------------------------------

@@ -417,6 +417,8 @@ static const struct field scenario_fields[] = {
         .help = "what is broken, and when"},
     {"drain", FIELD_DURATION, AT(drain_ns), .default_text = "10s", .min = 0, .max = HOUR,
         .help = "longest time to finish after load and faults"},
+    {"rest", FIELD_DURATION, AT(rest_ns), .default_text = "300ms", .min = 0, .max = HOUR,
+        .help = "how long the run looks on after its last token, for what comes out of silence"},
     {"recovery_limit", FIELD_DURATION, AT(recovery_limit_ns), .default_text = "5s",
         .min = NS_PER_MS, .max = HOUR,
         .help = "longest time from a fault's end until fresh tokens come out"},

@@ -183,6 +183,7 @@ struct scenario {
     struct fault_spec *faults;
     size_t fault_count;
     int64_t drain_ns;
+    int64_t rest_ns; // how long the run looks on after its last token
     int64_t recovery_limit_ns;
     int64_t slack_ns; // SLACK_AUTO: the slack is measured during the run
     struct allowance *allow;

@@ -61,6 +61,7 @@ static void fills_in_defaults(void **state)
     assert_int_equal(s.load[0].connections, 8);
     assert_int_equal(s.load[0].rows_to, 1);
     assert_int_equal(s.drain_ns, 10 * NS_PER_S);
+    assert_int_equal(s.rest_ns, 300 * NS_PER_MS);
     assert_int_equal(s.recovery_limit_ns, 5 * NS_PER_S);
     assert_int_equal(s.slack_ns, SLACK_AUTO);
     assert_int_equal(scenario_load_ns(&s), 20 * NS_PER_S);
@@ -123,6 +124,7 @@ static const char full[] =
     "  - {at: 1s, do: hold-horizon, prepared: true, database: other, for: 100ms}\n"
     "  - {at: 1s, do: fill-notify-queue, to: 2.5%, for: 100ms}\n"
     "drain: 1s\n"
+    "rest: 2s\n"
     "recovery_limit: 2s\n"
     "slack: 70ms\n"
     "allow: {vanished: any, lost: 3}\n"

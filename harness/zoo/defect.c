@@ -142,6 +142,8 @@ static const struct defect_row defects[] = {
         "duplicated,end_state", "killed"},
     {DEFECT_FAILS_AT_TERM, "fails-at-term", "exits with 70 at TERM, though all went well",
         "unplanned_exit", "short"},
+    {DEFECT_REPEATS_LATER, "repeats-later", "writes its last line again after 2 s of silence",
+        "duplicated", "short"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

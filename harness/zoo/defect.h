@@ -83,6 +83,7 @@ enum defect {
     DEFECT_STALE_AT_START,
     DEFECT_REOPENS,
     DEFECT_FAILS_AT_TERM,
+    DEFECT_REPEATS_LATER,
 };
 
 struct defect_row {

@@ -43,6 +43,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     int code = 0;
 
     batch_init(&k.batch, defect);
+    vices_init(&k.vices, defect);
     sharing_init(&k.sharing, settings, defect);
     k.bell.defect = defect;
     output_init();
@@ -72,6 +73,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
         code = EX_SOFTWARE;
     session_close(&k.session);
     batch_fini(&k.batch);
+    vices_fini(&k.vices);
     return code;
 }
 
@@ -260,13 +262,16 @@ static bool wait_for_work(struct keeper *k, struct err *e)
     while (!stop_requested() && clock_now_ns() < until_ns) {
         int before = k->announced;
         struct pollfd fd = {.fd = PQsocket(k->session.conn), .events = POLLIN};
+        int64_t wake_ns = until_ns;
+        if (!vices_idle(&k->vices, &k->session, &wake_ns, e))
+            return false;
         if (!session_listen(&k->session, &k->announced, e))
             return false;
         k->wakeups += k->announced > before;
         bool enough = k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS);
         if (enough || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
-        stop_poll(&fd, 1, has(k, DEFECT_SPINS) ? 0 : until_ns);
+        stop_poll(&fd, 1, has(k, DEFECT_SPINS) ? 0 : wake_ns);
     }
     return true;
 }

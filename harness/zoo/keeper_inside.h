@@ -6,6 +6,7 @@
 #include "keeper.h"
 #include "session.h"
 #include "sharing.h"
+#include "vices.h"
 
 struct keeper {
     const struct settings *settings;
@@ -13,6 +14,7 @@ struct keeper {
     struct session session;
     struct sharing sharing;
     struct doorbell bell;
+    struct vices vices;
     struct batch batch;
     bool unconfirmed;  // true: the line may be out and the cursor not moved, so nothing may be read
     bool draining;     // true after a connect: waiting tokens go out at once

@@ -57,6 +57,7 @@ static bool write_line(struct keeper *k, struct err *e)
     for (int i = 0; i < times; i++)
         if (!output_write(&b->line, &k->session, &k->announced, k->defect, e))
             return false;
+    vices_line(&k->vices, &b->line);
     return true;
 }
 

@@ -1,0 +1,24 @@
+// The defects that show beside a collector's work: what it does in silence, and what it leaves.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "defect.h"
+#include "session.h"
+
+struct vices {
+    enum defect defect;
+    struct buf last;    // owned; repeats-later: the last line
+    int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
+};
+
+void vices_init(struct vices *v, enum defect defect);
+void vices_fini(struct vices *v);
+
+// Call it with each line that was written.
+void vices_line(struct vices *v, const struct buf *line);
+
+// Call it while nothing is to do, until *until_ns at most; sets *until_ns to an earlier time at
+// which it wants to be called again. Fails when the output or the session fails.
+bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e) MUST_USE;
