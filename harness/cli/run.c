@@ -232,13 +232,11 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
     return ok;
 }
 
-// Several runs are told together as well: as a table, and as a page for a CI. A failure to write
-// does not change the verdict of the runs.
-static void tell_together(const struct suite *table)
+// Writes the page for a CI. A failure does not change the verdict of the runs.
+static void write_summary(const struct suite *table)
 {
     struct err e;
 
-    suite_print(table, stdout);
     if (path_exists(table->out) && !summary_write(table, table->out, &e))
         fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
 }
@@ -299,7 +297,8 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     else
         code = cli_fail(&e);
     if (t.runs + t.table.not_run > 1)
-        tell_together(&t.table);
+        suite_print(&t.table, stdout);
+    write_summary(&t.table);
     if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);
