@@ -11,6 +11,7 @@
 #include "page.h"
 #include "report/charts.h"
 #include "report/escape.h"
+#include "report/glance.h"
 
 const char *report_style(void)
 {
@@ -63,15 +64,16 @@ static json_t *page_json(const struct report *r, struct err *e)
     report_repeat(r, &command);
     if (buf_str(&command))
         utf8_mend(command.data);
-    json_t *root = json_pack(
-        "{s:o?, s:s, s:I, s:f, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}", "result",
-        result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
-        (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
-        ledger_seconds(r->ledger, r->ledger->load_end_ns), "series", charts_series(r->ledger, e),
-        "server", charts_server(r), "percentiles", charts_percentiles(r->result), "batches",
-        charts_batches(r->ledger, e), "invariants", names_of(r, NULL), "broken",
-        names_of(r, r->result->broken), "doubted", names_of(r, r->result->doubted), "repeat",
-        buf_str(&command), "scenario_yaml", scenario_of(r));
+    json_t *root =
+        json_pack("{s:o?, s:s, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}",
+            "result", result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
+            (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
+            ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e),
+            "series", charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
+            charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
+            names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
+            names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
+            scenario_of(r));
     buf_fini(&command);
     return root;
 }
@@ -79,7 +81,8 @@ static json_t *page_json(const struct report *r, struct err *e)
 // Checks that no part of the page's data is missing.
 static bool complete(const json_t *root)
 {
-    static const char *const parts[] = {"result", "series", "batches", "repeat", "scenario_yaml"};
+    static const char *const parts[] = {
+        "result", "glance", "series", "batches", "repeat", "scenario_yaml"};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!json_object_get(root, parts[i]) || json_is_null(json_object_get(root, parts[i])))
@@ -107,19 +110,19 @@ static bool fill_page(struct buf *out, const char *data)
 {
     const struct {
         const char *mark;
-        const char *texts[2]; // two texts that are put one after the other
+        const char *texts[3]; // texts that are put one after the other
     } marks[] = {
         {"{{style}}", {dygraphs_css_dygraph, page_style}},
         {"{{data}}", {data, ""}},
         {"{{dygraph}}", {dygraphs_js_dygraph, ""}},
-        {"{{script}}", {page_paper, page_report}},
+        {"{{script}}", {page_paper, page_glance, page_report}},
     };
     const char *rest = page_page;
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         rest = append_until(out, rest, marks[i].mark);
-        buf_append_str(out, marks[i].texts[0]);
-        buf_append_str(out, marks[i].texts[1]);
+        for (size_t t = 0; t < 3 && marks[i].texts[t]; t++)
+            buf_append_str(out, marks[i].texts[t]);
     }
     return buf_append_str(out, rest);
 }

@@ -1,5 +1,5 @@
 // Writes summary.md, which a CI shows on the page of a job.
-#include "report/report.h"
+#include "report/glance.h"
 
 #include <math.h>
 
@@ -77,6 +77,11 @@ static void examples(const struct report *r, struct buf *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
+        size_t before = out->len;
+        if (r->result->broken[id])
+            glance_groups(r, id, out);
+        if (out->len > before)
+            buf_append_str(out, "\n\n");
         for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)
             buf_printf(out, "%s- %s: %s\n", i ? "" : "\n", metrics[id].name, f->examples[i]);
     }

@@ -1,5 +1,5 @@
 // Prints the verdict for a person at a terminal.
-#include "report/report.h"
+#include "report/glance.h"
 
 #include <math.h>
 #include <string.h>
@@ -112,6 +112,20 @@ static void print_judged(const struct report *r, FILE *out)
     }
 }
 
+// Prints where the tokens of the broken invariants lie, which tells more than five of them.
+static void print_groups(const struct report *r, FILE *out)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        struct buf text;
+        buf_init(&text, 2000);
+        if (r->result->broken[id])
+            glance_groups(r, id, &text);
+        if (text.len > 0)
+            fprintf(out, "    %.*s\n", (int)text.len, text.data);
+        buf_fini(&text);
+    }
+}
+
 static void print_invariants(const struct report *r, FILE *out)
 {
     enum { PER_ROW = 6 };
@@ -133,6 +147,7 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, ", %.0f late lines", value(r, METRIC_LATE_LINES));
     fputc('\n', out);
     print_judged(r, out);
+    print_groups(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
         for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)

@@ -89,7 +89,7 @@ function keyFigures() {
       `${result.faults.filter((f) => f.ok && !f.left_out).length} of ` +
       `${result.faults.filter((f) => !f.left_out).length}`]);
   for (const [name, value] of figures) {
-    const box = element('div', undefined, 'figure');
+    const box = element('div', undefined, data.broken.includes(name) ? 'figure violated' : 'figure');
     box.dataset.name = name;
     box.append(element('b', value), element('span', name));
     byId('key-figures').append(box);
@@ -348,6 +348,7 @@ function tables() {
 header();
 keyFigures();
 broken();
+showGlance();
 tables();
 batches();
 charts();

@@ -1,0 +1,228 @@
+#include "report/glance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+// So many tokens of each sort are put into the page; each takes about 30 bytes.
+#define SHOWN_MAX 4000
+// Groups whose times are listed where no fault explains them.
+#define LISTED_MAX 5
+
+enum glance_state glance_state(const struct ledger *l, const struct result *r, uint32_t token)
+{
+    const struct ledger_token *t = &l->tokens[token];
+
+    if (t->deliveries > 1)
+        return GLANCE_TWICE;
+    // A change while it waited may have made it ineligible, so that nothing had to come.
+    if (t->deliveries == 0)
+        return token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
+                       ledger_changed_ns(l, token) == CLOCK_NEVER && !(t->flags & TOKEN_NAMED)
+                   ? GLANCE_MISSING
+                   : GLANCE_NONE;
+    int64_t waited_ns = ledger_read_ns(l, token) - ledger_txn(l, token)->ended_ns;
+    return waited_ns > l->scenario->collector.batch_timeout_ns + r->slack_ns ? GLANCE_LATE
+                                                                             : GLANCE_DELIVERED;
+}
+
+// Returns when the token was committed. Tokens that waited at the start stand at 0.
+static int64_t committed_ns(const struct ledger *l, uint32_t token)
+{
+    int64_t at_ns = ledger_txn(l, token)->ended_ns;
+
+    return at_ns > l->start_ns ? at_ns : l->start_ns;
+}
+
+// --- groups -----------------------------------------------------------------------------
+
+struct group {
+    int64_t from_ns, until_ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+// Makes groups of sorted times: a gap of two batch timeouts and more begins another.
+static size_t group_times(struct group *groups, const int64_t *times, size_t count, int64_t gap_ns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (n == 0 || times[i] - groups[n - 1].until_ns > gap_ns)
+            groups[n++] = (struct group){.from_ns = times[i]};
+        groups[n - 1].until_ns = times[i];
+    }
+    return n;
+}
+
+struct nearness {
+    const struct verb *verb; // of the fault that is nearest to each group; NULL: there are several
+    int64_t most_ns;         // from a group to its fault, at most
+};
+
+// Finds the fault that follows each group next, or with `after` the one that came before it last.
+static struct nearness nearest(
+    const struct ledger *l, const struct group *groups, size_t count, bool after)
+{
+    struct nearness n = {0};
+
+    for (size_t g = 0; g < count; g++) {
+        const struct verb *verb = NULL;
+        int64_t least_ns = INT64_MAX;
+        for (size_t i = 0; i < l->fault_count; i++) {
+            const struct fault_record *f = &l->faults[i];
+            int64_t ns = after ? groups[g].from_ns - f->began_ns : f->began_ns - groups[g].from_ns;
+            if (f->began_ns == 0 || f->left_out || ns < 0 || ns >= least_ns)
+                continue;
+            least_ns = ns;
+            verb = f->spec->verb;
+        }
+        if (!verb || (g > 0 && verb != n.verb))
+            return (struct nearness){.most_ns = INT64_MAX};
+        n.verb = verb;
+        n.most_ns = least_ns > n.most_ns ? least_ns : n.most_ns;
+    }
+    return n;
+}
+
+static void print_groups(const struct ledger *l, const struct group *groups, size_t count,
+    int64_t gap_ns, struct buf *out)
+{
+    struct nearness before = nearest(l, groups, count, false);
+    struct nearness after = nearest(l, groups, count, true);
+    bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
+    const struct nearness *n = is_before ? &before : &after;
+
+    if (count > 1)
+        buf_printf(out, " in %zu groups, ", count);
+    else
+        buf_append_str(out, ", ");
+    // A fault that is seconds away explains nothing.
+    if (n->verb && n->most_ns <= gap_ns + NS_PER_S) {
+        buf_printf(out, "%s within %.0f ms %s a %s", count > 1 ? "each" : "all",
+            ceil((double)n->most_ns / 1e6), is_before ? "before" : "after", n->verb->name);
+        return;
+    }
+    buf_append_str(out, "from");
+    for (size_t i = 0; i < count && i < LISTED_MAX; i++)
+        buf_printf(out, "%s %.3f s", i > 0 ? "," : "", ledger_seconds(l, groups[i].from_ns));
+    if (count > LISTED_MAX)
+        buf_append_str(out, ", …");
+}
+
+void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
+{
+    const enum glance_state state = id == METRIC_LOST         ? GLANCE_MISSING
+                                    : id == METRIC_DUPLICATED ? GLANCE_TWICE
+                                    : id == METRIC_LATE       ? GLANCE_LATE
+                                                              : GLANCE_NONE;
+    const struct ledger *l = r->ledger;
+    size_t tokens = l->plan->token_count, count = 0;
+    int64_t *times = state ? calloc(tokens + 1, sizeof *times) : NULL;
+    struct group *groups = times ? calloc(tokens + 1, sizeof *groups) : NULL;
+
+    for (uint32_t i = 0; groups && i < tokens; i++) {
+        if (glance_state(l, r->result, i) == state)
+            times[count++] = committed_ns(l, i);
+    }
+    // Other tokens were counted, such as undeliverable ones: where they lie is not known here.
+    if (groups && count > 0 && (double)count == r->result->values[id]) {
+        const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
+        qsort(times, count, sizeof *times, by_time);
+        size_t n = group_times(groups, times, count, gap_ns);
+        buf_printf(out, "%zu %s", count, metrics[id].name);
+        print_groups(l, groups, n, gap_ns, out);
+    }
+    free(groups);
+    free(times);
+}
+
+// --- the picture --------------------------------------------------------------------------
+
+static json_t *seconds(const struct ledger *l, int64_t ns)
+{
+    return json_real(rint(ledger_seconds(l, ns) * 1e4) / 1e4);
+}
+
+static json_t *token_json(const struct ledger *l, uint32_t token, enum glance_state state)
+{
+    const struct ledger_token *t = &l->tokens[token];
+    json_t *row = json_array();
+
+    json_array_append_new(row, json_integer(token));
+    json_array_append_new(row, json_integer((json_int_t)state));
+    json_array_append_new(row, seconds(l, committed_ns(l, token)));
+    if (t->deliveries > 0) {
+        const struct line_record *line = &l->log->lines[t->first_line];
+        json_array_append_new(row, seconds(l, line->read_ns));
+        json_array_append_new(row, json_integer(l->log->processes[line->process].instance));
+        json_array_append_new(row, json_integer((json_int_t)t->deliveries));
+    }
+    return row;
+}
+
+// Every so many tokens of a state are shown, so that the shown ones are spread over the run.
+static json_t *tokens_json(const struct report *r)
+{
+    const struct ledger *l = r->ledger;
+    size_t of[GLANCE_STATES] = {0}, nth[GLANCE_STATES] = {0};
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < l->plan->token_count; i++)
+        of[glance_state(l, r->result, i)]++;
+    for (uint32_t i = 0; i < l->plan->token_count; i++) {
+        enum glance_state state = glance_state(l, r->result, i);
+        size_t every = (of[state] + SHOWN_MAX - 1) / SHOWN_MAX;
+        if (state != GLANCE_NONE && nth[state]++ % every == 0)
+            json_array_append_new(list, token_json(l, i, state));
+    }
+    return list;
+}
+
+static json_t *processes_json(const struct ledger *l)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        bool lives = p->ended_ns == CLOCK_NEVER;
+        json_array_append_new(list,
+            json_pack("{s:i, s:o, s:o, s:b}", "instance", p->instance, "from",
+                seconds(l, p->started_ns), "until", lives ? json_null() : seconds(l, p->ended_ns),
+                "died", !lives && p->ended_ns < l->drain_end_ns));
+    }
+    return list;
+}
+
+static json_t *groups_json(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        struct buf text;
+        buf_init(&text, 2000);
+        if (r->result->broken[id])
+            glance_groups(r, id, &text);
+        if (text.len > 0 && buf_str(&text))
+            json_array_append_new(list, json_string(text.data));
+        buf_fini(&text);
+    }
+    return list;
+}
+
+json_t *glance_json(const struct report *r, struct err *e)
+{
+    json_t *glance = json_pack("{s:o, s:o, s:o, s:o}", "tokens", tokens_json(r), "processes",
+        processes_json(r->ledger), "groups", groups_json(r), "until",
+        seconds(r->ledger, r->ledger->drain_end_ns));
+
+    if (!glance)
+        err_memory(e);
+    return glance;
+}

@@ -1,0 +1,30 @@
+// The run at a glance: what became of each token, beside the life of each process and the faults.
+//
+// The states are what was seen, and not what the verdict makes of it: an invariant may excuse a
+// token that came late. So a count is told only where it is the invariant's own.
+#pragma once
+
+#include <jansson.h>
+
+#include "report/report.h"
+
+enum glance_state {
+    GLANCE_NONE,      // nothing had to come: not committed, not eligible or not sendable
+    GLANCE_DELIVERED, // once, within timeout and slack
+    GLANCE_LATE,      // once, later than that
+    GLANCE_TWICE,     // more than once
+    GLANCE_MISSING,   // never
+    GLANCE_STATES
+};
+
+// Returns the token's state at the end of the run.
+enum glance_state glance_state(const struct ledger *l, const struct result *r, uint32_t token);
+
+// Returns the tokens and processes as the page draws them: every token that is not simply
+// delivered, up to a few thousand, and a sample of the others.
+json_t *glance_json(const struct report *r, struct err *e);
+
+// Appends where in the run the tokens of a broken invariant lie, such as "90 lost in 9 groups, each
+// within 10 ms before a kill-collector". Appends nothing for other invariants than lost, duplicated
+// and late, and where it cannot tell which tokens they counted.
+void glance_groups(const struct report *r, enum metric_id id, struct buf *out);
