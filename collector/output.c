@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,14 +24,45 @@ static bool ends_within_a_line(int fd, off_t size)
     return torn;
 }
 
-static bool end_torn_line(int fd, const struct stat *st, struct err *e)
+// A pipe cannot be read back, and it outlives a collector that a script or a unit starts again. So
+// while a long line is out its open file description bears a mark, which outlives us as well: a
+// signal number, which the kernel uses only for descriptions that somebody made asynchronous.
+#ifdef F_SETSIG
+#define MARK SIGIO // what is sent without a number, too
+static bool marked(int fd)
 {
-    bool at_end = (fcntl(fd, F_GETFL) & O_APPEND) || lseek(fd, 0, SEEK_CUR) == st->st_size;
+    return fcntl(fd, F_GETSIG) == MARK;
+}
 
-    if (!S_ISREG(st->st_mode) || st->st_size == 0 || !at_end ||
-        !ends_within_a_line(fd, st->st_size))
-        return true;
-    return write(fd, "\n", 1) == 1 || err_sys(e, ERR_OUTPUT, "standard output failed");
+static void set_mark(const struct output *o, int mark)
+{
+    // A short line goes into a pipe whole or not at all, and needs none.
+    if (o->kind != OUTPUT_FILE && o->len > PIPE_BUF && fcntl(o->fd, F_SETSIG, mark) != 0)
+        return; // without a mark a torn line is not noticed
+}
+#else
+#define MARK 0
+static bool marked(int fd)
+{
+    (void)fd;
+    return false;
+}
+
+static void set_mark(const struct output *o, int mark)
+{
+    (void)o;
+    (void)mark;
+}
+#endif
+
+// True if the last writer died within a line.
+static bool torn(const struct output *o, const struct stat *st)
+{
+    bool at_end = (fcntl(o->fd, F_GETFL) & O_APPEND) || lseek(o->fd, 0, SEEK_CUR) == st->st_size;
+
+    if (S_ISREG(st->st_mode))
+        return st->st_size > 0 && at_end && ends_within_a_line(o->fd, st->st_size);
+    return o->kind != OUTPUT_FILE && marked(o->fd);
 }
 
 bool output_init(struct output *o, int fd, struct err *e)
@@ -44,7 +76,8 @@ bool output_init(struct output *o, int fd, struct err *e)
         o->kind = OUTPUT_SOCKET;
     else if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
         o->kind = OUTPUT_FILE;
-    return end_torn_line(fd, &st, e);
+    o->torn = torn(o, &st);
+    return true;
 }
 
 void output_begin(struct output *o, const char *data, size_t len)
@@ -77,11 +110,8 @@ bool output_ready(const struct output *o)
 }
 
 // Writes once, without waiting; -1 with EAGAIN when there is no room.
-static ssize_t put(const struct output *o)
+static ssize_t put(const struct output *o, const char *from, size_t left)
 {
-    const char *from = o->data + o->done;
-    size_t left = o->len - o->done;
-
     if (o->kind == OUTPUT_SOCKET)
         return send(o->fd, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (o->kind == OUTPUT_FILE)
@@ -93,20 +123,38 @@ static ssize_t put(const struct output *o)
     return write(o->fd, from, left < PIPE_BUF ? left : PIPE_BUF);
 }
 
+// Writes as much as there is room for. Adds to *done how much that was.
+static bool pump(struct output *o, const char *data, size_t len, size_t *done, struct err *e)
+{
+    while (*done < len) {
+        ssize_t n = put(o, data + *done, len - *done);
+        if (n >= 0)
+            *done += (size_t)n;
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return true;
+        else if (errno != EINTR)
+            return err_sys(e, ERR_OUTPUT, "standard output failed");
+    }
+    return true;
+}
+
 bool output_pump(struct output *o, struct err *e)
 {
-    while (o->done < o->len) {
-        ssize_t n = put(o);
-        if (n >= 0) {
-            o->done += (size_t)n;
-            continue;
-        }
-        if (errno == EINTR)
-            continue;
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
+    if (o->torn) {
+        // No line holds a quote, so a reader knows that what this ends is none.
+        static const char end[] = "\"\n";
+        if (!pump(o, end, sizeof end - 1, &o->ended, e))
+            return false;
+        if (o->ended < sizeof end - 1)
             return true;
-        return err_sys(e, ERR_OUTPUT, "standard output failed");
+        o->torn = false;
     }
+    if (o->done == 0)
+        set_mark(o, MARK);
+    if (!pump(o, o->data, o->len, &o->done, e))
+        return false;
+    if (output_idle(o))
+        set_mark(o, 0);
     return true;
 }
 

@@ -20,11 +20,14 @@ struct output {
     enum output_kind kind;
     const char *data; // the line that is being written, borrowed; NULL: none
     size_t len;
-    size_t done; // bytes that the kernel has accepted
+    size_t done;  // bytes that the kernel has accepted
+    bool torn;    // the last writer died within a line, which is to be ended first
+    size_t ended; // how many bytes of that end are written
 };
 
-// When a regular file ends within a line, because its last writer died there, writes the missing
-// line end first.
+// When the last writer died within a line, the next line is preceded by a quote and a newline. So
+// what is left of that line is neither glued to ours nor taken for a complete one. In a file its
+// last byte shows it; in a pipe or socket that is still open, a mark (output.c) does, on Linux.
 bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 
 // Begins a line, without writing yet. The data must stay valid until output_idle returns true.

@@ -344,8 +344,9 @@ bool queue_send_check(const struct queue *q, struct session *s, int64_t deadline
         s, QUEUE_CHECK, queue_sql_check, SESSION_PARAMS(q->channel), deadline_ns, e);
 }
 
-bool queue_send_bell(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+bool queue_send_bell(struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
+    memcpy(q->bell_taken, q->bell, sizeof q->bell_taken);
     return session_query(s, QUEUE_BELL, queue_sql_bell, SESSION_PARAMS(q->bell), deadline_ns, e);
 }
 
@@ -360,8 +361,9 @@ bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e)
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
+    // By now the producers may announce each token, and then there is no bell.
     return session_query(
-        s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell), deadline_ns, e);
+        s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell_taken), deadline_ns, e);
 }
 
 bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e)

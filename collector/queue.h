@@ -58,6 +58,7 @@ struct queue {
         char since[40];
     } backend, predecessor; // the predecessor's pid is "" when there is none
     char bell[24];          // the number of the bell's lock; "": producers use no bell
+    char bell_taken[24];    // the number of the lock that we asked for last
     bool set_up;            // the whole set-up was answered
 };
 
@@ -150,7 +151,7 @@ void queue_send_release(const struct queue *q, struct session *s, int64_t deadli
 
 // Takes the bell (bell.h), or lets it go. Nobody waits for the answer to the latter.
 bool queue_send_bell(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+    struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;

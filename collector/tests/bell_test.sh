@@ -142,11 +142,15 @@ producers_are_silent_while_a_batch_fills()
     has_logged a collecting
 }
 
+# The collector sleeps with the bell, and then has no number of it any more.
 the_change_is_noticed()
 {
+    asleep
     sql "SELECT mailroom_announce('each')" >/dev/null
+    add_accounts 3001 3030 # more than a batch, with which it lets the bell go
     sql "$(account 14)"
     drained
+    if grep -q lost "$server_dir/a.log"; then failed "the session was lost"; fi
     sql "SELECT mailroom_announce('bell')" >/dev/null
     asleep
     sql "$(account 15)"

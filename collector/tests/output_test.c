@@ -142,7 +142,7 @@ static void torn_file(void **state)
 {
     (void)state;
     static const char *const begins[] = {"", "1,a", "1,a\n"};
-    static const char *const wants[] = {"2,b\n", "1,a\n2,b\n", "1,a\n2,b\n"};
+    static const char *const wants[] = {"2,b\n", "1,a\"\n2,b\n", "1,a\n2,b\n"};
     struct err e;
 
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
@@ -165,6 +165,60 @@ static void torn_file(void **state)
     }
 }
 
+// A collector dies within a line that is too long for the pipe, and the next one gets the same
+// pipe.
+static void torn_in(int in, int out)
+{
+    char *data = long_line(), got[4096];
+    struct output first, next;
+    struct err e;
+    ssize_t n = 0;
+    size_t left = 0;
+
+    assert_true(output_init(&first, out, &e));
+    output_begin(&first, data, LEN);
+    assert_true(output_pump(&first, &e));
+    assert_true(output_begun(&first));
+    assert_true(output_init(&next, out, &e));
+    output_begin(&next, "2,b\n", 4);
+    while (!output_idle(&next)) {
+        n = read(in, got, sizeof got);
+        assert_true(n > 0);
+        left += (size_t)n;
+        assert_true(output_pump(&next, &e));
+    }
+    output_end(&next);
+    while (left < first.done + 6) {
+        n = read(in, got, sizeof got);
+        assert_true(n > 0);
+        left += (size_t)n;
+    }
+    assert_memory_equal(got + n - 6, "\"\n2,b\n", 6);
+    // A complete line leaves no mark.
+    assert_true(output_init(&next, out, &e));
+    output_begin(&next, data, 5000);
+    assert_true(output_pump(&next, &e) && output_idle(&next));
+    assert_true(output_init(&first, out, &e));
+    assert_false(first.torn);
+    close(in);
+    close(out);
+    free(data);
+}
+
+static void torn_pipes(void **state)
+{
+    (void)state;
+    int fds[2];
+
+#ifndef F_SETSIG
+    skip();
+#endif
+    assert_int_equal(pipe(fds), 0);
+    torn_in(fds[0], fds[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    torn_in(fds[0], fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +227,7 @@ int main(void)
         cmocka_unit_test(files),
         cmocka_unit_test(full_disk),
         cmocka_unit_test(torn_file),
+        cmocka_unit_test(torn_pipes),
     };
 
     signal(SIGPIPE, SIG_IGN);
