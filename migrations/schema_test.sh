@@ -75,7 +75,7 @@ only_these_functions_are_for_the_collector()
         AND prorettype <> 'trigger'::regtype AND NOT EXISTS (SELECT FROM pg_depend
             WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')"
     same "functions for the collector" \
-        "mailroom_answer mailroom_bell mailroom_cluster mailroom_free mailroom_join mailroom_lease mailroom_leave mailroom_lock_key mailroom_others mailroom_partitions mailroom_renew mailroom_settle mailroom_spend" \
+        "mailroom_answer mailroom_bell mailroom_cluster mailroom_free mailroom_join mailroom_lease mailroom_leave mailroom_lock_key mailroom_moved mailroom_others mailroom_partitions mailroom_peers mailroom_protocol mailroom_renew mailroom_settle mailroom_settle_lines mailroom_spend mailroom_take" \
         "$(sql "SELECT string_agg(proname, ' ' ORDER BY proname) $ours
             AND has_function_privilege('mailroom_collector', p.oid, 'EXECUTE')")"
     sql "CREATE ROLE stranger"
@@ -83,7 +83,7 @@ only_these_functions_are_for_the_collector()
         AND has_function_privilege('stranger', p.oid, 'EXECUTE')")"
     same "functions with others' rights and a search path of the caller's" "" \
         "$(sql "SELECT string_agg(proname, ' ') $ours AND prosecdef
-            AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c LIKE 'search_path=pg_catalog, %pg_temp')")"
+            AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c LIKE 'search_path=pg_catalog, %pg_temp%')")"
     sql "DROP ROLE stranger"
 }
 
@@ -93,7 +93,7 @@ nothing_else_is_granted()
 {
     same "grants" "accounts: SELECT(email,id,login,status)
 budgets: SELECT
-cursors: SELECT UPDATE(id,n,seen,tick,xid)
+cursors: SELECT UPDATE(id,n,seen,tick,written,xid)
 dead_letters: INSERT
 dead_letters_id_seq: USAGE
 deliveries: DELETE INSERT SELECT UPDATE(owner,tokens)

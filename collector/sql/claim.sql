@@ -22,7 +22,7 @@ WITH cursor AS MATERIALIZED (
     RETURNING epoch
 ), fenced AS (
     UPDATE cursors
-    SET n = n + 1
+    SET n = n + 1, written = pg_current_xact_id()
     FROM claimed
     WHERE queue = $1::job_type AND lane = 1 AND n = (SELECT n FROM cursor)
     RETURNING n

@@ -32,7 +32,7 @@ SELECT CASE
            ELSE false
        END AS taken,
        $5::bool AND NOT held AS free, coalesce(holder, '') AS holder,
-       cluster IS DISTINCT FROM mailroom_cluster() AS moved, coalesce(mode, '') AS mode, epoch,
+       mailroom_moved($1::text) AS moved, coalesce(mode, '') AS mode, epoch,
        (SELECT sum(n) FROM cursor)::bigint + renewed AS progress,
        -- Beyond the cursor, in an owner's hand, which its shared lock shows, or with nobody.
        EXISTS (SELECT FROM behind)

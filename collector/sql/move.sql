@@ -8,7 +8,7 @@ WITH moved AS (
     SET n = n + 1,
         seen = CASE WHEN $4::bool THEN $3::pg_snapshot WHEN $3 IS NULL THEN seen ELSE tick END,
         tick = coalesce($3, tick),
-        xid = $5::xid8, id = $6::bigint
+        xid = $5::xid8, id = $6::bigint, written = pg_current_xact_id()
     WHERE queue = $1::job_type AND lane = 1 AND n = $2::bigint
     RETURNING 1
 )

@@ -11,7 +11,7 @@
     SET n = c.n + 1,
         seen = CASE WHEN e.every THEN h.now WHEN e.part % 2 = 0 THEN h.tick ELSE h.seen END,
         tick = CASE WHEN e.every OR e.part % 2 = 0 THEN h.now ELSE h.tick END,
-        xid = e.xid, id = e.id
+        xid = e.xid, id = e.id, written = pg_current_xact_id()
     FROM ends AS e
     JOIN cursor AS h ON h.lane = e.lane
     -- The row's place finds it. To find it by its key, the planner might walk all earlier versions.

@@ -105,7 +105,7 @@ what_is_left_over_is_paid_for()
 {
     only 15
     add 20
-    sql "UPDATE jobs SET cluster = 'elsewhere'"
+    sql "UPDATE cursors SET written = '3'"
     run f
     has_logged f "the budget is spent for "
     same "tokens" "15 15" "$(tokens f)"

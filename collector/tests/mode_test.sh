@@ -22,7 +22,7 @@ main()
 the_first_switch_takes_its_time()
 {
     add_accounts 9001 9005
-    sql "UPDATE jobs SET cluster = 'elsewhere'"
+    sql "UPDATE cursors SET written = '3'"
     sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(600); RETURN NEW; END';
          CREATE TRIGGER slow BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION slow()"

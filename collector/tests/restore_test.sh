@@ -53,7 +53,7 @@ main()
 the_order_outlives_a_death()
 {
     add_accounts 51 75
-    sql "UPDATE jobs SET cluster = 'elsewhere'"
+    sql "UPDATE cursors SET written = '3'"
     mkfifo "$server_dir/full"
     exec 5<>"$server_dir/full"
     dd if=/dev/zero of="$server_dir/full" bs=4096 count=16 2>/dev/null

@@ -1,0 +1,1112 @@
+-- Mends: there were two collectors, one for the modes cursor and shared and one for leased, each with
+-- statements of its own; whoever wrote a collector had to copy them.
+--
+-- The protocol of the queue is now functions, for collectors in any language (README.md, "The
+-- functions of the queue"). The unit is the line: a row of deliveries. A random number beside its n
+-- tells it from a line that gets the same n after a failover. The statements of older collectors
+-- keep working beside the functions.
+
+BEGIN;
+
+ALTER TABLE deliveries
+    ADD COLUMN nonce bigint NOT NULL DEFAULT 0,
+    ADD COLUMN paid_at timestamptz; -- when it was paid for; null: not at all
+ALTER TABLE deliveries ALTER COLUMN nonce SET DEFAULT hashtextextended(gen_random_uuid()::text, 0);
+CREATE INDEX deliveries_order_idx ON deliveries (queue, owner, due, n);
+ALTER TABLE cursors ADD COLUMN written xid8; -- the transaction that wrote the row; README.md says why
+ALTER TABLE attempts ADD COLUMN nonce bigint; -- of the line
+
+-- Executes a statement, with the name of this schema in place of `here`. The functions name every
+-- table by its schema, and their search path has pg_catalog alone. So no function, operator or table
+-- that another role makes can come in between.
+CREATE PROCEDURE pg_temp.make(statement text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE regexp_replace(statement, '\mhere\.(?=[a-z])', quote_ident(current_schema()) || '.', 'g');
+END
+$$;
+
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_protocol() RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1'
+$make$);
+
+-- Returns a snapshot in which a transaction counts as running. Its own number is missing from its own
+-- snapshot, so without this a token that it inserts later would count as seen.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_clamp(now pg_snapshot, own xid8) RETURNS pg_snapshot
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN own IS NULL OR NOT pg_visible_in_snapshot(own, now) AND own < pg_snapshot_xmax(now) THEN now
+        ELSE (SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own),
+                  greatest(pg_snapshot_xmax(now)::text::bigint, own::text::bigint + 1),
+                  string_agg(x::text, ',' ORDER BY x))::pg_snapshot
+              FROM (SELECT pg_snapshot_xip(now)
+                    UNION SELECT own
+                    UNION SELECT g::text::xid8
+                    FROM generate_series(pg_snapshot_xmax(now)::text::bigint, own::text::bigint) AS g
+                   ) AS running (x))
+    END
+$$
+$make$);
+
+-- Raises. Queries call it where a condition must hold.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_refuse(why text) RETURNS bool
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE invalid_transaction_state USING MESSAGE = why;
+END
+$$
+$make$);
+
+-- The tokens that wait, in their order, each with the reason why it is passed over now, or null.
+-- Everything is lazy: whoever reads ten rows makes the server walk ten. The server puts the function
+-- into the statement that calls it, so it must stay a plain SQL function.
+--
+-- Two parts of each lane wait: the rest of the tick, and what came after it. Between two snapshots a
+-- and b two kinds of transactions have ended: those that ran in a and do not run in b, and those from
+-- xmax(a) up to below xmax(b) that do not run in b. They are a few stretches of the index on (action,
+-- xid, id). Nothing else is looked at, however much a running transaction has inserted.
+--
+-- A stretch begins behind (from_xid, from_id): with the least possible id, the tokens of from_xid
+-- belong to it, and with the largest they do not. It ends before to_xid. That is a comparison of xid
+-- alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
+RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
+    email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
+LANGUAGE sql STABLE AS $$
+    WITH cursor AS MATERIALIZED (
+        SELECT c.*, pg_current_snapshot() AS now
+        FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+             LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                      ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
+        WHERE only_lane IS NULL OR l.lane = only_lane
+    ), stretch AS MATERIALIZED (
+        SELECT s.*
+        FROM cursor AS c,
+             LATERAL (VALUES (1, c.seen, c.tick, c.xid, c.id),
+                             (2, c.tick, c.now, '0', 0)) AS p (part, a, b, xid, id),
+             LATERAL (
+                 SELECT c.lane, c.actions, p.part, greatest(x, p.xid) AS from_xid,
+                        CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
+                        (x::text::bigint + 1)::text::xid8 AS to_xid
+                 FROM pg_snapshot_xip(p.a) AS x
+                 WHERE pg_visible_in_snapshot(x, p.b)
+                 UNION ALL
+                 SELECT c.lane, c.actions, p.part, greatest(gap.from_xid, p.xid),
+                        CASE WHEN gap.from_xid > p.xid THEN gap.from_id
+                             WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
+                             ELSE p.id END,
+                        gap.to_xid
+                 FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
+                              lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
+                              x AS to_xid
+                       FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x WHERE x >= pg_snapshot_xmax(p.a)
+                             UNION ALL
+                             SELECT pg_snapshot_xmax(p.b)) AS ends (x)
+                       WINDOW runs AS (ORDER BY x)) AS gap
+             ) AS s (lane, actions, part, from_xid, from_id, to_xid)
+        WHERE s.from_xid < s.to_xid
+        ORDER BY c.lane <> first_lane, c.lane, s.part, s.from_xid
+    )
+    SELECT s.lane::int, s.part, t.xid, t.id, t.action, t.account, a.email, a.login,
+           -- A secret of another length is not sent, and may be very long.
+           CASE WHEN octet_length(t.secret) = 32 THEN t.secret END, t.code, t.created_at,
+           CASE
+               WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint) THEN 'expired'
+               WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
+               WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
+               ELSE 'the account is ' || coalesce(a.status::text, 'gone')
+           END
+    FROM stretch AS s
+    CROSS JOIN LATERAL (
+        -- Both branches have their columns in the same order and an ORDER BY of their own, so the
+        -- rows of the two actions are merged one by one without a sort.
+        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at, created_at
+         FROM here.tokens
+         WHERE action = 'activation' AND 'activation' = ANY (s.actions)
+           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
+         ORDER BY xid, id)
+        UNION ALL
+        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at, created_at
+         FROM here.tokens
+         WHERE action = 'password_recovery' AND 'password_recovery' = ANY (s.actions)
+           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
+         ORDER BY xid, id)
+        ORDER BY xid, id) AS t
+    LEFT JOIN here.accounts AS a ON a.id = t.account
+    OFFSET 0
+$$
+$make$);
+
+-- Takes lines, and returns their tokens, judged and ready to be printed. README.md has the
+-- parameters and columns.
+--
+-- A look comes first: as long as too few tokens wait, nothing is locked, and the transaction gets no
+-- number. It is left out where the transaction has one, as behind a settled line. Then one statement
+-- locks the first lane's cursor, which stands for those of all lanes, and the next one reads. A
+-- statement that did both and had to wait for the lock would see the new cursor, but the tokens as
+-- they were before its wait.
+--
+-- What is due comes first, and goes into the row of the first of it: so its order outlives any number
+-- of deaths. Behind it come the tokens of the cursor.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_take(queue text, owner bigint, epoch bigint, wanted int, fewest int,
+    lines int DEFAULT 1, hold bool DEFAULT true, answers bool DEFAULT false, again bigint[] DEFAULT NULL,
+    due_ms bigint DEFAULT NULL, per_s float8 DEFAULT 0, burst float8 DEFAULT 1, daily bigint DEFAULT 0,
+    aged bool DEFAULT false, ageing_s int DEFAULT 30)
+RETURNS TABLE (kind int, line bigint, nonce bigint, token bigint, number int, errors int, email varchar,
+    login varchar, secret bytea, code varchar, more bool, expired bigint, consumed bigint, others bigint,
+    wait_ms bigint, next_due_ms bigint, alone bool, rest int, place text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET row_security = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    q here.job_type := queue::here.job_type;
+    me bigint := owner;
+    one bool := per_s > 0 OR answers; -- one line at a time
+    lanes int := 1;
+    first_lane int := 1;
+    room int;                         -- tokens to take at most
+    rows_max int;                     -- rows to examine at most
+    looked timestamptz := clock_timestamp();
+    waits bigint[];
+    head_rows bigint;                   -- rows before the first token that can be sent
+    -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
+    from_n bigint[] := '{}';
+    from_end int[] := '{}';
+    from_owner bigint := CASE WHEN again IS NULL THEN 0 ELSE me END;
+    from_alone bool := false;
+    t_id bigint[] := '{}';
+    t_number int[];
+    t_errors int[];
+    t_paid bool[];
+    own xid8;
+BEGIN
+    IF wanted < 1 OR fewest NOT BETWEEN 1 AND wanted OR lines < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format(
+            'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines from 1 on',
+            wanted, fewest, lines);
+    END IF;
+    FOR lane_ IN 2 .. cardinality(enum_range(NULL::here.token_action)) LOOP
+        IF EXISTS (SELECT FROM here.cursors AS c WHERE c.queue = q AND c.lane = lane_) THEN
+            lanes := lane_;
+        END IF;
+    END LOOP;
+    lines := CASE WHEN one OR lanes > 1 OR again IS NOT NULL THEN 1
+                  ELSE greatest(1, least(lines, 8, 4000 / wanted)) END;
+    room := wanted * lines;
+    rows_max := 4 * room + 64000;
+
+    IF hold AND again IS NULL AND pg_current_xact_id_if_assigned() IS NULL THEN
+        WITH walk AS MATERIALIZED (
+            SELECT w.id, w.passed, row_number() OVER () AS examined
+            FROM (SELECT u.t AS id, NULL AS passed
+                  FROM (SELECT * FROM here.deliveries AS d
+                        WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
+                          AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
+                        ORDER BY d.due, d.n) AS d, unnest(d.tokens) AS u (t)
+                  WHERE due_ms IS DISTINCT FROM 0
+                  UNION ALL
+                  SELECT b.id, b.passed FROM here.mailroom_walk(q, 1, NULL) AS b) AS w
+            LIMIT rows_max
+        ), found AS MATERIALIZED (
+            SELECT w.id, w.examined FROM walk AS w WHERE w.passed IS NULL LIMIT fewest
+        )
+        SELECT coalesce(array_agg(f.id), '{}'),
+               coalesce(min(f.examined) - 1, (SELECT count(*) FROM walk))
+        INTO waits, head_rows
+        FROM found AS f;
+        -- Rows at the head that cannot be sent are passed when they are many, or alone.
+        IF cardinality(waits) < fewest AND head_rows < (CASE cardinality(waits) WHEN 0 THEN 1 ELSE 100 END) THEN
+            kind := 0;
+            more := false;
+            expired := 0;
+            consumed := 0;
+            others := 0;
+            next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
+                FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
+                ORDER BY d.due LIMIT 1);
+            alone := false;
+            RETURN NEXT;
+            RETURN QUERY SELECT 3, NULL::bigint, NULL::bigint, w, NULL::int, NULL::int, NULL::varchar,
+                NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool, NULL::bigint, NULL::bigint,
+                NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
+            FROM unnest(waits) AS w;
+            RETURN;
+        END IF;
+    END IF;
+
+    own := pg_current_xact_id_if_assigned();
+    IF hold THEN
+        PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
+        own := pg_current_xact_id();
+        IF epoch IS NOT NULL AND epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
+            RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
+        END IF;
+        IF again IS NOT NULL OR due_ms IS DISTINCT FROM 0 THEN
+            WITH locked AS MATERIALIZED (
+                SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+                FROM here.deliveries AS d
+                WHERE d.queue = q AND d.owner = from_owner AND d.n = ANY (again) -- null: none
+                UNION ALL
+                SELECT d.*
+                FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+                      FROM here.deliveries AS d
+                      WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND again IS NULL
+                        AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
+                      ORDER BY d.due, d.n LIMIT wanted FOR UPDATE SKIP LOCKED) AS d
+            ), ordered AS (
+                SELECT l.*, row_number() OVER line AS at, first_value(l.alone) OVER line AS single,
+                       sum(cardinality(l.tokens)) OVER line AS until
+                FROM locked AS l WINDOW line AS (ORDER BY l.due, l.n ROWS UNBOUNDED PRECEDING)
+            ), used AS (
+                -- A token that was in flight when senders died goes alone.
+                SELECT * FROM ordered AS o
+                WHERE CASE WHEN o.single THEN o.at = 1 ELSE NOT o.alone END
+                  AND o.until - cardinality(o.tokens) < rows_max
+            ), flat AS (
+                SELECT u.t, coalesce(o.numbers[u.at], 1) AS number, coalesce(o.errors[u.at], 0) AS errors,
+                       o.at, u.at AS place, coalesce(o.paid_at > looked - interval '2 s', false) AS paid
+                FROM used AS o, unnest(o.tokens) WITH ORDINALITY AS u (t, at)
+            )
+            SELECT f.n, f.until, f.single, t.ids, t.numbers, t.errors, t.paid
+            INTO from_n, from_end, from_alone, t_id, t_number, t_errors, t_paid
+            FROM (SELECT array_agg(u.n ORDER BY u.at) AS n, bool_or(u.single) AS single,
+                         array_agg(u.until ORDER BY u.at) AS until
+                  FROM (SELECT o.n, o.at, o.single, sum(cardinality(o.tokens)) OVER (ORDER BY o.at)::int AS until
+                        FROM used AS o) AS u) AS f,
+                 (SELECT array_agg(f.t ORDER BY f.at, f.place) AS ids,
+                         array_agg(f.number ORDER BY f.at, f.place) AS numbers,
+                         array_agg(f.errors ORDER BY f.at, f.place) AS errors,
+                         array_agg(f.paid ORDER BY f.at, f.place) AS paid
+                  FROM flat AS f) AS t;
+            from_n := coalesce(from_n, '{}');
+            from_end := coalesce(from_end, '{}');
+            t_id := coalesce(t_id, '{}');
+            from_alone := coalesce(from_alone, false);
+            IF cardinality(t_id) > 0 THEN
+                lines := 1;
+                room := wanted;
+            END IF;
+        END IF;
+        IF again IS NOT NULL OR from_alone THEN
+            fewest := 1;
+        END IF;
+        -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens are
+        -- whole seconds, rounded to the nearest. A lane of which none of the tokens looked at can be
+        -- sent goes first, too, because one that has aged may stand behind them.
+        IF aged THEN
+            FOR lane_ IN REVERSE lanes .. 2 LOOP
+                IF (SELECT count(*) > 0 AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
+                           + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
+                    FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_) AS b
+                          LIMIT wanted) AS w) THEN
+                    first_lane := lane_;
+                END IF;
+            END LOOP;
+        END IF;
+        IF per_s > 0 AND current_setting('synchronous_commit') = 'off' THEN
+            PERFORM set_config('synchronous_commit', 'local', true); -- what is paid stays paid
+        END IF;
+    END IF;
+
+    RETURN QUERY
+    WITH cursor AS MATERIALIZED (
+        SELECT c.*, c.ctid AS at
+        FROM generate_series(1, lanes) AS l (lane),
+             LATERAL (SELECT x.ctid, x.* FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                      ORDER BY x.n DESC LIMIT 1) AS c
+    ), walk AS MATERIALIZED (
+        SELECT w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login, w.secret, w.code,
+               w.number, w.errors, w.paid, row_number() OVER () AS examined,
+               CASE
+                   WHEN w.passed IS NOT NULL OR NOT hold THEN w.passed
+                   WHEN w.secret IS NULL THEN 'secret is not 32 bytes'
+                   WHEN w.code IS NULL AND w.action = 'password_recovery' THEN 'recovery without a code'
+               END AS passed
+        FROM (SELECT 0 AS lane, 0 AS part, '0'::xid8 AS xid, d.id, t.action, t.account, a.email, a.login,
+                     CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret, t.code,
+                     d.number, d.errors, d.paid,
+                     CASE
+                         WHEN t.id IS NULL THEN 'deleted'
+                         WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+                         WHEN t.expires_at <= floor(extract(epoch FROM looked)) THEN 'expired'
+                         WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
+                         WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
+                         ELSE 'the account is ' || coalesce(a.status::text, 'gone')
+                     END AS passed
+              FROM unnest(t_id, t_number, t_errors, t_paid) AS d (id, number, errors, paid)
+              LEFT JOIN here.tokens AS t ON t.id = d.id
+              LEFT JOIN here.accounts AS a ON a.id = t.account
+              UNION ALL
+              SELECT b.lane, b.part, b.xid, b.id, b.action, b.account, b.email, b.login, b.secret, b.code,
+                     NULL, NULL, NULL, b.passed
+              FROM here.mailroom_walk(q, first_lane, NULL) AS b
+              WHERE NOT from_alone) AS w
+        LIMIT rows_max
+    ), found AS MATERIALIZED (
+        SELECT w.*, row_number() OVER () AS at FROM walk AS w WHERE w.passed IS NULL LIMIT room
+    ), counts AS MATERIALIZED (
+        SELECT count(*)::int AS n, count(*) FILTER (WHERE f.paid)::int AS paid,
+               CASE WHEN count(*) >= wanted THEN count(*) - count(*) % wanted ELSE count(*) END::int AS whole
+        FROM found AS f
+    ), budget AS MATERIALIZED (
+        SELECT s.granted + c.paid AS granted, s.wait_ms
+        FROM counts AS c, LATERAL here.mailroom_spend(queue, c.n - c.paid, per_s, burst, daily) AS s
+        WHERE per_s > 0 AND hold AND c.n >= fewest AND c.n > c.paid
+    ), turn AS MATERIALIZED (
+        SELECT CASE WHEN c.n < fewest THEN 0
+                    ELSE least(c.whole, (SELECT b.granted FROM budget AS b)) END AS taken, c.n
+        FROM counts AS c
+    ), last AS MATERIALIZED (
+        -- There are separate branches, so that a full take need not look beyond its end.
+        (SELECT f.lane, f.part, f.xid, f.id, f.examined, false AS every
+         FROM found AS f WHERE f.at = (SELECT t.taken FROM turn AS t WHERE t.taken < t.n OR t.taken = room))
+        UNION ALL
+        (SELECT w.lane, w.part, w.xid, w.id, w.examined, w.examined < rows_max
+         FROM walk AS w
+         WHERE (SELECT t.taken = t.n AND t.taken < room FROM turn AS t) ORDER BY w.examined DESC LIMIT 1)
+        UNION ALL
+        -- Nothing is taken, but what stands before the first token that can be sent is passed.
+        (SELECT w.lane, w.part, w.xid, w.id, w.examined, false
+         FROM walk AS w
+         WHERE w.examined = (SELECT min(f.examined) - 1 FROM found AS f, turn AS t WHERE t.taken = 0))
+    ), ends AS MATERIALIZED (
+        -- When the take went on to another lane, nothing was left of the lane before.
+        SELECT l.lane, l.part, l.xid, l.id, l.every FROM last AS l WHERE l.lane > 0
+        UNION ALL
+        SELECT e.* FROM (SELECT DISTINCT ON (w.lane) w.lane, w.part, w.xid, w.id, true
+                         FROM walk AS w, last AS l
+                         WHERE lanes > 1 AND w.lane NOT IN (0, l.lane) AND w.examined < l.examined
+                         ORDER BY w.lane, w.examined DESC) AS e
+    ), now AS MATERIALIZED (
+        SELECT here.mailroom_clamp(pg_current_snapshot(), own) AS tick
+        WHERE EXISTS (SELECT FROM ends AS e WHERE e.every OR e.part = 2)
+    ), moved AS (
+        UPDATE here.cursors AS c
+        SET n = c.n + 1, written = own,
+            seen = CASE WHEN e.every THEN (SELECT s.tick FROM now AS s) WHEN e.part = 2 THEN h.tick ELSE h.seen END,
+            tick = CASE WHEN e.every OR e.part = 2 THEN (SELECT s.tick FROM now AS s) ELSE h.tick END,
+            xid = e.xid, id = e.id
+        FROM ends AS e JOIN cursor AS h ON h.lane = e.lane
+        -- The row's place finds it. To find it by its key, the planner might walk all earlier versions.
+        WHERE hold AND c.ctid = h.at
+        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 AS whole
+    ), safe AS MATERIALIZED (
+        SELECT CASE WHEN NOT hold THEN true
+                    WHEN count(*) = (SELECT count(*) FROM ends) AND coalesce(bool_and(m.whole), true) THEN true
+                    ELSE here.mailroom_refuse('mailroom_take was called in a savepoint, or in a block with EXCEPTION')
+               END AS ok
+        FROM moved AS m
+    ), ids AS MATERIALIZED (
+        SELECT array_agg(f.id) AS id, t.taken, coalesce(bool_or(f.number > 1 OR f.errors > 0), false) AS tried,
+               array_agg(coalesce(f.number, 1)) AS number, array_agg(coalesce(f.errors, 0)) AS errors
+        FROM found AS f, turn AS t WHERE f.at <= t.taken AND hold AND (SELECT s.ok FROM safe AS s)
+        GROUP BY t.taken
+    ), used AS MATERIALIZED (
+        SELECT least(l.examined, cardinality(t_id))::int AS n FROM last AS l WHERE hold AND cardinality(t_id) > 0
+    ), joined AS (
+        UPDATE here.deliveries AS d
+        SET owner = me, due = '-infinity', alone = from_alone, leased_at = clock_timestamp(), nonce = DEFAULT,
+            tokens = i.id || CASE WHEN from_end[1] > u.n THEN d.tokens[u.n + 1:] ELSE '{}' END,
+            numbers = CASE WHEN i.tried OR d.numbers IS NOT NULL THEN i.number || CASE WHEN from_end[1] > u.n
+                THEN coalesce(d.numbers[u.n + 1:], array_fill(1, ARRAY[from_end[1] - u.n])) ELSE '{}' END END,
+            errors = CASE WHEN i.tried OR d.numbers IS NOT NULL THEN i.errors || CASE WHEN from_end[1] > u.n
+                THEN coalesce(d.errors[u.n + 1:], array_fill(0, ARRAY[from_end[1] - u.n])) ELSE '{}' END END,
+            paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END
+        FROM ids AS i, used AS u
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[1] AND u.n > 0
+        RETURNING d.n, d.nonce
+    ), merged AS (
+        DELETE FROM here.deliveries AS d
+        USING used AS u, unnest(from_n, from_end) WITH ORDINALITY AS f (n, until, at)
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = f.n AND f.until <= u.n
+          AND (f.at > 1 OR NOT EXISTS (SELECT FROM ids))
+    ), cut AS (
+        UPDATE here.deliveries AS d
+        SET tokens = d.tokens[u.n - f.start + 1:], numbers = d.numbers[u.n - f.start + 1:],
+            errors = d.errors[u.n - f.start + 1:]
+        FROM used AS u, (SELECT s.n, s.until, s.at, coalesce(lag(s.until) OVER (ORDER BY s.at), 0) AS start
+                         FROM unnest(from_n, from_end) WITH ORDINALITY AS s (n, until, at)) AS f
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = f.n AND f.start < u.n AND u.n < f.until
+          AND (f.at > 1 OR NOT EXISTS (SELECT FROM ids))
+    ), delivery AS (
+        INSERT INTO here.deliveries (queue, owner, tokens, paid_at)
+        SELECT q, me, i.id[b * wanted + 1 : (b + 1) * wanted], CASE WHEN per_s > 0 THEN clock_timestamp() END
+        FROM ids AS i, generate_series(0, (i.taken - 1) / wanted) AS b
+        WHERE NOT EXISTS (SELECT FROM used AS u WHERE u.n > 0)
+        ORDER BY b
+        RETURNING n, nonce
+    ), rows AS MATERIALIZED (
+        SELECT array_agg(r.n ORDER BY r.n) AS n, array_agg(r.nonce ORDER BY r.n) AS nonce
+        FROM (SELECT * FROM joined UNION ALL SELECT * FROM delivery) AS r
+    ), passed AS MATERIALIZED (
+        SELECT w.id, w.account, w.action, w.passed, coalesce(w.number, 0) AS number
+        FROM walk AS w WHERE w.passed IS NOT NULL AND w.examined <= (SELECT l.examined FROM last AS l)
+          AND EXISTS (SELECT FROM last AS l, turn AS t WHERE l.examined > t.taken)
+    ), dead AS (
+        INSERT INTO here.dead_letters (token, account, action, reason)
+        SELECT p.id, p.account, p.action, p.passed FROM passed AS p
+        WHERE hold AND p.passed IN ('secret is not 32 bytes', 'recovery without a code')
+    ), recorded AS (
+        INSERT INTO here.attempts (token, number, run, outcome, text)
+        SELECT p.id, p.number, me, CASE WHEN p.passed IN ('secret is not 32 bytes', 'recovery without a code')
+            THEN 'dead' ELSE 'expired' END, p.passed
+        FROM passed AS p WHERE hold AND answers
+    )
+    SELECT 0, NULL::bigint, NULL::bigint, NULL::bigint, NULL::int, NULL::int, NULL::varchar, NULL::varchar,
+           NULL::bytea, NULL::varchar,
+           CASE WHEN t.taken = 0 THEN EXISTS (SELECT FROM walk AS w WHERE w.examined = rows_max)
+                    OR EXISTS (SELECT FROM last AS l, found AS f WHERE f.examined > l.examined)
+                ELSE NOT coalesce((SELECT l.every FROM last AS l), true) END,
+           p.expired, p.consumed, p.others, (SELECT nullif(b.wait_ms, 0) FROM budget AS b),
+           (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)::bigint FROM here.deliveries AS d
+            WHERE d.queue = q AND d.owner = 0 AND d.due > looked AND due_ms IS DISTINCT FROM 0
+            ORDER BY d.due LIMIT 1),
+           from_alone,
+           (SELECT greatest(0, from_end[1] - u.n) FROM used AS u WHERE EXISTS (SELECT FROM joined)),
+           CASE WHEN NOT hold AND t.taken > 0 THEN (
+               SELECT format('%s;%s;%s;%s;%s', c.n,
+                   CASE WHEN l.every THEN (SELECT s.tick FROM now AS s) WHEN l.part = 2 THEN c.tick ELSE c.seen END,
+                   CASE WHEN l.every OR l.part = 2 THEN (SELECT s.tick FROM now AS s) ELSE c.tick END, l.xid, l.id)
+               FROM last AS l JOIN cursor AS c ON c.lane = l.lane) END
+    FROM turn AS t,
+         (SELECT count(*) FILTER (WHERE p.passed = 'expired') AS expired,
+                 count(*) FILTER (WHERE p.passed = 'consumed') AS consumed,
+                 count(*) FILTER (WHERE p.passed NOT IN ('expired', 'consumed')) AS others
+          FROM passed AS p) AS p
+    UNION ALL
+    SELECT CASE f.action WHEN 'activation' THEN 1 ELSE 2 END, r.n[(f.at - 1) / wanted + 1],
+           r.nonce[(f.at - 1) / wanted + 1], f.id, coalesce(f.number, 1), coalesce(f.errors, 0),
+           f.email, f.login, f.secret, f.code,
+           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM found AS f, rows AS r
+    WHERE f.at <= (SELECT t.taken FROM turn AS t)
+    UNION ALL
+    SELECT 3, NULL, NULL, f.id, NULL, NULL, NULL, NULL, NULL, NULL,
+           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM found AS f
+    WHERE f.at <= fewest AND (SELECT t.taken = 0 FROM turn AS t);
+END
+$$
+$make$);
+
+-- Settles lines: tells what became of them, or of their tokens. README.md has the parameters and
+-- outcomes. Returns what was no longer ours, and in doubt what is still there.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_settle_lines(queue text, owner bigint, lines bigint[], nonces bigint[],
+    outcome text DEFAULT 'written', ends bigint[] DEFAULT NULL, dead_tokens bigint[] DEFAULT NULL,
+    dead_reasons text[] DEFAULT NULL, place text DEFAULT NULL, tokens bigint[] DEFAULT NULL,
+    numbers int[] DEFAULT NULL, outcomes text[] DEFAULT NULL, texts text[] DEFAULT NULL,
+    delays_ms bigint[] DEFAULT NULL, alones bool[] DEFAULT NULL, in_doubt bigint[] DEFAULT NULL)
+RETURNS TABLE (kind text, line bigint, nonce bigint, token bigint, secret bytea)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET row_security = off
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    q here.job_type := queue::here.job_type;
+    me bigint := owner;
+    d here.deliveries;
+    parts text[];
+    whole bool;
+    dead bigint[] := '{}'; -- of the dead letters, those in lines of ours
+    at int;
+BEGIN
+    IF outcome NOT IN ('written', 'back') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the outcome of a line is %L; allowed is written or back', outcome);
+    END IF;
+    IF in_doubt IS NOT NULL THEN
+        RETURN QUERY SELECT 'ours', d.n, d.nonce, NULL::bigint, NULL::bytea
+        FROM here.deliveries AS d WHERE d.queue = q AND d.owner = me ORDER BY d.n LIMIT 1000;
+        RETURN QUERY SELECT 'waits', NULL::bigint, NULL::bigint, t.id, t.secret
+        FROM unnest(in_doubt) AS doubtful (id)
+        JOIN here.tokens AS t USING (id)
+        CROSS JOIN generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane)
+        CROSS JOIN LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                            ORDER BY x.n DESC LIMIT 1) AS c
+        WHERE t.action = ANY (c.actions)
+          AND (NOT (pg_visible_in_snapshot(t.xid, c.seen)
+                    OR pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
+               OR t.id IN (SELECT unnest(d.tokens) -- the server makes one hash table of these ids
+                           FROM here.deliveries AS d WHERE d.queue = q AND d.owner = me));
+        RETURN;
+    END IF;
+
+    IF tokens IS NOT NULL THEN
+        -- Whoever frees the lines of the dead waits here, or we for them.
+        PERFORM FROM here.deliveries AS x WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
+        ORDER BY x.n FOR UPDATE;
+        RETURN QUERY
+        WITH both_ AS MATERIALIZED (
+            -- Grouping, and not a join, keeps this in proportion for the largest lines.
+            SELECT b.line, b.nonce, b.token, bool_or(b.held) AS held, max(b.at) AS at, max(b.number) AS number,
+                   max(b.errors) AS errors, max(b.leased_at) AS leased_at, max(b.what) AS what,
+                   max(b.why) AS why, max(b.delay) AS delay, bool_or(b.alone) AS alone, bool_or(b.counted) AS counted
+            FROM (SELECT x.n, x.nonce, u.t, true, u.at, coalesce(x.numbers[u.at], 1), coalesce(x.errors[u.at], 0),
+                         x.leased_at, NULL::text, NULL::text, NULL::bigint, NULL::bool, x.numbers IS NOT NULL
+                  FROM here.deliveries AS x, unnest(x.tokens) WITH ORDINALITY AS u (t, at)
+                  WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
+                  UNION ALL
+                  SELECT a.line, a.nonce, a.t, false, NULL, a.number, NULL, NULL, a.what, a.why, a.delay, a.alone, NULL
+                  FROM unnest(lines, nonces, tokens, numbers, outcomes, texts, delays_ms, alones)
+                      AS a (line, nonce, t, number, what, why, delay, alone)
+                 ) AS b (line, nonce, token, held, at, number, errors, leased_at, what, why, delay, alone, counted)
+            GROUP BY b.line, b.nonce, b.token
+        ), late AS MATERIALIZED (
+            -- An answer that we have counted already, and whose confirmation got lost, is not late.
+            SELECT b.* FROM both_ AS b
+            WHERE NOT b.held AND NOT EXISTS (
+                SELECT FROM here.attempts AS a WHERE a.token = b.token AND a.nonce = b.nonce AND a.outcome <> 'late')
+        ), recorded AS (
+            INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
+            SELECT b.token, b.number, me, b.leased_at, b.what, b.why, b.nonce FROM both_ AS b
+            WHERE b.held AND b.what IS NOT NULL
+            UNION ALL
+            SELECT l.token, coalesce(l.number, 1), me, NULL, 'late', l.why, l.nonce FROM late AS l
+        ), died AS (
+            INSERT INTO here.dead_letters (token, account, action, reason)
+            SELECT b.token, t.account, t.action, b.why
+            FROM both_ AS b JOIN here.tokens AS t ON t.id = b.token WHERE b.held AND b.what = 'dead'
+        ), again AS (
+            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
+            SELECT q, 0, ARRAY[b.token], ARRAY[b.number + 1], ARRAY[b.errors + (b.what = 'transient')::int],
+                   coalesce(b.alone, false), clock_timestamp() + coalesce(b.delay, 0) * interval '1 ms'
+            FROM both_ AS b WHERE b.held AND b.what IN ('transient', 'returned') ORDER BY b.line, b.at
+        ), nobody AS (
+            INSERT INTO here.owners (queue, owner)
+            SELECT q, 0 WHERE EXISTS (SELECT FROM both_ AS b WHERE b.held AND b.what IN ('transient', 'returned'))
+            ON CONFLICT DO NOTHING
+        ), rest AS MATERIALIZED (
+            SELECT b.line, array_agg(b.token ORDER BY b.at) FILTER (WHERE b.what IS NULL) AS tokens,
+                   array_agg(b.number ORDER BY b.at) FILTER (WHERE b.what IS NULL AND b.counted) AS numbers,
+                   array_agg(b.errors ORDER BY b.at) FILTER (WHERE b.what IS NULL AND b.counted) AS errors
+            FROM both_ AS b WHERE b.held GROUP BY b.line HAVING count(b.what) > 0
+        ), over AS (
+            DELETE FROM here.deliveries AS x USING rest AS r
+            WHERE x.queue = q AND x.owner = me AND x.n = r.line AND r.tokens IS NULL
+        ), shorter AS (
+            UPDATE here.deliveries AS x SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
+            FROM rest AS r
+            WHERE x.queue = q AND x.owner = me AND x.n = r.line AND r.tokens IS NOT NULL
+        )
+        SELECT 'lost', l.line, l.nonce, l.token, NULL::bytea FROM late AS l;
+        RETURN;
+    END IF;
+
+    IF place IS NOT NULL THEN
+        parts := string_to_array(place, ';');
+        UPDATE here.cursors AS c
+        SET n = c.n + 1, written = pg_current_xact_id(), seen = parts[2]::pg_snapshot,
+            tick = parts[3]::pg_snapshot, xid = parts[4]::xid8, id = parts[5]::bigint
+        WHERE c.queue = q AND c.lane = 1 AND c.n = parts[1]::bigint
+        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
+        IF whole THEN
+            dead := dead_tokens;
+        ELSIF NOT FOUND THEN
+            kind := 'lost';
+            RETURN NEXT;
+        ELSE
+            PERFORM here.mailroom_refuse('mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
+        END IF;
+    END IF;
+    IF lines IS NULL AND outcome = 'back' THEN
+        UPDATE here.deliveries AS x SET owner = 0, due = '-infinity' WHERE x.queue = q AND x.owner = me;
+    END IF;
+    FOR i IN 1 .. coalesce(cardinality(lines), 0) LOOP
+        at := NULL;
+        IF outcome = 'written' AND (ends[i] IS NOT NULL OR dead_tokens IS NOT NULL) THEN
+            SELECT * INTO d FROM here.deliveries AS x
+            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i] FOR UPDATE;
+            dead := dead || ARRAY(SELECT unnest(dead_tokens) INTERSECT SELECT unnest(d.tokens));
+            at := nullif(array_position(d.tokens, ends[i]), cardinality(d.tokens));
+        END IF;
+        IF outcome = 'back' THEN
+            UPDATE here.deliveries AS x SET owner = 0, due = '-infinity'
+            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
+        ELSIF at IS NOT NULL THEN
+            UPDATE here.deliveries AS x SET tokens = x.tokens[at + 1:], numbers = x.numbers[at + 1:],
+                errors = x.errors[at + 1:]
+            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
+        ELSE
+            DELETE FROM here.deliveries AS x
+            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
+        END IF;
+        IF NOT FOUND THEN
+            kind := 'lost';
+            line := lines[i];
+            nonce := nonces[i];
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    IF outcome = 'back' THEN
+        INSERT INTO here.owners (queue, owner) VALUES (q, 0)
+        ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
+    END IF;
+    IF cardinality(dead) > 0 THEN
+        INSERT INTO here.dead_letters (token, account, action, reason)
+        SELECT t.id, t.account, t.action, l.reason
+        FROM unnest(dead_tokens, dead_reasons) AS l (token, reason) JOIN here.tokens AS t ON t.id = l.token
+        WHERE l.token = ANY (dead);
+    END IF;
+END
+$$
+$make$);
+
+-- The advisory locks of other sessions in this database.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_locks() RETURNS TABLE (key bigint, mode text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT l.classid::bigint << 32 | l.objid::bigint, l.mode
+    FROM pg_locks AS l
+    JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
+    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.pid <> pg_backend_pid()
+$$
+$make$);
+
+-- Returns true when a queue's cursor does not belong to this database, or is of the older kind.
+--
+-- Each move of a cursor stores the number of its transaction. The row was written here exactly if its
+-- own xmin is that number, modulo 2^32. A restored row has the xmin of the restore. A physical copy,
+-- pg_upgrade and VACUUM keep both. A move in a savepoint, or an ALTER TABLE that writes the table
+-- anew, looks like a restored row: then a new cursor is made in vain, which loses nothing. Whatever
+-- calls this must do so before it writes the row.
+--
+-- A token whose number has not been given out yet was restored, too.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_moved(queue text) RETURNS bool
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+    SELECT j.mode IS NULL
+        OR EXISTS (SELECT
+                   FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+                        LATERAL (SELECT c.xmin AS row_xmin, c.written
+                                 FROM here.cursors AS c WHERE c.queue = j.job_type AND c.lane = l.lane
+                                 ORDER BY c.n DESC LIMIT 1) AS c
+                   WHERE c.written IS NULL
+                      OR c.row_xmin::text::bigint <> c.written::text::bigint & 4294967295)
+        OR EXISTS (SELECT FROM unnest(enum_range(NULL::here.token_action)) AS a (action),
+                        LATERAL (SELECT FROM here.tokens AS t WHERE t.action = a.action
+                                   AND t.xid >= pg_snapshot_xmax(pg_current_snapshot())
+                                   AND t.xid IS DISTINCT FROM pg_current_xact_id_if_assigned()
+                                 LIMIT 1) AS t)
+    FROM here.jobs AS j WHERE j.job_type::text = queue
+$$
+$make$);
+
+-- Makes nobody's what a collector has in hand. Where there are answers, its lines may be out, so the
+-- attempts count. Returns how many tokens these are.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_release(q here.job_type, gone bigint, mode text, how text) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    total bigint;
+BEGIN
+    IF mode = 'leased' THEN
+        INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
+        SELECT u.t, coalesce(d.numbers[u.at], 1), gone, d.leased_at, 'lost', how, d.nonce
+        FROM here.deliveries AS d, unnest(d.tokens) WITH ORDINALITY AS u (t, at)
+        WHERE d.queue = q AND d.owner = gone;
+    END IF;
+    WITH back AS (
+        UPDATE here.deliveries AS d SET owner = 0, due = '-infinity',
+            numbers = CASE WHEN mode = 'leased' THEN ARRAY(SELECT coalesce(d.numbers[u.at], 1) + 1
+                FROM unnest(d.tokens) WITH ORDINALITY AS u (t, at) ORDER BY u.at) ELSE d.numbers END,
+            errors = CASE WHEN mode = 'leased' AND d.errors IS NULL
+                THEN array_fill(0, ARRAY[cardinality(d.tokens)]) ELSE d.errors END
+        WHERE d.queue = q AND d.owner = gone
+        RETURNING cardinality(d.tokens) AS n
+    )
+    SELECT coalesce(sum(b.n), 0) INTO total FROM back AS b;
+    IF total > 0 THEN
+        INSERT INTO here.owners (queue, owner) VALUES (q, 0)
+        ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
+    END IF;
+    RETURN total;
+END
+$$
+$make$);
+
+-- Joins the collectors of a queue, or claims it where one works at a time; then keeps our lease,
+-- lists the others, and frees what those have in hand that are gone. README.md has the parameters.
+--
+-- Every collector shares the lock 'queue', which keeps an administrator's commands out. Its own
+-- number's lock shows that it lives; a collector that works alone has the lock of its epoch, too. One
+-- that takes over needs the lock of the next epoch, so it does not wait for a holder that hangs. All
+-- locks are taken before the rows are read that they stand for.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_peers(queue text, owner bigint, mode text, holder text, epoch bigint DEFAULT NULL,
+    renew bool DEFAULT true, "over" text DEFAULT NULL, hung bigint DEFAULT NULL, settle bool DEFAULT true,
+    gone bigint[] DEFAULT '{}', counters bigint[] DEFAULT '{}', hangs bool[] DEFAULT '{}',
+    leave text DEFAULT NULL, host text DEFAULT NULL, version text DEFAULT NULL, settings text DEFAULT NULL,
+    written bigint DEFAULT NULL)
+RETURNS TABLE (state text, epoch_ bigint, holder_ text, progress bigint, waits bool, lanes text, adopted bigint,
+    other bigint, renewed bigint, alive bool, busy bool)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET row_security = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    me bigint := owner;
+    alone bool := mode = 'cursor'; -- only one may collect
+    my_epoch bigint := epoch;
+    job here.jobs;
+    held bool;
+    q here.job_type;
+    g record;
+BEGIN
+    SELECT * INTO job FROM here.jobs AS j WHERE j.job_type::text = queue;
+    IF NOT FOUND THEN
+        state := 'unknown';
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    q := job.job_type;
+    IF leave IS NOT NULL THEN
+        PERFORM here.mailroom_release(q, me, mode, leave);
+        DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner = me;
+        UPDATE here.jobs AS j SET holder = NULL, last_seq = greatest(j.last_seq, (
+            SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1))
+        WHERE j.job_type = q AND j.holder = mailroom_peers.holder;
+        IF mode = 'leased' THEN
+            INSERT INTO here.runs (run, event, queue, how, tokens) VALUES (me, 'ended', q, leave, mailroom_peers.written);
+        END IF;
+        state := 'left';
+        RETURN NEXT;
+        RETURN;
+    END IF;
+
+    adopted := 0;
+    IF my_epoch IS NULL THEN
+        IF job.mode IS NOT NULL AND job.mode <> mode THEN
+            state := job.mode;
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        held := EXISTS (SELECT FROM here.mailroom_locks() AS l
+                        WHERE l.key = here.mailroom_lock_key(queue, job.epoch::text));
+        IF alone AND NOT (job.holder IS NOT DISTINCT FROM holder OR job.epoch = hung
+                          OR NOT held AND (job.holder IS NULL OR job.holder = "over"))
+           OR NOT pg_try_advisory_lock_shared(here.mailroom_lock_key(queue, 'queue'))
+           OR NOT pg_try_advisory_lock(me)
+           OR alone AND NOT pg_try_advisory_lock(here.mailroom_lock_key(queue, (job.epoch + 1)::text)) THEN
+            state := CASE WHEN alone AND NOT held THEN 'free' ELSE 'held' END;
+        ELSIF here.mailroom_moved(queue) AND NOT settle THEN
+            state := CASE WHEN job.mode IS NULL THEN 'new' ELSE 'moved' END;
+        ELSE
+            PERFORM here.mailroom_settle(queue, mode);
+            SELECT * INTO job FROM here.jobs AS j WHERE j.job_type = q FOR UPDATE;
+            IF job.mode <> mode THEN
+                state := job.mode;
+                RETURN NEXT;
+                RETURN;
+            END IF;
+            INSERT INTO here.owners (queue, owner) VALUES (q, me)
+            ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
+            IF alone THEN
+                -- The claim. A new epoch and a new version of the first lane's cursor fence every
+                -- earlier session. What others have taken and not settled becomes ours, with its n.
+                PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
+                job.epoch := job.epoch + 1;
+                IF NOT pg_try_advisory_lock(here.mailroom_lock_key(queue, job.epoch::text)) THEN
+                    state := 'held';
+                    RETURN NEXT;
+                    RETURN;
+                END IF;
+                UPDATE here.jobs AS j SET epoch = job.epoch, holder = mailroom_peers.holder,
+                    renewed = j.renewed + 1, last_seq = greatest(j.last_seq, (
+                        SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1))
+                WHERE j.job_type = q;
+                UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id()
+                WHERE c.queue = q AND c.lane = 1
+                  AND c.n = (SELECT x.n FROM here.cursors AS x WHERE x.queue = q AND x.lane = 1
+                             ORDER BY x.n DESC LIMIT 1);
+                WITH ours AS (
+                    UPDATE here.deliveries AS d SET owner = me, due = '-infinity'
+                    WHERE d.queue = q AND d.owner <> me RETURNING cardinality(d.tokens) AS n
+                )
+                SELECT coalesce(sum(o.n), 0) INTO adopted FROM ours AS o;
+            END IF;
+            IF host IS NOT NULL AND mode = 'leased' THEN
+                INSERT INTO here.runs (run, event, queue, host, version, settings)
+                VALUES (me, 'started', q, mailroom_peers.host, mailroom_peers.version, mailroom_peers.settings);
+            END IF;
+            state := 'ours';
+            my_epoch := job.epoch;
+        END IF;
+    ELSE
+        state := 'ours';
+        IF job.epoch <> my_epoch THEN
+            state := 'lost';
+        ELSIF renew AND alone THEN
+            UPDATE here.jobs AS j SET renewed = j.renewed + 1 WHERE j.job_type = q AND j.epoch = my_epoch;
+        ELSIF renew THEN
+            UPDATE here.owners AS o SET renewed = o.renewed + 1 WHERE o.queue = q AND o.owner = me;
+        END IF;
+        -- Frees what the gone have in hand. One that has renewed since is kept, and one that was gone
+        -- and has come back, too. A row stays as long as its session lives, because an owner without
+        -- a row is found by nobody.
+        FOR g IN SELECT * FROM unnest(gone, counters, hangs) AS g (owner, counter, hangs) WHERE g.owner NOT IN (0, me) LOOP
+            CONTINUE WHEN NOT g.hangs AND NOT pg_try_advisory_xact_lock_shared(g.owner);
+            PERFORM FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner AND o.renewed = g.counter FOR UPDATE;
+            CONTINUE WHEN NOT FOUND;
+            adopted := adopted + here.mailroom_release(q, g.owner, mode,
+                CASE WHEN g.hangs THEN 'it hung' ELSE 'it was gone' END);
+            IF NOT g.hangs THEN
+                DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner;
+                IF mode = 'leased' THEN
+                    INSERT INTO here.runs (run, event, queue, how) VALUES (g.owner, 'ended', q, 'it was gone');
+                END IF;
+            END IF;
+        END LOOP;
+    END IF;
+
+    SELECT j.epoch, coalesce(j.holder, ''), j.renewed + (
+               SELECT sum(c.n) FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+                   LATERAL (SELECT x.n FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                            ORDER BY x.n DESC LIMIT 1) AS c)
+    INTO epoch_, holder_, progress
+    FROM here.jobs AS j WHERE j.job_type = q;
+    waits := EXISTS (SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due <= clock_timestamp())
+        OR state <> 'ours' AND (EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL))
+            OR EXISTS (SELECT FROM here.mailroom_locks() AS l JOIN here.owners AS o ON o.owner = l.key
+                       WHERE o.queue = q AND l.mode = 'ShareLock'));
+    lanes := (SELECT string_agg(array_to_string(c.actions, '+'), ',' ORDER BY l.lane)
+              FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+                   LATERAL (SELECT x.actions FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                            ORDER BY x.n DESC LIMIT 1) AS c);
+    RETURN NEXT;
+    IF state <> 'ours' OR alone THEN
+        RETURN;
+    END IF;
+    -- When there are many, those that are gone come first, and then those whose numbers follow ours, as
+    -- in a ring. So each living owner is watched by the same few others all the time.
+    RETURN QUERY
+    SELECT 'other', NULL::bigint, NULL::text, NULL::bigint, NULL::bool, NULL::text, NULL::bigint,
+           o.owner, o.renewed, l.alive, l.busy
+    FROM here.owners AS o
+    CROSS JOIN LATERAL (
+        SELECT coalesce(bool_or(k.mode = 'ExclusiveLock'), false) AS alive,
+               coalesce(bool_or(k.mode = 'ShareLock'), false) AS busy
+        FROM here.mailroom_locks() AS k WHERE k.key = o.owner) AS l
+    WHERE o.queue = q AND o.owner NOT IN (0, me)
+    ORDER BY l.alive, o.owner < me, o.owner
+    LIMIT 16;
+END
+$$
+$make$);
+
+-- Makes a new cursor for a queue whose own cannot be read on: it is of the older kind, or does not
+-- belong to this database (mailroom_moved). It locks no table and waits for no transaction. Returns
+-- how many tokens wait; null when there was nothing to do.
+--
+-- A point (xid, id) was moved only past transactions that were over, so it is below the number of the
+-- transaction that wrote it. `seen` becomes all transactions below xid, and `tick` all below xid + 1,
+-- of which the tokens up to id were taken. Rows of transaction 0, from before 000004, are in no
+-- snapshot: those that wait are written down in deliveries, with the owner 0, which is nobody.
+--
+-- In another database the numbers mean nothing: all that waits is written down as nobody's, the
+-- cursor begins behind all that is visible, and visible rows that would stand before it get the
+-- number 0. One statement does that, so that no token is committed in between. Two kinds of tokens
+-- wait: those that waited when the dump was made, and those inserted here since. The latter have a
+-- number between that of the transaction that wrote the cursor's row and ours, and their own row has
+-- the same number or, after a savepoint, a higher one.
+CALL pg_temp.make($make$
+CREATE OR REPLACE FUNCTION here.mailroom_settle(queue text, new_mode text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+    job here.jobs;
+    row_xmin xid;
+    point bigint;
+    own bigint;
+BEGIN
+    IF new_mode NOT IN ('cursor', 'shared', 'leased') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'there is no mode ' || new_mode;
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(here.mailroom_lock_key(queue, 'queue')) THEN
+        RAISE object_in_use USING MESSAGE = 'a collector is running; stop all of them first';
+    END IF;
+    SELECT * INTO STRICT job FROM here.jobs AS j WHERE j.job_type::text = queue FOR UPDATE;
+    IF NOT here.mailroom_moved(queue) THEN
+        RETURN NULL;
+    END IF;
+    SELECT j.xmin INTO row_xmin FROM here.jobs AS j WHERE j.job_type = job.job_type;
+    -- This transaction's own number may be on tokens that it inserts later. Once it has one, no
+    -- snapshot of its has a higher xmin.
+    own := pg_current_xact_id()::text::bigint;
+    point := greatest(job.last_xid::text::bigint, 1);
+    IF job.mode IS NULL AND point < own - age(row_xmin) AND NOT EXISTS (
+           SELECT FROM unnest(enum_range(NULL::here.token_action)) AS a (action), LATERAL (
+               SELECT FROM here.tokens AS t WHERE t.action = a.action AND t.xid::text::bigint <> own
+                 AND t.xid >= pg_snapshot_xmax(pg_current_snapshot()) LIMIT 1) AS t) THEN
+        WITH old AS (
+            SELECT t.id, row_number() OVER (ORDER BY t.id) AS at FROM here.tokens AS t
+            WHERE t.xid = '0' AND job.last_xid = '0' AND t.id > job.last_seq
+        )
+        INSERT INTO here.deliveries (queue, owner, tokens)
+        SELECT job.job_type, 0, array_agg(o.id ORDER BY o.at) FROM old AS o GROUP BY o.at / 100 ORDER BY o.at / 100;
+        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(),
+            seen = format('%1$s:%1$s:', point)::pg_snapshot,
+            tick = format('%1$s:%1$s:', point + 1)::pg_snapshot,
+            xid = job.last_xid, id = job.last_seq
+        WHERE c.queue = job.job_type;
+    ELSE
+        WITH start AS MATERIALIZED (
+            SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xid
+        ), since AS MATERIALIZED (
+            -- A cursor that was written here has the tokens inserted since among those that wait.
+            SELECT a.action, greatest(0, own - age(CASE WHEN job.mode IS NULL THEN row_xmin ELSE c.xmin END)) AS xid
+            FROM here.cursors AS c, unnest(c.actions) AS a (action)
+            WHERE c.queue = job.job_type AND (job.mode IS NULL OR c.written IS NULL
+                OR c.xmin::text::bigint <> c.written::text::bigint & 4294967295)
+        ), waits AS MATERIALIZED (
+            SELECT u.token, u.xid FROM here.mailroom_untaken(queue) AS u
+            UNION
+            SELECT t.id, t.xid FROM since AS s JOIN here.tokens AS t ON t.action = s.action
+            WHERE t.xid BETWEEN s.xid::text::xid8 AND own::text::xid8 AND age(t.xmin) <= age(t.xid::xid)
+        ), chunked AS (
+            SELECT w.token, row_number() OVER (ORDER BY w.xid, w.token) AS at FROM waits AS w
+        ), given AS (
+            INSERT INTO here.deliveries (queue, owner, tokens)
+            SELECT job.job_type, 0, array_agg(w.token ORDER BY w.at) FROM chunked AS w GROUP BY w.at / 100
+            ORDER BY w.at / 100
+        ), behind AS (
+            UPDATE here.tokens AS t SET xid = '0' FROM start AS s WHERE t.xid >= s.xid
+        )
+        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(),
+            seen = format('%1$s:%1$s:', s.xid)::pg_snapshot,
+            tick = format('%1$s:%1$s:', s.xid)::pg_snapshot, xid = '0', id = 0
+        FROM start AS s
+        WHERE c.queue = job.job_type;
+    END IF;
+    INSERT INTO here.owners (queue, owner)
+    SELECT DISTINCT d.queue, d.owner FROM here.deliveries AS d WHERE d.queue = job.job_type
+    ON CONFLICT DO NOTHING;
+    UPDATE here.jobs AS j SET mode = coalesce(j.mode, new_mode), cluster = here.mailroom_cluster(),
+        epoch = j.epoch + 1, holder = NULL, last_seq = greatest(j.last_seq, 0)
+    WHERE j.job_type = job.job_type;
+    RETURN (SELECT count(*) FROM here.mailroom_untaken(queue))
+         + (SELECT coalesce(sum(cardinality(d.tokens)), 0) FROM here.deliveries AS d
+            WHERE d.queue = job.job_type);
+END
+$$
+$make$);
+
+-- For administrators: gives a queue lanes, or with '' one lane. Returns how many it had.
+CALL pg_temp.make($make$
+CREATE OR REPLACE FUNCTION here.mailroom_lanes(lanes text, queue text DEFAULT 'mailroom') RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    q here.job_type := queue::here.job_type;
+    every here.token_action[] := enum_range(NULL::here.token_action);
+    wanted text[] := CASE WHEN lanes = '' THEN '{}' ELSE string_to_array(lanes, ',') END;
+    before int;
+    unused bool := false;
+BEGIN
+    IF cardinality(wanted) > 0 AND
+       ARRAY(SELECT w FROM unnest(wanted) AS w ORDER BY w) <>
+       ARRAY(SELECT a::text FROM unnest(every) AS a ORDER BY a::text) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
+                lanes, array_to_string(every, ', '));
+    END IF;
+    -- A queue that nobody has used yet keeps its older cursor until the first collector comes. Until
+    -- then its rows of cursors tell the lanes and nothing else.
+    IF (SELECT mode IS NULL FROM here.jobs WHERE job_type = q) THEN
+        unused := pg_try_advisory_xact_lock(here.mailroom_lock_key(queue, 'queue'));
+        PERFORM FROM here.jobs WHERE job_type = q AND mode IS NULL FOR UPDATE;
+        unused := unused AND FOUND;
+    END IF;
+    -- The row of jobs of an unused queue tells when the database was restored, and must stay as it is.
+    IF NOT unused THEN
+        PERFORM here.mailroom_settle(queue, 'leased');
+        UPDATE here.jobs SET epoch = epoch + 1, holder = NULL WHERE job_type = q;
+    END IF;
+    -- Here the lock of the queue is ours alone: no collector runs.
+    SELECT count(*) INTO before FROM here.cursors AS c WHERE c.queue = q;
+    IF cardinality(wanted) > 0 THEN
+        WITH old AS (
+            DELETE FROM here.cursors AS c WHERE c.queue = q RETURNING *
+        )
+        INSERT INTO here.cursors (queue, lane, n, actions, seen, tick, xid, id, written)
+        SELECT q, w.at, max(o.n) OVER () + 1, ARRAY[w.action]::here.token_action[], o.seen, o.tick,
+               o.xid, o.id, pg_current_xact_id()
+        FROM unnest(wanted) WITH ORDINALITY AS w (action, at)
+        JOIN old AS o ON w.action::here.token_action = ANY (o.actions);
+    ELSIF before > 1 AND unused THEN
+        DELETE FROM here.cursors AS c WHERE c.queue = q AND c.lane > 1;
+        UPDATE here.cursors AS c SET n = c.n + 1, actions = every, written = pg_current_xact_id() WHERE c.queue = q;
+    ELSIF before > 1 THEN
+        -- This transaction's own tokens, of before or to come, are not taken: its
+        -- number counts as running.
+        PERFORM pg_current_xact_id();
+        WITH at AS MATERIALIZED (
+            SELECT pg_current_xact_id() AS own, pg_current_snapshot() AS now
+        ), waits AS MATERIALIZED (
+            SELECT u.token, row_number() OVER (ORDER BY u.xid, u.token) AS at
+            FROM here.mailroom_untaken(queue) AS u, at WHERE u.xid <> at.own
+        ), given AS (
+            INSERT INTO here.deliveries (queue, owner, tokens)
+            SELECT q, 0, array_agg(w.token ORDER BY w.at) FROM waits AS w GROUP BY w.at / 100
+            ORDER BY w.at / 100
+        ), place AS (
+            SELECT here.mailroom_clamp(h.now, h.own) AS seen
+            FROM at AS h
+        ), gone AS (
+            DELETE FROM here.cursors AS c WHERE c.queue = q AND c.lane > 1
+        )
+        UPDATE here.cursors AS c
+        SET n = c.n + 1, actions = every, seen = p.seen, tick = p.seen, xid = '0', id = 0,
+            written = pg_current_xact_id()
+        FROM place AS p WHERE c.queue = q AND c.lane = 1;
+        INSERT INTO here.owners AS o (queue, owner)
+        SELECT q, 0 FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 LIMIT 1
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN before;
+END
+$$
+$make$);
+
+-- The function of leased mode stores its number, too.
+DO $$
+BEGIN
+    EXECUTE replace(pg_get_functiondef('mailroom_lease'::regproc), 'SET n = c.n + 1, seen',
+        'SET n = c.n + 1, written = pg_current_xact_id(), seen');
+END
+$$;
+
+-- What is in use keeps its cursor, unless it came from elsewhere.
+UPDATE cursors SET written = pg_current_xact_id()
+FROM jobs WHERE job_type = queue AND mode IS NOT NULL AND cluster = mailroom_cluster();
+
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
+        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_walk', 'mailroom_take',
+            'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers')
+    LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
+        IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers|moved)\(' THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_collector', f);
+        END IF;
+        IF f::text ~ 'mailroom_(take|peers)\(' AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
+            EXECUTE format('ALTER FUNCTION %s SET enable_memoize = off', f);
+        END IF;
+    END LOOP;
+END
+$$;
+GRANT UPDATE (written) ON cursors TO mailroom_collector;
+
+COMMIT;
