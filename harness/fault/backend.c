@@ -137,10 +137,13 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
     int64_t deadline = fault_patience_until_ns(c);
     struct backends victim;
 
-    for (;;) {
+    for (int made = 0;;) {
         long from = provider_log_length(c->server);
-        if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e))
+        // The function is gone with the session that made it.
+        if (!fault_admin(c, e) ||
+            (PQbackendPID(c->admin) != made && !sql_exec(c->admin, cancel_function_sql, e)))
             return false;
+        made = PQbackendPID(c->admin);
         r->began_ns = clock_now_ns();
         bool sent = until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
         if (!sent && e->kind != ERR_CONNECTION)
