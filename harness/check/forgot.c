@@ -10,17 +10,15 @@ static bool loses_data(const struct ledger *l, const struct fault_record *f)
 
     if (f->left_known)
         return f->left_ns != 0;
-    switch (f->spec->verb->id) {
-    case VERB_CRASH_SERVER:
-    case VERB_KILL_SERVER:
+    switch (f->spec->verb->loses) {
+    case LOSES_IF_WAIVED:
         return waived;
-    case VERB_CUT_POWER:
-    case VERB_KILL_HOST:
+    case LOSES_UNFLUSHED:
         return waived || postgres->disk != DISK_HONEST;
-    case VERB_PROMOTE_STANDBY:
-        return waived || postgres->standby == STANDBY_ASYNC;
+    case LOSES_UNCONFIRMED:
+        return waived || postgres->standby != STANDBY_SYNC;
     default:
-        return f->spec->verb->needs_cluster && postgres->standby != STANDBY_SYNC;
+        return false;
     }
 }
 

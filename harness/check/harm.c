@@ -48,46 +48,31 @@ int64_t harm_sender_died_ns(const struct scenario *s)
 
 // --- what a fault does ------------------------------------------------------------
 
-// A foreign transaction delays a subject that waits for writers, and no other.
 enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
 {
-    switch (f->verb->id) {
-    case VERB_OLD_SNAPSHOT: // it writes nothing, so nobody waits for it
+    const struct verb *v = f->verb;
+
+    if ((v->params & PARAM_TARGET) && f->target == TARGET_LOAD)
         return HARM_NONE;
-    case VERB_HOLD_HORIZON:
-    case VERB_LONG_VACUUM:
-    case VERB_ACTIVE_READERS:
-        return s->collector.promises & PROMISE_WAITS_FOR_WRITERS ? HARM_SLOWS : HARM_NONE;
-    case VERB_TERMINATE_BACKEND:
-        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SESSION;
-    case VERB_CANCEL_QUERY:
-        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SLOWS;
-    case VERB_KILL_COLLECTOR:
-    case VERB_STOP_COLLECTOR:
-    case VERB_CLOSE_READER:
-    case VERB_KILL_SENDER:
+    switch (v->ends) {
+    case ENDS_PROCESSES:
         return HARM_PROCESS;
-    case VERB_PAUSE_READER:
-    case VERB_SLOW_READER:
-    case VERB_PAUSE_SENDER:
-    case VERB_HANG_SENDER:
-        return HARM_OUTPUT;
-    case VERB_RESET:
-    case VERB_CUT_AT:
+    case ENDS_SESSIONS:
         return HARM_SESSION;
-    case VERB_PAUSE_SERVER:
-    case VERB_PAUSE_COLLECTOR:
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-    case VERB_EXHAUST_CONNECTIONS:
-    case VERB_FILL_DISK:
-    case VERB_LOCK_JOBS:
-    case VERB_DELAY:
-    case VERB_THROTTLE:
+    case MAY_END_SESSIONS:
         return HARM_FREEZES;
     default:
-        return f->verb->stops_server ? HARM_SESSION : HARM_SLOWS;
+        break;
     }
+    if (v->hits == HITS_READER || v->hits == HITS_SENDER)
+        return HARM_OUTPUT;
+    // A foreign transaction delays a subject that waits for writers, and no other. Nobody waits for
+    // one that writes nothing.
+    if (v->does == BURDENS)
+        return (s->collector.promises & PROMISE_WAITS_FOR_WRITERS) && v->id != VERB_OLD_SNAPSHOT
+                   ? HARM_SLOWS
+                   : HARM_NONE;
+    return v->does == STOPS ? HARM_FREEZES : HARM_SLOWS;
 }
 
 bool harm_hits_one(const struct scenario *s, const struct fault_spec *f)

@@ -65,9 +65,7 @@ static bool is_broken_off(const struct check *c, const struct line_record *line)
 bool check_keeps_unread(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
-    enum verb_id id = f->spec->verb->id;
-
-    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
+    return f->began_ns && f->spec->verb->takes & THING_READER &&
            (f->spec->instance < 0 ||
                f->spec->instance == l->log->processes[line->process].instance);
 }

@@ -251,8 +251,7 @@ static int64_t unread_ns(const struct check *c, int64_t from_ns, int64_t until_n
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        enum verb_id id = f->spec->verb->id;
-        if (f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER))
+        if (f->began_ns && f->spec->verb->takes & THING_READER)
             unread_ns +=
                 clock_max(0, clock_min(f->ended_ns, until_ns) - clock_max(f->began_ns, from_ns));
     }

@@ -22,30 +22,12 @@ struct repeats {
 
 static bool ends_sessions(const struct fault_spec *f)
 {
-    switch (f->verb->id) {
-    case VERB_TERMINATE_BACKEND:
-        return f->target != TARGET_LOAD;
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-    case VERB_RESET:
-    case VERB_CUT_AT:
-        return true;
-    default:
-        return f->verb->stops_server;
-    }
-}
+    const struct verb *v = f->verb;
 
-static bool keeps_away(const struct fault_spec *f)
-{
-    switch (f->verb->id) {
-    case VERB_PAUSE_COLLECTOR:
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-    case VERB_EXHAUST_CONNECTIONS:
-        return true;
-    default:
-        return f->verb->stops_server;
-    }
+    if ((v->params & PARAM_TARGET) && f->target == TARGET_LOAD)
+        return false;
+    return v->does == STOPS && v->hits != HITS_PROCESS && v->hits != HITS_READER &&
+           v->hits != HITS_SENDER && v->ends != ENDS_NOTHING;
 }
 
 // True when sessions were gone for longer than the grace: they ended while a fault kept collectors
@@ -73,7 +55,7 @@ static bool takes_turn(const struct ledger *l, const struct fault_record *away, 
 {
     bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
 
-    if (!away->began_ns || !keeps_away(away->spec) ||
+    if (!away->began_ns || !away->spec->verb->keeps_away ||
         (one && away->spec->instance != l->log->processes[process].instance))
         return false;
     return away->ended_ns - away->began_ns >= harm_hang_ns(l->scenario) || outlasts_grace(l, away);

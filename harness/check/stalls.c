@@ -98,7 +98,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
 // True when a fault stops the server. It then starts with empty caches.
 static bool is_cold_after(const struct fault_record *f)
 {
-    return f->began_ns && f->ok && f->spec->verb->stops_server;
+    return f->began_ns && f->ok && verb_stops_server(f->spec->verb);
 }
 
 static size_t cold_servers_most(const struct ledger *l)

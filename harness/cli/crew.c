@@ -44,7 +44,7 @@ static bool keeps_server(const struct scenario *s)
     for (size_t i = 0; i < s->fault_count; i++) {
         if (s->faults[i].verb->id == VERB_PROMOTE_STANDBY ||
             s->faults[i].verb->id == VERB_CUT_POWER ||
-            (s->faults[i].verb->on_network && s->faults[i].through == THROUGH_KERNEL))
+            (s->faults[i].verb->hits == HITS_NETWORK && s->faults[i].through == THROUGH_KERNEL))
             return false;
     }
     return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&

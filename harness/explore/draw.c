@@ -200,7 +200,7 @@ static void write_load(struct drawing *d)
 
 static bool may_be_drawn(const struct drawing *d, size_t verb)
 {
-    if (verbs[verb].on_sender && d->dequeue != DEQUEUE_LEASED)
+    if (verbs[verb].hits == HITS_SENDER && d->dequeue != DEQUEUE_LEASED)
         return false;
     return !d->limits->any_only || d->limits->only[verb];
 }
@@ -252,7 +252,7 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
         return 0;
     if (!has)
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
-    int64_t for_ns = duration_ns(value), least_ns = draw_least_ns(verb);
+    int64_t for_ns = duration_ns(value), least_ns = verb->explore_least_ns;
     for_ns = for_ns < least_ns ? least_ns : for_ns;
     buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
     return for_ns;
@@ -313,7 +313,7 @@ static void write_faults(struct drawing *d)
         write_every(d, &rng, verb, for_ns);
         write_params(d, &rng, verb);
         buf_append_str(d->out, "}\n");
-        d->stops_server = d->stops_server || verb->stops_server;
+        d->stops_server = d->stops_server || verb_stops_server(verb);
     }
 }
 

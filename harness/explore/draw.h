@@ -63,9 +63,6 @@ const struct draw_row *draw_row(const char *path);
 // Returns how often a verb is drawn, relative to the others.
 unsigned draw_weight(const struct verb *verb);
 
-// Returns how long the fault must last to take effect for certain; 0: it may last for any time.
-int64_t draw_least_ns(const struct verb *verb);
-
 // Returns the key of postgres that the verb requires, such as "storage: crashable"; NULL: none.
 const char *draw_needs(const struct verb *verb);
 

@@ -117,33 +117,7 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-// The weight of a verb without a row here. Such a verb may also last for any time, and asks for no
-// special server.
-#define USUAL 4
-static const struct {
-    unsigned weight;
-    int64_t least_ns;  // how long the fault must last to take effect
-    const char *needs; // the key of postgres that the verb requires
-} special[VERB_COUNT] = {
-    [VERB_TERMINATE_BACKEND] = {.weight = 8},
-    [VERB_KILL_COLLECTOR] = {.weight = 8},
-    [VERB_STOP_COLLECTOR] = {.weight = 6},
-    [VERB_CUT_AT] = {.weight = 8},
-    [VERB_RESET] = {.weight = 6},
-    [VERB_PAUSE_READER] = {.weight = 6},
-    // Faults with these verbs keep both processors busy for seconds.
-    [VERB_EXHAUST_CONNECTIONS] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
-    [VERB_FILL_NOTIFY_QUEUE] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
-    [VERB_LONG_VACUUM] = {.weight = 1},
-    [VERB_ACTIVE_READERS] = {.weight = 1},
-    // These verbs need a server that is not used for other runs.
-    [VERB_CUT_POWER] = {.weight = 1},
-    [VERB_KILL_HOST] = {.weight = 2, .needs = ON_OUR_DISK},
-    [VERB_SLOW_DISK] = {.weight = 1},
-    [VERB_FAIL_FLUSH] = {.weight = 1},
-    [VERB_FILL_DISK] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
-    [VERB_PROMOTE_STANDBY] = {.weight = 1, .needs = "standby: sync"},
-};
+#define USUAL 4 // the weight of most verbs
 
 // True when a row is about this path. A row whose path ends in a dot is about all keys below it.
 static bool speaks_for(const char *row, const char *path)
@@ -167,17 +141,15 @@ unsigned draw_weight(const struct verb *verb)
 {
     if (verb->needs_cluster)
         return 0;
-    return special[verb->id].weight ? special[verb->id].weight : USUAL;
-}
-
-int64_t draw_least_ns(const struct verb *verb)
-{
-    return special[verb->id].least_ns;
+    return verb->weight ? verb->weight : USUAL;
 }
 
 const char *draw_needs(const struct verb *verb)
 {
-    return verb->needs_disk ? ON_OUR_DISK : special[verb->id].needs;
+    if (verb->id == VERB_PROMOTE_STANDBY)
+        return "standby: sync";
+    // The death of a host is worth more on a disk that then loses its power.
+    return verb->needs_disk || verb->hits == HITS_HOST ? ON_OUR_DISK : NULL;
 }
 
 void draw_option(struct rng *rng, const char *options, char *value, size_t size)

@@ -14,7 +14,7 @@ static int64_t end_ns(const struct fault_record *r)
 static bool server_is_away(const struct fault_record *faults, size_t begun)
 {
     for (size_t i = 0; i < begun; i++) {
-        if (faults[i].spec->verb->stops_server && !faults[i].undone)
+        if (verb_stops_server(faults[i].spec->verb) && !faults[i].undone)
             return true;
     }
     return false;
@@ -62,16 +62,7 @@ int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
 // backend, process or byte away from the collector.
 static bool takes_away(const struct verb *verb)
 {
-    switch (verb->id) {
-    case VERB_HOLD_HORIZON:
-    case VERB_OLD_SNAPSHOT:
-    case VERB_FILL_NOTIFY_QUEUE:
-    case VERB_LONG_VACUUM:
-    case VERB_ACTIVE_READERS:
-        return false;
-    default:
-        return true;
-    }
+    return verb->hits != HITS_DATABASE || verb->does == STOPS;
 }
 
 int64_t agenda_patience_until_ns(

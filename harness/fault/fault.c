@@ -44,7 +44,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
 bool fault_needs(const struct scenario *s, enum fault_through through)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->on_network && s->faults[i].through == through)
+        if (s->faults[i].verb->hits == HITS_NETWORK && s->faults[i].through == through)
             return true;
     }
     return false;
@@ -66,7 +66,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
                                      : "%s needs provider: patroni, which %s is not, or "
                                        "postgres.rest for a cluster of yours",
                 verb->name, provider->name);
-        if (verb->on_network && provider->strike && s->postgres.route != ROUTE_PROXY)
+        if (verb->hits == HITS_NETWORK && provider->strike && s->postgres.route != ROUTE_PROXY)
             return err_set(e, ERR_SKIP,
                 "%s needs one address of the cluster: postgres.route: proxy", verb->name);
         if (s->faults[i].through == THROUGH_KERNEL && provider != &provider_local)

@@ -103,10 +103,9 @@ static bool keeps_unread(
 {
     const int64_t drained_ns =
         100 * NS_PER_MS; // a reader that goes on has read all after this time
-    enum verb_id id = f->spec->verb->id;
     int instance = l->log->processes[line->process].instance;
 
-    return f->began_ns && (id == VERB_PAUSE_READER || id == VERB_SLOW_READER) &&
+    return f->began_ns && f->spec->verb->takes & THING_READER &&
            (f->spec->instance < 0 || f->spec->instance == instance) &&
            f->ended_ns > line->read_ns - drained_ns;
 }

@@ -41,7 +41,7 @@ void ledger_date_losses(struct ledger *l, struct fault_record *faults, const boo
 
     for (size_t i = 0; i < l->fault_count; i++) {
         struct fault_record *f = &faults[i];
-        if (!f->began_ns || !f->spec->verb->stops_server)
+        if (!f->began_ns || !verb_stops_server(f->spec->verb))
             continue;
         if (!f->left_known)
             f->left_ns = first_lost_ns(l, there, since_ns, f->ended_ns);

@@ -89,42 +89,21 @@ static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec
     return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
 }
 
-static bool is_one_of(const struct fault_spec *f, enum verb_id one, enum verb_id other)
+static unsigned taken_by(const struct fault_spec *f)
 {
-    return f->verb->id == one || f->verb->id == other;
+    const unsigned ways = THING_TO_SERVER | THING_TO_COLLECTOR;
+    unsigned other_way = f->direction == TO_SERVER ? THING_TO_COLLECTOR : THING_TO_SERVER;
+    bool one_way = (f->verb->takes & ways) && (f->verb->params & PARAM_DIRECTION);
+
+    return one_way ? f->verb->takes & ~other_way : f->verb->takes;
 }
 
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
 {
-    // A server that is already stopped cannot be stopped.
-    if (a->verb->stops_server)
-        return b->verb->stops_server;
-    switch (a->verb->id) {
-    case VERB_DELAY:
-    case VERB_THROTTLE:
-    case VERB_SLOW_DISK:
-        return a->verb->id == b->verb->id;
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-        return is_one_of(b, VERB_PARTITION, VERB_HALF_OPEN) &&
-               (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
-                   a->direction == b->direction);
-    case VERB_PAUSE_COLLECTOR:
-        // A collector that stands still cannot obey stop-collector.
-        return (is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) ||
-                   b->verb->id == VERB_STOP_COLLECTOR) &&
-               meet_at_instance(a, b);
-    case VERB_CLOSE_READER: // a collector without a reader can still be stopped
-        return is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) && meet_at_instance(a, b);
-    case VERB_PAUSE_READER:
-    case VERB_SLOW_READER:
-        return is_one_of(b, VERB_PAUSE_READER, VERB_SLOW_READER) && meet_at_instance(a, b);
-    case VERB_PAUSE_SENDER:
-    case VERB_HANG_SENDER:
-        return is_one_of(b, VERB_PAUSE_SENDER, VERB_HANG_SENDER) && meet_at_instance(a, b);
-    default:
-        return false;
-    }
+    const unsigned of_instance = THING_COLLECTOR | THING_READER | THING_SENDER;
+    unsigned both = taken_by(a) & (taken_by(b) | b->verb->wants);
+
+    return both & of_instance ? meet_at_instance(a, b) : both != 0;
 }
 
 static bool can_collide_later(const struct scenario *s, const struct plan_fault *f)

@@ -9,7 +9,7 @@
 bool shared_fits(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->stops_server)
+        if (verb_stops_server(s->faults[i].verb))
             return false;
     }
     return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&

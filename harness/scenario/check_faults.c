@@ -94,7 +94,7 @@ static bool check_fault(const struct scenario *s, const struct node *root, struc
     if (fault->verb->needs_disk && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
-    if (fault->verb->on_sender && s->collector.dequeue != DEQUEUE_LEASED)
+    if (fault->verb->hits == HITS_SENDER && s->collector.dequeue != DEQUEUE_LEASED)
         return node_err(
             node_child(n, "do"), e, "%s needs collector.dequeue: leased", fault->verb->name);
     if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
@@ -136,7 +136,7 @@ static bool check_network(const struct scenario *s, const struct node *root, str
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct fault_spec *fault = &s->faults[i];
         const struct node *n = node_item(faults, i), *through = node_child(n, "through");
-        if (!fault->verb->on_network)
+        if (fault->verb->hits != HITS_NETWORK)
             continue;
         if (first && first->through != fault->through)
             return node_err(n, e,

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER };
 
@@ -84,20 +85,86 @@ enum verb_param {
     PARAM_REST = 1 << 16, // `for` may be `rest`
 };
 
+// What a fault acts on.
+enum verb_hits {
+    HITS_DATABASE, // the sessions of other clients burden the database
+    HITS_SESSIONS,
+    HITS_PROCESS, // the collector's
+    HITS_READER,
+    HITS_SENDER,  // so it needs collector.dequeue: leased
+    HITS_NETWORK, // between the collector and the server
+    HITS_SERVER,
+    HITS_HOST, // of the server and the collectors
+    VERB_HITS,
+};
+
+// How a fault keeps the subject from its work while it lasts.
+enum verb_does {
+    BURDENS, // only a subject that waits for open writers feels it
+    SLOWS,
+    STOPS,
+    VERB_DOES,
+};
+
+// What a fault may end for good. A subject that hears nothing may end its session by itself.
+enum verb_ends { ENDS_NOTHING, MAY_END_SESSIONS, ENDS_SESSIONS, ENDS_PROCESSES, VERB_ENDS };
+
+// When a fault loses commits that the server has acknowledged.
+enum verb_loses {
+    LOSES_NOTHING,
+    LOSES_IF_WAIVED,   // postgres.durability: waive
+    LOSES_UNFLUSHED,   // as before, or a disk that lies
+    LOSES_UNCONFIRMED, // as before, or a standby that is not synchronous
+    VERB_LOSES,
+};
+
+// The things that a lasting fault takes hold of. A fault collides with one that holds a thing that
+// it wants, because the end of one would also end the other.
+enum verb_thing {
+    THING_SERVER = 1 << 0,
+    THING_DELAY = 1 << 1,
+    THING_THROTTLE = 1 << 2,
+    THING_DISK = 1 << 3,
+    THING_TO_SERVER = 1 << 4, // with `direction`, half-open takes only one of these two
+    THING_TO_COLLECTOR = 1 << 5,
+    THING_COLLECTOR = 1 << 6, // of one instance, as those below
+    THING_READER = 1 << 7,
+    THING_SENDER = 1 << 8,
+};
+
+// All that others ask of a verb stands here; the functions that carry it out are in fault/.
 struct verb {
     enum verb_id id;
     const char *name; // as the scenario file spells it
     unsigned params;  // bits of enum verb_param
-    bool kills_collector;
-    bool stops_server;  // the server is away while the fault lasts
-    bool on_network;    // acts on the network between the collector and the server
-    bool on_sender;     // acts on the sender, so it needs collector.dequeue: leased
-    bool needs_disk;    // acts on a disk of ours, so it needs postgres.storage: crashable
-    bool needs_cluster; // acts on a cluster, so it needs postgres.provider: patroni
-    const char *help;   // one line of help
+    enum verb_hits hits;
+    enum verb_does does;
+    enum verb_ends ends;
+    enum verb_loses loses;
+    bool keeps_away;          // no new session can be opened while it lasts
+    bool silent;              // the subject is not told: it must notice by its own timers
+    unsigned takes;           // bits of enum verb_thing
+    unsigned wants;           // bits of enum verb_thing that it also needs, but does not keep
+    bool needs_disk;          // acts on a disk of ours, so it needs postgres.storage: crashable
+    bool needs_cluster;       // acts on a cluster, so it needs postgres.provider: patroni
+    unsigned weight;          // how often explore draws it; 0: as often as most verbs
+    int64_t explore_least_ns; // how long it lasts at least when explore draws it
+    const char *help;         // one line of help
 };
 
 extern const struct verb verbs[VERB_COUNT];
+
+// True when the server is away while the fault lasts.
+static inline bool verb_stops_server(const struct verb *v)
+{
+    return v->does == STOPS && (v->hits == HITS_SERVER || v->hits == HITS_HOST);
+}
+
+// Returns "sessions", "process", … for the table of fault/README.md.
+const char *verb_hits_name(enum verb_hits hits);
+const char *verb_does_name(enum verb_does does);
+const char *verb_ends_name(enum verb_ends ends);
+const char *verb_loses_name(enum verb_loses loses);
 
 // Finds a verb by its name; NULL when there is none.
 const struct verb *verb_find(const char *name);
