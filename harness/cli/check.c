@@ -1,5 +1,5 @@
-// mailproof check: judges stored runs again from their histories, without a server. With --token it
-// shows the life of one token.
+// mailproof check: judges stored runs and stories again, without a server. With --token it shows
+// the life of one token.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "cli/replay.h"
 #include "plan/names.h"
 #include "report/life.h"
+#include "story/story.h"
 
 // --- printing -----------------------------------------------------------------------
 
-static void print_verdict(const struct replay *s, const char *folder)
+static void print_verdict(const struct scenario *s, const struct history_notes *notes,
+    const struct result *r, const char *path)
 {
-    const struct result *r = &s->result;
-
-    printf("%s: %s (%s)\n", s->scenario.name, verdict_name(r->verdict), folder);
+    printf("%s: %s (%s)\n", s->name, verdict_name(r->verdict), path);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->findings[id];
         if (!r->broken[id])
@@ -26,32 +26,20 @@ static void print_verdict(const struct replay *s, const char *folder)
         for (size_t i = 0; i < f->example_count; i++)
             printf("    %s\n", f->examples[i]);
     }
-    for (size_t i = 0; i < s->scenario.expect_count; i++) {
+    for (size_t i = 0; i < s->expect_count; i++) {
         if (!r->holds[i])
-            printf("  expected %s %s\n", s->scenario.expect[i].metric, s->scenario.expect[i].want);
+            printf("  expected %s %s\n", s->expect[i].metric, s->expect[i].want);
     }
     for (size_t i = 0; i < r->reason_count; i++)
         printf("  because %s\n", r->reasons[i]);
-    if (s->history.notes.gave_up[0])
-        printf("  because %s\n", s->history.notes.gave_up);
+    if (notes->gave_up[0])
+        printf("  because %s\n", notes->gave_up);
 }
 
 static void print_event(const struct ledger *l, int64_t at_ns, const char *what, void *unused)
 {
     (void)unused;
     printf("  %9.3f s  %s\n", ledger_seconds(l, at_ns), what);
-}
-
-// Finds a token by its login (t0000042), its address or its number (42).
-static bool find_token(const struct ledger *l, const char *text, uint32_t *token)
-{
-    char *end;
-
-    if (!names_token(text, strcspn(text, "@"), token)) {
-        unsigned long number = strtoul(text, &end, 10);
-        *token = *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-    }
-    return *token < l->plan->token_count;
 }
 
 static bool draw_token(
@@ -73,11 +61,8 @@ static int print_token(const struct ledger *l, const struct options *o)
     uint32_t token;
     struct err e;
 
-    if (!find_token(l, o->token, &token)) {
-        err_set(&e, ERR_USAGE, "--token: '%.40s' is not one of the %zu tokens (t0000000 …)",
-            o->token, l->plan->token_count);
+    if (!replay_token(l, o->token, &token, &e))
         return cli_fail(&e);
-    }
     names_login(login, token);
     printf("%s (%s)\n", login, token_kind_name(l->plan->kinds[token]));
     if (!life_each(l, token, print_event, NULL)) {
@@ -112,13 +97,66 @@ static int check_folder(const char *folder, const struct options *o)
         code = print_token(&s->history.ledger, o);
     } else if (ok && replay_judge(s, &e)) {
         code = verdict_exit_code(s->result.verdict);
-        print_verdict(s, folder);
+        print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
     } else {
         code = cli_fail(&e);
     }
     if (s)
         replay_fini(s);
     free(s);
+    return code;
+}
+
+// Prints the story with all its defaults.
+static bool explain(const struct told *t, struct err *e)
+{
+    struct buf text;
+
+    buf_init(&text, 64u << 20);
+    bool ok = (story_write(&t->scenario, &t->history, NULL, true, &text) && buf_str(&text)) ||
+              err_memory(e);
+    if (ok)
+        fputs(text.data, stdout);
+    buf_fini(&text);
+    return ok;
+}
+
+// Judges a story, and shows what it claims that does not come out.
+static int judge_story(const struct told *t, const char *path)
+{
+    struct check_input input = check_input_of(&t->history);
+    struct buf differs;
+    struct result r;
+    struct err e;
+
+    if (!check_ledger(&r, &t->history.ledger, &input, &e))
+        return cli_fail(&e);
+    print_verdict(&t->scenario, &t->history.notes, &r, path);
+    buf_init(&differs, 1u << 20);
+    if (!story_holds(t, &r, &differs) && buf_str(&differs))
+        fputs(differs.data, stdout);
+    buf_fini(&differs);
+    int code = verdict_exit_code(r.verdict);
+    result_fini(&r);
+    return code;
+}
+
+static int check_story(const char *path, const struct options *o)
+{
+    struct told *t = calloc(1, sizeof *t);
+    struct err e = {0};
+    int code;
+
+    bool ok = (t || err_memory(&e)) && story_read(t, path, &e);
+    if (ok && o->token)
+        code = print_token(&t->history.ledger, o);
+    else if (ok && (!o->check.explain || explain(t, &e)))
+        code = judge_story(t, path);
+    else
+        code = cli_fail(&e);
+    if (t)
+        story_fini(t);
+    free(t);
     return code;
 }
 
@@ -130,10 +168,11 @@ int cli_check(const struct options *o)
     if (!*o->args || (o->html && (!o->token || o->args[1]))) {
         err_set(&e, ERR_USAGE,
             *o->args ? "check: --html draws one token: name one result, and --token"
-                     : "check: name a result folder");
+                     : "check: name a result folder or a story");
         return cli_fail(&e);
     }
     for (char *const *folder = o->args; *folder; folder++)
-        worst = cli_worse(worst, check_folder(*folder, o));
+        worst = cli_worse(
+            worst, story_is_path(*folder) ? check_story(*folder, o) : check_folder(*folder, o));
     return worst;
 }

@@ -17,6 +17,7 @@ int cli_plan(const struct options *o);
 int cli_compare(const struct options *o);
 int cli_report(const struct options *o);
 int cli_check(const struct options *o);
+int cli_story(const struct options *o);
 int cli_tune(const struct options *o);
 int cli_slopes(const struct options *o);
 int cli_explore(const struct options *o);

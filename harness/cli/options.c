@@ -14,7 +14,8 @@ enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_LOAD,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
-                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
+                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
+                  SCOPE_STORY,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
@@ -152,6 +153,11 @@ static const struct {
     {"output", "FILE", SCOPE_SHRINK, OUTPUT(output),
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
+    {"token", "ID", SCOPE_STORY, TEXT(token), "the token that the story is about: t0000042, or 42"},
+    {"output", "FILE", SCOPE_STORY, OUTPUT(output),
+        "where the story goes (default: standard output)"},
+    {"explain", NULL, SCOPE_CHECK, FLAG(check.explain),
+        "of a story: show everything that it leaves to defaults"},
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
     {"quiet", NULL, SCOPE_SERVER | SCOPE_FIELD, FLAG(quiet), "show no progress (-q)"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},

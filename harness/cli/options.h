@@ -24,8 +24,8 @@ struct options {
     const char *cut_at; // run --every-cut: only there, NULL: everywhere; proxy: there
     const char *listen; // proxy, load
     const char *html, *markdown, *json_file, *csv;
-    const char *output; // shrink
-    const char *token;  // check
+    const char *output; // shrink, story
+    const char *token;  // check, story
     bool fail_fast, quiet, json, help;
     const char *foreign; // the option that was refused, because only other subcommands take it
     char *const *args;   // what is not an option: argv's, NULL-terminated
@@ -57,6 +57,9 @@ struct options {
         bool quick, verdicts, commands;
     } field;
     struct {
+        bool explain;
+    } check;
+    struct {
         const char *to, *nth, *side;
     } proxy;
     struct {
@@ -84,6 +87,7 @@ enum option_scope {
     SCOPE_PROXY = 1 << 12,
     SCOPE_FIELD = 1 << 13,
     SCOPE_LOAD = 1 << 14,
+    SCOPE_STORY = 1 << 15,
 };
 
 // Parses the options; argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

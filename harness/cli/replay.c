@@ -1,8 +1,11 @@
 #include "cli/replay.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "os/paths.h"
+#include "plan/names.h"
 #include "report/folder.h"
 
 bool replay_scenario(struct replay *r, const char *folder, struct err *e)
@@ -26,6 +29,19 @@ bool replay_judge(struct replay *r, struct err *e)
 {
     r->input = check_input_of(&r->history);
     return check_ledger(&r->result, &r->history.ledger, &r->input, e);
+}
+
+bool replay_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)
+{
+    char *end;
+
+    if (!names_token(text, strcspn(text, "@"), token)) {
+        unsigned long number = strtoul(text, &end, 10);
+        *token = *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+    }
+    return *token < l->plan->token_count ||
+           err_set(e, ERR_USAGE, "--token: '%.40s' is not one of the %zu tokens (t0000000 …)", text,
+               l->plan->token_count);
 }
 
 void replay_fini(struct replay *r)

@@ -23,4 +23,8 @@ MUST_USE bool replay_history(struct replay *r, const char *folder, struct err *e
 // Judges the run by the checks of this version.
 MUST_USE bool replay_judge(struct replay *r, struct err *e);
 
+// Finds a token by its login (t0000042), its address or its number (42).
+MUST_USE bool replay_token(
+    const struct ledger *l, const char *text, uint32_t *token, struct err *e);
+
 void replay_fini(struct replay *r);

@@ -394,9 +394,8 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
     return p && pack_all(p, &view, e) && pack_close(p, e);
 }
 
-// Joins what was read. The flags of deliveries are final and all fingerprints are equal, so
-// settling only counts.
-static bool complete(struct history *h, struct err *e)
+// The flags of deliveries are final and all fingerprints are equal, so settling only counts.
+bool history_join(struct history *h, struct err *e)
 {
     struct ledger *l = &h->ledger;
 
@@ -424,7 +423,7 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
         return false;
     bool made = pack_all(p, h, e);
     bool whole = pack_close(p, made ? e : &(struct err){0});
-    if (made && whole && complete(h, e))
+    if (made && whole && history_join(h, e))
         return true;
     history_fini(h);
     return false;

@@ -48,4 +48,9 @@ MUST_USE bool history_write(const char *path, const struct ledger *l,
 // Fails with ERR_SYSTEM when the file is missing, truncated, damaged, or of an unknown version.
 MUST_USE bool history_read(
     struct history *h, const char *path, const struct scenario *s, struct err *e);
+
+// Joins the parts of a history that somebody else has filled: its ledger, made by ledger_init,
+// borrows the other parts, and counts the deliveries.
+MUST_USE bool history_join(struct history *h, struct err *e);
+
 void history_fini(struct history *h);

@@ -97,10 +97,11 @@ struct node *node_item(const struct node *list, size_t index)
     return child;
 }
 
-// Puts "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " before the text of *e.
+// Puts "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " before the text of *e. An override that stands
+// in a file has a place there.
 static bool origin_prefix(const struct origin *at, struct err *e)
 {
-    if (at->set)
+    if (!at->file)
         return err_prefix(e, "--set %s", at->set);
     return err_prefix(e, "%s:%zu:%zu", at->file, at->line, at->column);
 }

@@ -17,7 +17,7 @@ enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 // the parser owns the strings.
 struct origin {
     const char *file;
-    const char *set;     // "load.0.for=1s" when the value came with --set, else NULL
+    const char *set;     // "load.0.for=1s" when an override gave the value, else NULL
     size_t line, column; // both count from 1
 };
 

@@ -28,7 +28,7 @@ static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return err_set(e, ERR_USAGE, "--set %s: %s", w->origin.set, text);
+    return origin_err(&w->origin, e, "%s", text);
 }
 
 static bool is_number(const char *s)
@@ -128,9 +128,12 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     return n;
 }
 
-bool override_apply(struct node *root, const char *set, struct err *e)
+bool override_apply(struct node *root, const char *set, const struct origin *place, struct err *e)
 {
-    struct walk w = {.origin = {.set = set}, .path = set, .begin = set, .end = strchr(set, '=')};
+    struct walk w = {.origin = place ? *place : (struct origin){.set = set},
+        .path = set,
+        .begin = set,
+        .end = strchr(set, '=')};
     struct node *at = root;
     bool verbatim = false;
     size_t depth = 0;
@@ -138,8 +141,7 @@ bool override_apply(struct node *root, const char *set, struct err *e)
     if (!utf8_valid(set))
         return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)
-        return err_set(
-            e, ERR_USAGE, "--set %s: write a key, '=' and a value, such as load.0.for=1s", set);
+        return set_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
         verbatim = below_free_name(&w);

@@ -11,5 +11,7 @@
 
 #include "scenario/node.h"
 
-// `set` must outlive the tree. Fails with ERR_USAGE.
-MUST_USE bool override_apply(struct node *root, const char *set, struct err *e);
+// `set` must outlive the tree. `place` is where it stands when it does not come from the command
+// line; else NULL. Fails with ERR_USAGE.
+MUST_USE bool override_apply(
+    struct node *root, const char *set, const struct origin *place, struct err *e);

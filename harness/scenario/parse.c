@@ -58,8 +58,9 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 {
     struct origin at = *r->origin;
 
-    at.line = mark.line + 1;
-    at.column = mark.column + 1;
+    // The text may begin in the middle of a file.
+    at.column = mark.line > 0 || at.column == 0 ? mark.column + 1 : at.column + mark.column;
+    at.line += at.line > 0 ? mark.line : mark.line + 1;
     return at;
 }
 

@@ -43,6 +43,17 @@ out:
     return ok;
 }
 
+bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
+{
+    *s = (struct scenario){0};
+    if (decode_map(&scenario_table, root, s, e) && check_scenario(s, root, "scenario.yaml", e) &&
+        keep_sets(s, NULL, e))
+        return true;
+    scenario_fini(s);
+    make_one_line(e);
+    return false;
+}
+
 static bool read_file(struct buf *text, const char *path, struct err *e)
 {
     FILE *file = fopen(path, "rb");
@@ -70,7 +81,7 @@ static bool read_file(struct buf *text, const char *path, struct err *e)
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e)
 {
     for (size_t i = 0; sets && i < sets->count; i++)
-        if (!override_apply(root, sets->items[i], e))
+        if (!override_apply(root, sets->items[i], NULL, e))
             return false;
     return true;
 }

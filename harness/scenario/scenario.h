@@ -211,6 +211,11 @@ struct overrides {
 MUST_USE bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
 
+// Does the same with a tree that is not a scenario's file, and that stays the caller's. The name
+// may be any.
+struct node;
+MUST_USE bool scenario_make(struct scenario *s, const struct node *root, struct err *e);
+
 void scenario_fini(struct scenario *s);
 
 // Puts a copy of `fresh` in the place of one of the scenario's strings.
@@ -219,6 +224,9 @@ MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
 // scenario_load accepts the text and makes the same struct of it.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
+
+// Appends a fault as one line, {do: reset, …}, without its times and without what is a default.
+bool scenario_write_fault(const struct fault_spec *f, struct buf *out);
 
 // True when the scenario has the tag, and also when `tag` is NULL.
 bool scenario_has_tag(const struct scenario *s, const char *tag);

@@ -12,6 +12,7 @@
 static void write_table(
     const struct table *t, const void *base, int indent, bool item, struct buf *out);
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out);
+static void write_value(const struct field *f, const void *slot, struct buf *out);
 
 bool scenario_write(const struct scenario *s, struct buf *out)
 {
@@ -57,6 +58,34 @@ static void write_table(
         item = false;
         write_field(f, base, indent + 2, out);
     }
+}
+
+// True for what says when a fault comes, and not what it does.
+static bool is_time(const struct field *f, const struct fault_spec *fault)
+{
+    return f->offset == offsetof(struct fault_spec, at_ns) ||
+           f->offset == offsetof(struct fault_spec, every_ns) ||
+           f->offset == offsetof(struct fault_spec, until_ns) ||
+           (f->offset == offsetof(struct fault_spec, jitter_ns) && fault->every_ns);
+}
+
+bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
+{
+    struct buf value;
+
+    buf_printf(out, "{do: %s", fault->verb->name);
+    for (size_t i = 0; i < fault_table.count; i++) {
+        const struct field *f = &fault_table.fields[i];
+        buf_init(&value, 4096);
+        if (f->type != FIELD_VERB && !is_time(f, fault) && is_written(f, fault)) {
+            write_value(f, (const char *)fault + f->offset, &value);
+            const char *text = buf_str(&value);
+            if (text && (!f->default_text || strcmp(text + 1, f->default_text) != 0))
+                buf_printf(out, ", %s:%s", f->key, text);
+        }
+        buf_fini(&value);
+    }
+    return buf_append_char(out, '}');
 }
 
 // True when every YAML reader takes the unquoted text as a string. Some readers take words such as

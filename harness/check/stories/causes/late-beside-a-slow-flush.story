@@ -1,0 +1,7 @@
+# Late beside a slow flush.
+token 0 at 50
+line at 150: 0
+token 1 at 200
+line at 551: 1
+flush at 210 took 150
+=> verdict pass

@@ -1,0 +1,12 @@
+# Lanes in turn, three lines too early. Recoveries go first, and activations age after a tenth of a
+# second. Lines have one token, and one of them is in flight. In cursor mode lines go out one by
+# one. Each activation comes 60 ms after the recovery was acknowledged, or later.
+set collector.batch_limit=1
+set collector.env.MAILROOM_LANES=password_recovery,activation
+set collector.env.MAILROOM_AGEING=100
+set collector.env.MAILROOM_IN_FLIGHT=1
+token 0-2 at 50
+token 3 recovery at 60
+repeat 3 every 10: line at 121: 0
+line at 160: 3
+=> starved 1

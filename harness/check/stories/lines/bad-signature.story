@@ -1,0 +1,6 @@
+# Bad signature.
+token 0 at 50
+line at 150: 0
+token 1 at 250
+line at 350: 1 forged
+=> forged 1

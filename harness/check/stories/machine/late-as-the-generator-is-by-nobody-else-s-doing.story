@@ -1,0 +1,11 @@
+# Late, as the generator is, by nobody else's doing. Programs that do not belong to the run use nine
+# tenths of the processors. The slack is measured. Others use 60% of the processors, and the
+# generator sends the second token 150 ms after its intended time. The others hardly use the
+# processors, so they do not excuse the generator's delay.
+set slack=auto
+run others 10%
+token 0 at 50
+line at 150: 0
+token 1 due 50 at 200
+line at 900: 1
+=> late 1

@@ -1,0 +1,11 @@
+# Late, like the starved generator. The generator is 500 ms late with an insert. In each 50 ms the
+# load's backends run for 10 ms and wait for a processor.
+set slack=auto
+token 0 at 50
+line at 150: 0
+token 1 due 0 at 500
+line at 900: 1
+look at -1000
+repeat 100 every 50: look at -950 own 1 load 30 ran 10
+probe at 501
+=> verdict inconclusive

@@ -1,0 +1,8 @@
+# Lingers while it is paused. TERM comes at 900 ms. The process ends at 1000 ms.
+process 0 until 2000 exit 0 asked
+process 1 from 2100
+token 0 at 50
+line at 150: 0
+fault {do: stop-collector} struck 900 undone 2000
+fault {do: pause-collector} struck 950 undone 1900
+=> verdict pass

@@ -1,0 +1,8 @@
+# Again after a loss of power. A line is read at 150 ms, and again after the power is back.
+set postgres.storage=crashable
+set postgres.durability=waive
+token 0 at 50
+line at 150: 0
+fault {do: cut-power} struck 300 undone 800
+line at 900: 0
+=> verdict pass

@@ -1,0 +1,10 @@
+# Again by the one that lost its session. One of two collectors is paused from 300 to 1300 ms, and
+# its session ends at 400 ms. The paused collector repeats its own line, although it knows that it
+# wrote it.
+set collector.instances=2
+token 0 at 50
+line by 0 at 150: 0
+fault {do: pause-collector} struck 300 undone 1300
+fault {do: terminate-backend} struck 400 undone 401
+line by 0 at 1000: 0
+=> duplicated 1

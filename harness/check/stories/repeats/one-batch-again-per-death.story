@@ -1,0 +1,7 @@
+# One batch again per death.
+process 0 until 160 killed
+process 1 from 260
+token 0 at 50
+line at 150: 0
+line at 270: 0
+=> verdict pass

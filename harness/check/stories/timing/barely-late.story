@@ -1,0 +1,6 @@
+# Barely late.
+token 0 at 50
+line at 150: 0
+token 1 at 200
+line at 351: 1
+=> verdict pass

@@ -1,0 +1,8 @@
+# Behind an open transaction.
+token 0 at 50
+line at 150: 0
+token 1 at 190 commit 390
+token 2 at 200
+line at 490: 1
+line at 495: 2
+=> verdict pass

@@ -1,0 +1,6 @@
+# Late.
+token 0 at 50
+line at 150: 0
+token 1 at 200
+line at 360: 1
+=> late 1

@@ -1,0 +1,5 @@
+# Dead letter.
+token 0 at 50
+line at 150: 0
+token 1 short-secret at 200
+=> verdict pass

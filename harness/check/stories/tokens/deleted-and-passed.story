@@ -1,0 +1,7 @@
+# Deleted and passed.
+token 0 at 50
+line at 150: 0
+token 1 at 200
+change 1 delete at 210
+row 1 gone
+=> verdict pass

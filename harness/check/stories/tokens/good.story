@@ -1,0 +1,4 @@
+# Good.
+token 0 at 50
+line at 150: 0
+=> verdict pass

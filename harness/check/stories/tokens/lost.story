@@ -1,0 +1,5 @@
+# Lost.
+token 0 at 50
+line at 150: 0
+token 1-2 at 200
+=> lost 2

@@ -1,0 +1,6 @@
+# No dead letter.
+token 0 at 50
+line at 150: 0
+token 1 short-secret at 200
+row 1 unburied
+=> lost 1

@@ -1,0 +1,8 @@
+# Lost = 0 while draining.
+set expect.lost== 0
+token 0 at 50
+line at 150: 0
+token 1-2 at 200
+token 3-5 at 9989
+line at 9990: 3-5
+=> verdict inconclusive

@@ -1,0 +1,3 @@
+# Nothing committed.
+token 0 at 50 rollback
+=> verdict inconclusive

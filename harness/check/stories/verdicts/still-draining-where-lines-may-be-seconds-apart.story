@@ -1,0 +1,9 @@
+# Still draining where lines may be seconds apart. The last full line came more than 2T + 1 s before
+# the end of the drain.
+set slack=3s
+token 0 at 50
+line at 150: 0
+token 1-2 at 200
+token 3-5 at 7499
+line at 7500: 3-5
+=> verdict inconclusive

@@ -1,0 +1,40 @@
+// mailproof story: writes the neighbourhood of one token as a story.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/files.h"
+#include "cli/replay.h"
+#include "story/story.h"
+
+static bool write_story(const struct replay *r, const struct options *o, struct err *e)
+{
+    struct buf text;
+    uint32_t token;
+
+    buf_init(&text, 64u << 20);
+    bool ok = replay_token(&r->history.ledger, o->token, &token, e) &&
+              story_of_token(&r->scenario, &r->history, &r->result, token, &text, e);
+    if (ok && o->output)
+        ok = file_write("output", o->output, &text, e);
+    else if (ok)
+        fputs(buf_str(&text), stdout);
+    buf_fini(&text);
+    return ok;
+}
+
+int cli_story(const struct options *o)
+{
+    struct replay *r = calloc(1, sizeof *r);
+    struct err e = {0};
+    bool ok = r || err_memory(&e);
+
+    if (ok && (!o->args[0] || o->args[1] || !o->token))
+        ok = err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
+    ok = ok && replay_scenario(r, o->args[0], &e) && replay_history(r, o->args[0], &e) &&
+         replay_judge(r, &e) && write_story(r, o, &e);
+    if (r)
+        replay_fini(r);
+    free(r);
+    return ok ? EXIT_OK : cli_fail(&e);
+}

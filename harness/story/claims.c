@@ -1,0 +1,280 @@
+// What a story says must come out.
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "scenario/suggest.h"
+#include "story/inside.h"
+
+// --- reading --------------------------------------------------------------------------------
+
+// Takes the next word, number, quotation or one of , ( ) off the line; "" at its end.
+static void next(struct words *w, char *word, size_t size, struct origin *place)
+{
+    w->at += strspn(w->at, " \t");
+    *place = w->origin;
+    place->column += (size_t)(w->at - w->start);
+    size_t len = strcspn(w->at, " \t,()");
+    if (*w->at == '"') {
+        const char *end = strchr(w->at + 1, '"');
+        len = end ? (size_t)(end + 1 - w->at) : strlen(w->at);
+    } else if (len == 0 && *w->at) {
+        len = 1;
+    }
+    snprintf(word, size, "%.*s", (int)len, w->at);
+    w->at += len;
+}
+
+static bool read_number(struct words *w, double *number, struct err *e)
+{
+    struct origin at;
+    char word[32], *end;
+
+    next(w, word, sizeof word, &at);
+    *number = strtod(word, &end);
+    return (isdigit((unsigned char)*word) && *end == '\0' && isfinite(*number)) ||
+           origin_err(&at, e, "'%s' should be a number", word);
+}
+
+static bool want(struct words *w, const char *wanted, struct err *e)
+{
+    struct origin at;
+    char word[32];
+
+    next(w, word, sizeof word, &at);
+    return strcmp(word, wanted) == 0 || origin_err(&at, e, "'%s' should be '%s'", word, wanted);
+}
+
+static bool read_metric(
+    const char *word, const struct origin *at, bool invariant, struct claim *claim, struct err *e)
+{
+    const struct metric *m = metric_named(word, invariant, e);
+
+    if (!m)
+        return err_prefix(e, "%s:%zu:%zu", at->file, at->line, at->column);
+    claim->metric = m->id;
+    return true;
+}
+
+static bool read_cause(struct words *w, struct claim *claim, struct err *e)
+{
+    const char *known[CAUSE_KINDS];
+    struct origin at;
+    char word[32];
+
+    next(w, word, sizeof word, &at);
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
+        known[kind] = cause_name(kind);
+        if (strcmp(known[kind], word) == 0)
+            return read_number(w, &claim->excused[kind], e);
+    }
+    return words_unknown(&at, word, known, CAUSE_KINDS, e);
+}
+
+// Reads "late 3 of 5 (fault 2, stall 0)".
+static bool read_judged(struct words *w, struct claim *claim, struct err *e)
+{
+    struct origin at;
+    char word[64];
+
+    claim->what = CLAIM_JUDGED;
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
+        claim->excused[kind] = -1;
+    next(w, word, sizeof word, &at);
+    if (!read_metric(word, &at, true, claim, e) || !read_number(w, &claim->number, e) ||
+        !want(w, "of", e) || !read_number(w, &claim->of, e))
+        return false;
+    w->at += strspn(w->at, " \t");
+    if (*w->at != '(')
+        return true;
+    do {
+        next(w, word, sizeof word, &at); // '(' or ','
+        if (!read_cause(w, claim, e))
+            return false;
+        w->at += strspn(w->at, " \t");
+    } while (*w->at == ',');
+    return want(w, ")", e);
+}
+
+static bool read_verdict(struct words *w, struct claim *claim, struct err *e)
+{
+    const char *known[] = {[VERDICT_PASS] = "pass",
+        [VERDICT_VIOLATED] = "violated",
+        [VERDICT_INCONCLUSIVE] = "inconclusive",
+        [VERDICT_MISSED] = "missed"};
+    struct origin at;
+    char word[32];
+
+    claim->what = CLAIM_VERDICT;
+    next(w, word, sizeof word, &at);
+    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
+        claim->verdict = v;
+        if (strcmp(word, known[v]) == 0)
+            return true;
+    }
+    return words_unknown(&at, word, known, sizeof known / sizeof *known, e);
+}
+
+static bool read_claim(struct words *w, struct claim *claim,
+    const char *(*keep)(void *arg, const char *text), void *arg, struct err *e)
+{
+    char word[256];
+
+    next(w, word, sizeof word, &claim->origin);
+    if (strcmp(word, "verdict") == 0)
+        return read_verdict(w, claim, e);
+    if (strcmp(word, "judged") == 0)
+        return read_judged(w, claim, e);
+    if (strcmp(word, "says") == 0) {
+        struct origin at;
+        next(w, word, sizeof word, &at);
+        size_t len = strlen(word);
+        if (len < 2 || word[0] != '"' || word[len - 1] != '"')
+            return origin_err(&at, e, "a text within quotes is missing here");
+        word[len - 1] = '\0';
+        claim->what = CLAIM_SAYS;
+        claim->says = keep(arg, word + 1);
+        return claim->says || err_memory(e);
+    }
+    claim->what = CLAIM_METRIC;
+    return read_metric(word, &claim->origin, false, claim, e) && read_number(w, &claim->number, e);
+}
+
+bool claims_read(struct told *t, struct words *w, const char *(*keep)(void *arg, const char *text),
+    void *arg, struct err *e)
+{
+    struct origin at;
+    char comma[8];
+
+    do {
+        struct claim claim = {0};
+        if (!read_claim(w, &claim, keep, arg, e))
+            return false;
+        if (!array_grow(&t->claims, t->claim_count, 1, sizeof *t->claims))
+            return err_memory(e);
+        t->claims[t->claim_count++] = claim;
+        next(w, comma, sizeof comma, &at);
+    } while (strcmp(comma, ",") == 0);
+    return *comma == '\0' || origin_err(&at, e, "'%s' should be a comma, or nothing", comma);
+}
+
+// --- comparing ------------------------------------------------------------------------------
+
+static double value_of(const struct result *r, enum metric_id id)
+{
+    if (metrics[id].invariant)
+        return r->broken[id] ? (double)r->findings[id].count : 0;
+    return r->values[id];
+}
+
+static bool says(const struct result *r, const char *text)
+{
+    for (size_t i = 0; i < r->reason_count; i++)
+        if (strstr(r->reasons[i], text))
+            return true;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        for (size_t i = 0; i < r->findings[id].example_count; i++)
+            if (strstr(r->findings[id].examples[i], text))
+                return true;
+    return false;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 0.0005 || (isnan(a) && isnan(b));
+}
+
+static bool holds_judged(const struct claim *c, const struct result *r)
+{
+    const struct judged *j = &r->judged[c->metric];
+    bool holds = near(j->judged, c->number) && near(j->of, c->of);
+
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
+        holds = holds && (c->excused[kind] < 0 || near(j->excused[kind], c->excused[kind]));
+    return holds;
+}
+
+static void differ(const struct origin *at, struct buf *out, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+static void differ(const struct origin *at, struct buf *out, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    buf_printf(out, "%s:%zu:%zu: %s\n", at->file, at->line, at->column, text);
+}
+
+static bool holds(const struct claim *c, const struct result *r, struct buf *out)
+{
+    char text[200];
+
+    if (c->what == CLAIM_METRIC && !near(value_of(r, c->metric), c->number))
+        differ(&c->origin, out, "%s is %g and not %g", metrics[c->metric].name,
+            value_of(r, c->metric), c->number);
+    else if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
+        differ(&c->origin, out, "the verdict is %s and not %s%s%s", verdict_name(r->verdict),
+            verdict_name(c->verdict), r->reason_count ? "; " : "", r->reasons[0]);
+    else if (c->what == CLAIM_SAYS && !says(r, c->says))
+        differ(&c->origin, out, "nothing says \"%s\"", c->says);
+    else if (c->what == CLAIM_JUDGED && !holds_judged(c, r)) {
+        judged_text(r, c->metric, text, sizeof text);
+        differ(&c->origin, out, "%g of %g were judged: %s", r->judged[c->metric].judged,
+            r->judged[c->metric].of, text);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool story_holds(const struct told *t, const struct result *r, struct buf *out)
+{
+    const struct origin *first = t->claim_count ? &t->claims[0].origin : NULL;
+    bool named[METRIC_COUNT] = {false}, verdict = false, broken = false, all = true;
+
+    for (size_t i = 0; i < t->claim_count; i++) {
+        const struct claim *c = &t->claims[i];
+        named[c->metric] = named[c->metric] || c->what == CLAIM_METRIC;
+        broken =
+            broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number > 0);
+        verdict = verdict || c->what == CLAIM_VERDICT;
+        all = holds(c, r, out) && all;
+    }
+    for (enum metric_id id = 0; first && id < METRIC_COUNT; id++) {
+        if (!r->broken[id] || named[id])
+            continue;
+        differ(first, out, "%s is %llu and not 0: %s", metrics[id].name,
+            (unsigned long long)r->findings[id].count, r->findings[id].examples[0]);
+        all = false;
+    }
+    struct claim usual = {
+        .what = CLAIM_VERDICT, .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS};
+    if (!first || verdict)
+        return all;
+    usual.origin = *first;
+    return holds(&usual, r, out) && all;
+}
+
+void story_write_claims(const struct result *r, struct buf *out)
+{
+    const char *before = "=> ";
+    bool broken = false;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!r->broken[id])
+            continue;
+        buf_printf(
+            out, "%s%s %llu", before, metrics[id].name, (unsigned long long)r->findings[id].count);
+        before = ", ";
+        broken = true;
+    }
+    if (!broken || r->verdict != VERDICT_VIOLATED)
+        buf_printf(out, "%sverdict %s", before, verdict_name(r->verdict));
+    buf_append_char(out, '\n');
+}

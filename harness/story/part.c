@@ -1,0 +1,113 @@
+// The neighbourhood of a token: the smallest part of a history that shows the same about it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+#include "story/inside.h"
+
+#define TEXT_MAX ((size_t)4 << 20)
+
+// What a judgement says about a token: the invariants whose examples name it.
+struct said {
+    bool by[METRIC_COUNT];
+    bool any;
+};
+
+static struct said said_of(const struct result *r, uint32_t token)
+{
+    char login[NAMES_MAX];
+    struct said s = {0};
+
+    names_login(login, token);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        for (size_t i = 0; r->findings[id].count > 0 && i < r->findings[id].example_count; i++)
+            s.any |= s.by[id] |= strstr(r->findings[id].examples[i], login) != NULL;
+    return s;
+}
+
+// True when the part says of the token what the whole run says, and finds nothing else broken that
+// the run does not.
+static bool shows_the_same(const struct result *part, const struct result *whole,
+    const struct said *in_part, const struct said *in_whole)
+{
+    bool same = in_part->any;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        same = same && (part->findings[id].count == 0 || whole->findings[id].count > 0);
+        same = same && (!in_whole->by[id] || in_part->by[id]);
+    }
+    return same;
+}
+
+// Reads the text back and judges it, because only that shows what a reader of the story will see.
+static bool judge(const char *text, struct result *r, struct err *e)
+{
+    struct told t;
+
+    if (!story_read_text(&t, text, "story", e))
+        return false;
+    struct check_input in = check_input_of(&t.history);
+    bool ok = check_ledger(r, &t.history.ledger, &in, e);
+    story_fini(&t);
+    return ok;
+}
+
+// Returns the token's number in the text, which begins with the numbers and old names of runs of
+// tokens.
+static uint32_t number_in(const char *text, uint32_t token)
+{
+    unsigned number, first;
+    uint32_t found = 0;
+
+    while (sscanf(text, "# token %u was t%u", &number, &first) == 2) {
+        if (first <= token)
+            found = number + (token - first);
+        text = strchr(text, '\n') + 1;
+    }
+    return found;
+}
+
+static bool try_part(const struct scenario *s, const struct history *h, const struct result *whole,
+    const struct part *part, struct buf *out, bool *same, struct err *e)
+{
+    struct said in_whole = said_of(whole, part->token), in_part;
+    struct result r;
+
+    if (!story_write(s, h, part, false, out) || !buf_str(out))
+        return err_set(e, ERR_USAGE, "no part of this history that a story can hold shows it");
+    if (!judge(buf_str(out), &r, e))
+        return err_prefix(e, "no part of this history that a story can hold shows it");
+    in_part = said_of(&r, number_in(buf_str(out), part->token));
+    *same = shows_the_same(&r, whole, &in_part, &in_whole);
+    if (*same)
+        story_write_claims(&r, out);
+    result_fini(&r);
+    return true;
+}
+
+bool story_of_token(const struct scenario *s, const struct history *h, const struct result *whole,
+    uint32_t token, struct buf *out, struct err *e)
+{
+    const struct ledger *l = &h->ledger;
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t sent_ns = txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token);
+    int64_t last_ns = clock_max(sent_ns, txn->ended_ns);
+    int64_t margin_ns = 2 * s->collector.batch_timeout_ns + whole->slack_ns;
+    bool same = false, all = false;
+
+    for (size_t i = 0; i < h->log.delivery_count; i++)
+        if (h->log.deliveries[i].token == token)
+            last_ns = clock_max(last_ns, h->log.lines[h->log.deliveries[i].line].read_ns);
+    for (; !same && !all; margin_ns *= 4) {
+        struct part part = {sent_ns - margin_ns, last_ns + margin_ns, token, whole->slack_ns};
+        all = part.from_ns < l->start_ns - NS_PER_S && part.until_ns > l->drain_end_ns + NS_PER_S;
+        buf_clear(out);
+        if (!try_part(s, h, whole, &part, out, &same, e))
+            return false;
+    }
+    return same || err_set(e, ERR_USAGE,
+                       "no invariant is broken by this token, or by it alone; a story would show "
+                       "nothing");
+}

@@ -1,0 +1,63 @@
+// Stories: histories as text, one event a line. README.md has the words.
+//
+// A story is read into the same structs as a stored run, so whatever judges or shows a run does so
+// with a story. What a line does not say is a default; `story_write` with `explain` shows them all.
+#pragma once
+
+#include "check/check.h"
+#include "scenario/node.h"
+
+// What the story says must come out: a line that begins with =>.
+struct claim {
+    struct origin origin;
+    enum { CLAIM_METRIC, CLAIM_JUDGED, CLAIM_VERDICT, CLAIM_SAYS } what;
+    enum metric_id metric;
+    enum verdict verdict;
+    double number, of;           // the metric's value; judged, and the whole amount
+    double excused[CAUSE_KINDS]; // -1: not said
+    const char *says;
+};
+
+struct told {
+    struct scenario scenario;
+    struct history history; // borrows the scenario: the struct must stay where it is
+    struct claim *claims;
+    size_t claim_count;
+    char **texts; // owned: what events and claims quote
+    size_t text_count;
+};
+
+// Reads a story, and those that it is like. Errors (ERR_USAGE) name file, line and column.
+MUST_USE bool story_read(struct told *t, const char *path, struct err *e);
+
+// Reads the text of a story; `path` is the file's name in errors.
+MUST_USE bool story_read_text(struct told *t, const char *text, const char *path, struct err *e);
+void story_fini(struct told *t);
+
+// True for the path of a story: it ends with .story.
+bool story_is_path(const char *path);
+
+// Compares the claims with the verdict. An invariant that no claim names must hold, and without a
+// claim about the verdict it is pass, or violated where an invariant is named. Appends a line for
+// each claim that does not hold, and returns true when all do.
+bool story_holds(const struct told *t, const struct result *r, struct buf *differs);
+
+// The part of a history that is written: a time, and what belongs to its tokens.
+struct part {
+    int64_t from_ns, until_ns; // on the run's clock
+    uint32_t token;            // the token whose neighbourhood it is
+    int64_t slack_ns;          // the slack that was measured
+};
+
+// Appends a history, or with `part` a part of it, as a story. `explain` writes the defaults, too.
+// Tokens and processes get new numbers; a comment says which is which.
+MUST_USE bool story_write(const struct scenario *s, const struct history *h,
+    const struct part *part, bool explain, struct buf *out);
+
+// Appends the claims that hold for a result.
+void story_write_claims(const struct result *r, struct buf *out);
+
+// Appends the smallest neighbourhood of a token in which the same invariants are broken by it as in
+// the whole history. Fails with ERR_USAGE when there is none that a story can hold.
+MUST_USE bool story_of_token(const struct scenario *s, const struct history *h,
+    const struct result *whole, uint32_t token, struct buf *out, struct err *e);

@@ -1,0 +1,249 @@
+// Judges each story of check/stories: all that it claims comes out. Stories in a folder `wrong` are
+// known to come out wrong; the test says when one of them begins to come out right.
+#include <dirent.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "check/check.h"
+#include "story/story.h"
+
+struct tally {
+    size_t stories, differ;
+    bool alone[METRIC_COUNT]; // a story breaks this invariant, and no other
+    size_t doubted;
+};
+
+static void note(struct tally *to, const struct result *r)
+{
+    size_t broken = 0, last = 0;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        broken += r->broken[id];
+        last = r->broken[id] ? id : last;
+        to->doubted += r->doubted[id];
+        if (r->doubted[id])
+            assert_int_not_equal(r->verdict, VERDICT_PASS);
+    }
+    if (broken == 1)
+        to->alone[last] = true;
+}
+
+static bool comes_out(const struct told *t, const struct result *r, const char *path, bool wrong)
+{
+    struct buf differs;
+
+    buf_init(&differs, 1u << 16);
+    bool holds = story_holds(t, r, &differs);
+    if (!wrong && !holds)
+        print_error("%s", buf_str(&differs));
+    if (wrong && holds)
+        print_error("%s: comes out right now; move it out of its folder `wrong`\n", path);
+    buf_fini(&differs);
+    return holds != wrong;
+}
+
+static void judge(const char *path, struct tally *to)
+{
+    bool wrong = strstr(path, "/wrong/") != NULL;
+    static struct told t;
+    struct result r;
+    struct err e;
+
+    to->stories++;
+    if (!story_read(&t, path, &e)) {
+        print_error("%s\n", e.text);
+        to->differ++;
+        return;
+    }
+    if (t.claim_count == 0) {
+        print_error("%s: claims nothing; write what must come out behind =>\n", path);
+        to->differ++;
+    }
+    struct check_input in = check_input_of(&t.history);
+    assert_true(check_ledger(&r, &t.history.ledger, &in, &e));
+    to->differ += !comes_out(&t, &r, path, wrong);
+    if (!wrong)
+        note(to, &r);
+    result_fini(&r);
+    story_fini(&t);
+}
+
+static void judge_folder(const char *folder, struct tally *to)
+{
+    struct dirent **found;
+    int count = scandir(folder, &found, NULL, alphasort);
+
+    assert_true(count >= 0);
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX];
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s", folder, found[i]->d_name);
+        if (found[i]->d_name[0] != '.' && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            judge_folder(path, to);
+        else if (story_is_path(path))
+            judge(path, to);
+        free(found[i]);
+    }
+    free(found);
+}
+
+static void each_story_comes_out(void **state)
+{
+    struct tally tally = {0};
+
+    (void)state;
+    judge_folder(STORIES_DIR, &tally);
+    assert_int_not_equal(tally.stories, 0);
+    assert_int_equal(tally.differ, 0);
+}
+
+// --- what the reader refuses --------------------------------------------------------
+
+static void assert_refused(const char *text, const char *why)
+{
+    static struct told t;
+    struct err e = {0};
+
+    assert_false(story_read_text(&t, text, "x.story", &e));
+    assert_string_equal(e.text, why);
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
+static void a_refusal_says_where_and_what(void **state)
+{
+    static const char *const refused[][2] = {
+        {"token 0 at 50\nlin at 150: 0\n",
+            "x.story:2:1: 'lin' is not a word that is known here; did you mean 'line'?"},
+        {"token 0 at 50\n  line at 150 tron: 0\n",
+            "x.story:2:15: 'tron' is not a word that is known here; did you mean 'torn'?"},
+        {"token 0 at 5o\n", "x.story:1:12: '5o' should be a number of ms, such as 150 or 2.25"},
+        {"token 0 at\n", "x.story:1:11: 'at' needs a value behind it"},
+        {"token 0 at 50 at 60\n", "x.story:1:15: 'at' is said twice, or against another word"},
+        {"token 0 at 50 expired recovery\n",
+            "x.story:1:23: 'recovery' is said twice, or against another word"},
+        {"token 1 at 50\n", "x.story:1:1: token 0 is missing, or told twice"},
+        {"token 0 at 50\nline at 150: 0-1\n", "x.story:2:14: there is no token 1; the story has 1"},
+        {"line at 150: 0: 1\n", "x.story:1:15: there is one ':' too many"},
+        {"set collector.batch_limt=3\n",
+            "x.story:1:5: collector: 'batch_limt' is not a key that is known here; did you mean "
+            "'batch_limit'?"},
+        {"fault {do: rest} struck 4\n",
+            "x.story:1:12: faults.0.do: 'rest' is not a fault verb; did you mean 'reset'?"},
+        {"fault 0 struck 4\n", "x.story:1:1: there is no fault 0 with a map"},
+        {"set collector.instances=2\ntoken 0 at 50\nline at 150: 0\n",
+            "x.story:3:1: say which process wrote it: 'line by 0 at 150: 0'"},
+        {"process 0 until 700\n", "x.story:1:1: say how it ended: killed, 'signal N' or 'exit N'"},
+        {"repeat 3 evry 100: token 0 at 50\n",
+            "x.story:1:10: 'evry' is not a word that is known here; did you mean 'every'?"},
+        {"token 0 at 50\nwithout token 0 at 51\n",
+            "x.story:2:1: no event above is the same as this one"},
+        {"=> latee 1\n",
+            "x.story:1:4: 'latee' is not something that is measured; did you mean 'late'?"},
+        {"=> judged late 3 of 5 (falt 2)\n",
+            "x.story:1:24: 'falt' is not a word that is known here; did you mean 'fault'?"},
+        {"=> verdict good\n", "x.story:1:12: 'good' is not a word that is known here"},
+        {"token 0 at 50\n=> judged lost 1 of 1 late 2\n",
+            "x.story:2:23: 'late' should be a comma, or nothing"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_refused(refused[i][0], refused[i][1]);
+}
+
+static void assert_late(const char *text, double late, const char *differs)
+{
+    static struct told t;
+    struct result r;
+    struct buf out;
+    struct err e;
+
+    if (!story_read_text(&t, text, "x.story", &e))
+        fail_msg("%s", e.text);
+    struct check_input in = check_input_of(&t.history);
+    assert_true(check_ledger(&r, &t.history.ledger, &in, &e));
+    assert_int_equal(r.values[METRIC_LATE], late);
+    buf_init(&out, 4096);
+    assert_int_equal(story_holds(&t, &r, &out), !*differs);
+    assert_string_equal(buf_str(&out), differs);
+    buf_fini(&out);
+    result_fini(&r);
+    story_fini(&t);
+}
+
+static void a_claim_that_does_not_hold_says_what_came_out(void **state)
+{
+    static const char late[] = "token 0-1 at 50\nline at 150: 0\nline at 360: 1\n";
+    static const char *const claims[][2] = {
+        {"=> late 1, judged late 2 of 2, says \"9 ms\"", ""},
+        {"=> late 2", "x.story:4:4: late is 1 and not 2\n"},
+        {"=> late 1, verdict pass", "x.story:4:12: the verdict is violated and not pass\n"},
+        {"=> late 1, says \"soon\"", "x.story:4:12: nothing says \"soon\"\n"},
+        {"=> late 1, judged late 1 of 2 (fault 1)",
+            "x.story:4:12: 2 of 2 were judged: 100% of 2 tokens judged\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "%s%s", late, claims[i][0]);
+        assert_late(text, 1, claims[i][1]);
+    }
+}
+
+// The text with all defaults gives what the story gives.
+static void assert_same_when_explained(const char *path)
+{
+    static struct told t, again;
+    struct buf first, second;
+    struct err e;
+
+    buf_init(&first, 1u << 22);
+    buf_init(&second, 1u << 22);
+    if (!story_read(&t, path, &e))
+        fail_msg("%s", e.text);
+    assert_true(story_write(&t.scenario, &t.history, NULL, true, &first));
+    if (!story_read_text(&again, buf_str(&first), "again", &e))
+        fail_msg("%s: %s", path, e.text);
+    assert_true(story_write(&again.scenario, &again.history, NULL, true, &second));
+    assert_string_equal(buf_str(&first), buf_str(&second));
+    story_fini(&t);
+    story_fini(&again);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+static void what_is_written_is_what_was_read(void **state)
+{
+    static const char *const paths[] = {"outcome/tried-once-more-than-errors-were-answered",
+        "lines/torn-by-a-bad-name", "several/takes-over-from-the-dead", "vitals/idle",
+        "machine/late-in-a-crowd-of-its-own", "tokens/active-again-before-it-was-read",
+        "repeats/left-on-the-old-timeline", "verdicts/a-fault-that-found-nobody-once",
+        "verdicts/the-plan-ended-the-last-one"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s.story", STORIES_DIR, paths[i]);
+        assert_same_when_explained(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_story_comes_out),
+        cmocka_unit_test(a_refusal_says_where_and_what),
+        cmocka_unit_test(a_claim_that_does_not_hold_says_what_came_out),
+        cmocka_unit_test(what_is_written_is_what_was_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
