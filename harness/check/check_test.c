@@ -1,5 +1,4 @@
-// Judges every story: the checks find what it names, and nothing else. Each invariant is broken
-// alone by one story at least.
+// The measured slack, and what findings say. ../story/story_test.c judges the stories.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,112 +8,7 @@
 
 #include "base/clock.h"
 #include "check/inside.h"
-#include "check/stories.h"
-
-static const struct story_cases *const groups[] = {&stories_tokens, &stories_lines, &stories_timing,
-    &stories_machine, &stories_repeats, &stories_processes, &stories_vitals, &stories_causes,
-    &stories_several, &stories_sharing, &stories_capacity, &stories_outcome, &stories_lanes,
-    &stories_budget, &stories_verdicts};
-
-#define GROUPS (sizeof groups / sizeof *groups)
-
-static void list_broken(const struct result *r, char *out, size_t size)
-{
-    size_t len = 0;
-
-    out[0] = '\0';
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (r->broken[id])
-            len += (size_t)snprintf(out + len, size - len, "%s=%llu ", metrics[id].name,
-                (unsigned long long)r->findings[id].count);
-    }
-}
-
-static bool judge(const struct story_case *c)
-{
-    static struct story s;
-    char broken[256];
-    bool right = true;
-
-    story_init(&s);
-    c->tell(&s);
-    story_judge(&s);
-    list_broken(&s.result, broken, sizeof broken);
-    if (strcmp(broken, c->broken) != 0 || s.result.verdict != c->verdict) {
-        print_error("%s: '%s' %s instead of '%s' %s; %s\n", c->name, broken,
-            verdict_name(s.result.verdict), c->broken, verdict_name(c->verdict),
-            s.result.reasons[0]);
-        right = false;
-    }
-    story_fini(&s);
-    return right;
-}
-
-static void each_case(void **state)
-{
-    bool right = true;
-
-    (void)state;
-    for (size_t group = 0; group < GROUPS; group++) {
-        for (size_t i = 0; i < groups[group]->count; i++)
-            right = judge(&groups[group]->cases[i]) && right;
-    }
-    assert_true(right);
-}
-
-// Counts the invariants in doubt, none of which a run may pass with.
-static size_t count_doubted(const struct story_case *c)
-{
-    static struct story s;
-    size_t count = 0;
-
-    story_init(&s);
-    c->tell(&s);
-    story_judge(&s);
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        count += s.result.doubted[id];
-    if (count > 0)
-        assert_int_not_equal(s.result.verdict, VERDICT_PASS);
-    story_fini(&s);
-    return count;
-}
-
-static void no_run_passes_in_doubt(void **state)
-{
-    size_t doubted = 0;
-
-    (void)state;
-    for (size_t group = 0; group < GROUPS; group++) {
-        for (size_t i = 0; i < groups[group]->count; i++)
-            doubted += count_doubted(&groups[group]->cases[i]);
-    }
-    assert_int_not_equal(doubted, 0);
-}
-
-static bool convicts_alone(const struct story_cases *stories, const char *invariant)
-{
-    size_t len = strlen(invariant);
-
-    for (size_t i = 0; i < stories->count; i++) {
-        const char *broken = stories->cases[i].broken;
-        if (strncmp(broken, invariant, len) == 0 && broken[len] == '=' &&
-            strchr(broken, ' ')[1] == '\0')
-            return true;
-    }
-    return false;
-}
-
-static void each_invariant_is_convicted_alone(void **state)
-{
-    (void)state;
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        bool alone = !metrics[id].invariant;
-        for (size_t group = 0; group < GROUPS && !alone; group++)
-            alone = convicts_alone(groups[group], metrics[id].name);
-        if (!alone)
-            fail_msg("no story breaks %s alone", metrics[id].name);
-    }
-}
+#include "check/story.h"
 
 static void slack_is_measured(void **state)
 {
@@ -215,9 +109,6 @@ static void an_invariant_without_a_promise_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_case),
-        cmocka_unit_test(no_run_passes_in_doubt),
-        cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
         cmocka_unit_test(an_example_quotes_only_characters),

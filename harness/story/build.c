@@ -79,7 +79,8 @@ static void complete_token(struct event *e)
 static void complete_fault(struct event *e)
 {
     complete(e, SLOT_STRUCK, CLOCK_NEVER);
-    complete(e, SLOT_PLANNED, e->value[SLOT_STRUCK] == CLOCK_NEVER ? 0 : e->value[SLOT_STRUCK]);
+    complete(e, SLOT_SOUGHT, e->value[SLOT_STRUCK]);
+    complete(e, SLOT_PLANNED, e->value[SLOT_SOUGHT] == CLOCK_NEVER ? 0 : e->value[SLOT_SOUGHT]);
     complete(e, SLOT_UNDONE, e->value[SLOT_STRUCK]);
     complete(e, SLOT_SERVED, CLOCK_NEVER);
     complete(e, SLOT_LEFT_OUT, LEFT_OUT_NOT);
@@ -308,6 +309,8 @@ static bool build_line(struct build *b, const struct event *told, struct err *e)
     event_complete(&event, b->run_ns, log);
     struct line_record line = {.read_ns = at(&event, SLOT_AT),
         .process = (uint32_t)event.value[SLOT_BY],
+        .empty_ns = event_has(told, SLOT_EMPTY) ? at(told, SLOT_EMPTY) : 0,
+        .seen_ns = event_has(told, SLOT_SEEN) ? at(told, SLOT_SEEN) : 0,
         .first_delivery = (uint32_t)log->delivery_count,
         .state = (enum line_state)event.value[SLOT_STATE]};
     if (!event_has(told, SLOT_AT))
@@ -511,6 +514,7 @@ static bool build_fault(struct build *b, const struct event *told, struct err *e
         .spec = spec};
     *r = (struct fault_record){.spec = &b->t->scenario.faults[spec],
         .planned_ns = STORY_START_NS + event.value[SLOT_PLANNED],
+        .sought_ns = at(&event, SLOT_SOUGHT),
         .began_ns = at(&event, SLOT_STRUCK),
         .ended_ns = at(&event, SLOT_UNDONE),
         .served_ns = at(&event, SLOT_SERVED),
@@ -610,8 +614,9 @@ static int64_t order_of(const struct event *event)
     case EVENT_TOKEN:
         return event->first;
     case EVENT_FAULT:
-        return event_has(event, SLOT_PLANNED) ? event->value[SLOT_PLANNED]
-                                              : event->value[SLOT_STRUCK];
+        return event_has(event, SLOT_PLANNED)  ? event->value[SLOT_PLANNED]
+               : event_has(event, SLOT_SOUGHT) ? event->value[SLOT_SOUGHT]
+                                               : event->value[SLOT_STRUCK];
     case EVENT_STALL:
         return event->value[SLOT_FROM];
     case EVENT_ROW:
@@ -686,6 +691,33 @@ static bool observe(struct build *b, struct err *e)
            build_kind(b, EVENT_FLUSH, build_probe, e) && build_kind(b, EVENT_STALL, build_stall, e);
 }
 
+// Finds out when the lines were written that do not say it.
+static bool find_written(struct history *h, struct err *e)
+{
+    struct line_record *told = calloc(h->log.line_count + 1, sizeof *told);
+    struct line_record *lines = h->log.lines;
+
+    if (!told)
+        return err_memory(e);
+    if (lines)
+        memcpy(told, lines, h->log.line_count * sizeof *told);
+    for (size_t i = 0; i < h->log.line_count; i++)
+        lines[i].seen_ns = 0; // so that it is guessed
+    h->ledger.log = &h->log;
+    h->ledger.faults = h->faults;
+    h->ledger.fault_count = h->plan.fault_count;
+    ledger_guess_written(&h->ledger);
+    for (size_t i = 0; i < h->log.line_count; i++) {
+        if (told[i].seen_ns)
+            lines[i].seen_ns = clock_min(told[i].seen_ns, lines[i].read_ns);
+        if (told[i].empty_ns || lines[i].empty_ns > lines[i].seen_ns)
+            lines[i].empty_ns = clock_min(
+                told[i].empty_ns ? told[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
+    }
+    free(told);
+    return true;
+}
+
 static bool settle(struct build *b, struct err *e)
 {
     struct history *h = &b->t->history;
@@ -710,6 +742,8 @@ static bool settle(struct build *b, struct err *e)
             l->tokens[t].flags |= TOKEN_SETTLED;
     }
     story_settle_rows(l->tokens, h, NULL);
+    if (!find_written(h, e))
+        return false;
     return build_kind(b, EVENT_ROW, build_row, e) &&
            build_kind(b, EVENT_ATTEMPT, build_attempt, e) && history_join(h, e);
 }

@@ -26,6 +26,7 @@ struct writer {
     struct subject_log log; // the processes with their new numbers, for the default of `by`
     uint32_t *token_no, *process_no;
     bool *line_kept;
+    struct line_record *guessed; // when each line was written, if nobody says it
     struct buf *out;
     struct piece *pieces;
     size_t piece_count;
@@ -102,6 +103,20 @@ static void pick_processes(struct writer *w)
             w->log.processes[w->log.process_count].ended_ns -= w->l->start_ns - STORY_START_NS;
         w->log.process_count++;
     }
+}
+
+static void guess_written(struct writer *w)
+{
+    struct subject_log log = w->h->log;
+    struct ledger l = *w->l;
+
+    if (log.line_count > 0)
+        memcpy(w->guessed, log.lines, log.line_count * sizeof *w->guessed);
+    for (size_t i = 0; i < log.line_count; i++)
+        w->guessed[i].seen_ns = 0;
+    log.lines = w->guessed;
+    l.log = &log;
+    ledger_guess_written(&l);
 }
 
 // --- events ---------------------------------------------------------------------------------
@@ -291,6 +306,10 @@ static void tell_line(struct writer *w, size_t i, size_t *delivery)
     set_time(w, &event, SLOT_AT, log->lines[i].read_ns);
     event_set(&event, SLOT_BY, w->process_no[log->lines[i].process]);
     event_set(&event, SLOT_STATE, log->lines[i].state);
+    if (w->explain || log->lines[i].empty_ns != w->guessed[i].empty_ns)
+        set_time(w, &event, SLOT_EMPTY, log->lines[i].empty_ns);
+    if (w->explain || log->lines[i].seen_ns != w->guessed[i].seen_ns)
+        set_time(w, &event, SLOT_SEEN, log->lines[i].seen_ns);
     spare(w, &event);
     if (w->line_kept[i])
         event_write(&event, w->out);
@@ -336,6 +355,7 @@ static void tell_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t *
     }
     ++*count;
     set_time(w, &event, SLOT_PLANNED, r->planned_ns);
+    set_time(w, &event, SLOT_SOUGHT, r->sought_ns);
     set_time(w, &event, SLOT_STRUCK, r->began_ns);
     set_time(w, &event, SLOT_UNDONE, r->ended_ns);
     set_time(w, &event, SLOT_SERVED, r->served_ns);
@@ -772,17 +792,21 @@ bool story_write(const struct scenario *s, const struct history *h, const struct
 
     w.token_no = calloc(h->plan.token_count + 1, sizeof *w.token_no);
     w.process_no = calloc(h->log.process_count + 1, sizeof *w.process_no);
+    w.guessed = calloc(h->log.line_count + 1, sizeof *w.guessed);
     w.line_kept = calloc(h->log.line_count + 1, sizeof *w.line_kept);
     w.log.processes = calloc(h->log.process_count + 1, sizeof *w.log.processes);
     w.log.samples = calloc(h->log.process_count + 1, sizeof *w.log.samples);
-    bool ok = w.token_no && w.process_no && w.line_kept && w.log.processes && w.log.samples;
+    bool ok =
+        w.guessed && w.token_no && w.process_no && w.line_kept && w.log.processes && w.log.samples;
     if (ok) {
         pick_tokens(&w);
         pick_processes(&w);
+        guess_written(&w);
         ok = tell_all(&w);
     }
     free(w.token_no);
     free(w.process_no);
+    free(w.guessed);
     free(w.line_kept);
     free(w.log.processes);
     free(w.log.samples);

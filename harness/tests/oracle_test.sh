@@ -15,12 +15,20 @@ folder=$(sed -n 's/^  repeat  *mailproof run \([^ ]*\).*/\1/p' "$place/out")
 expect_exit 1 run "$folder" --collector "$zoo --defect id-only"
 # A stored run is judged again from its history alone, with the same verdict.
 expect_exit 1 "$mailproof" check "$place/results/late-commits/latest"
+cp "$place/out" "$place/out.check"
 grep -q '^late-commits: violated' "$place/out" || fail "check does not say what the run said"
 # A token may be named by its number, its login, or the address that an example shows.
 for token in 42 t0000042 t0000042@mailproof.invalid; do
     expect_exit 0 "$mailproof" check --token $token "$place/results/late-commits/latest"
     grep -q '^t0000042 ' "$place/out" || fail "no life of the token $token"
 done
+# What lies around a token that an example names is a story that gives the same finding.
+token=$(sed -n 's/^ *lost: \(t[0-9]*\)@.*/\1/p;s/^    \(t[0-9]*\)@mailproof.invalid .*not delivered.*/\1/p' "$place/out.check" | head -n 1)
+expect_exit 0 "$mailproof" story --token "$token" --output "$place/found.story" "$place/results/late-commits/latest"
+grep -q '^=> lost [1-9]' "$place/found.story" || fail "the story of $token claims no loss"
+expect_exit 1 "$mailproof" check "$place/found.story"
+[ "$(wc -l <"$place/out")" -gt 1 ] || fail "the story's verdict names nothing"
+! grep -q 'found.story:[0-9]' "$place/out" || fail "the story does not give what it claims"
 cp -r "$(readlink -f "$place/results/late-commits/latest")" "$place/cut"
 head -c 1000 "$place/results/late-commits/latest/history.bin.gz" >"$place/cut/history.bin.gz"
 expect_exit 2 "$mailproof" check "$place/cut"

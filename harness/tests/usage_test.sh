@@ -50,8 +50,8 @@ refused "'--colector'; did you mean '--collector'?" run --colector x steady
 refused "option '--quiet' takes no value" run steady --quiet=5
 refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
 # An option of another command is not taken for the beginning of one, or for a misspelt one.
-refused "report has no option '--token'; check has it" report --token 84
-refused "report has no option '--token'; check has it" report --token=84
+refused "report has no option '--token'; check and story have it" report --token 84
+refused "report has no option '--token'; check and story have it" report --token=84
 refused "run has no option '--markdown'; compare, tune and field have it" run steady --markdown x
 # A file that cannot be written is refused before the work begins, because the work would
 # leave nothing. A missing folder is made, but only together with the file.

@@ -1,5 +1,5 @@
 # Behind an open transaction, for which it promises not to wait.
-set collector.promises=[no_loss, once, limit, timeout, order, reconnect, sharing, small]
+set collector.promises=[no_loss, once, limit, timeout, order, reconnect, sharing, small, dead_letters]
 token 0 at 50
 line at 150: 0
 token 1 at 190 commit 390

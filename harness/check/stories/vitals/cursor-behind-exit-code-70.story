@@ -4,4 +4,4 @@ process 0 exit 70
 token 0 at 50
 line at 150: 0
 row 0 waiting
-=> end_state 1
+=> unplanned_exit 1, end_state 1
