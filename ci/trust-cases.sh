@@ -1,6 +1,8 @@
 # The collectors and scenarios that ci/trust runs, with a copy of all programs in $place/frozen.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # ci/trust sets place, kept and the others
+# shellcheck source=harness/zoo/says.sh
+. harness/zoo/says.sh
 
 # Copies all programs that are run, so that a build meanwhile changes nothing.
 freeze() {
@@ -82,11 +84,14 @@ all_cases() {
 }
 
 # Sets the array options.
-set_options() { # collector, slack
+set_options() { # collector, slack, scenario
     options=()
     [ "$2" = auto ] || options=(--set "slack=$2")
     case $1 in
-    python) options+=(--set collector.layout=foreign) ;;
+    reference | python) ;;
+    *) zoo_says "$3" && options+=("${says[@]}") ;;
+    esac
+    case $1 in
     # Full batches come before the timeout, and would hide a longer timeout.
     late-*) options+=(--set collector.batch_limit=100 --set load.0.rate=50/s --set 'judged={late: 50%}') ;;
     esac

@@ -67,11 +67,13 @@ static void an_example_names_the_faults_around(void **state)
     }
 }
 
-static void assert_unpromised(int promises, const char *expect, const char *want)
+static void assert_unpromised(int promises, int needs, const char *expect, const char *want)
 {
     struct expectation named = {.metric = (char *)expect};
-    struct scenario s = {
-        .collector.promises = promises, .expect = &named, .expect_count = expect != NULL};
+    struct scenario s = {.needs = needs,
+        .collector.promises = promises,
+        .expect = &named,
+        .expect_count = expect != NULL};
     struct buf text;
 
     buf_init(&text, 2000);
@@ -98,11 +100,12 @@ static void an_example_quotes_only_characters(void **state)
 static void an_invariant_without_a_promise_is_named(void **state)
 {
     (void)state;
-    assert_unpromised(-1, NULL, "");
+    assert_unpromised(-1, PROMISE_SMALL, NULL, "");
+    assert_unpromised(-1, 0, NULL, "busy_idle, leak (the scenario's needs leave out small)");
     assert_unpromised(
-        ~PROMISE_SMALL, NULL, "busy_idle, leak (collector.promises leaves out small)");
-    assert_unpromised(~PROMISE_SMALL, "leak", "busy_idle (collector.promises leaves out small)");
-    assert_unpromised(~(PROMISE_SMALL | PROMISE_ORDER), "leak",
+        ~PROMISE_SMALL, 0, NULL, "busy_idle, leak (collector.promises leaves out small)");
+    assert_unpromised(~PROMISE_SMALL, 0, "leak", "busy_idle (collector.promises leaves out small)");
+    assert_unpromised(~(PROMISE_SMALL | PROMISE_ORDER), 0, "leak",
         "out_of_order, busy_idle (collector.promises leaves out order, small)");
 }
 

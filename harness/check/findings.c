@@ -9,7 +9,7 @@
 
 #include "os/mutant.h"
 #include "scenario/utf8.h"
-#include "scenario/grammar.h"
+#include "scenario/needs.h"
 
 // An example and a reason may quote bytes of the collector, and may be cut in the middle of a
 // character.
@@ -118,16 +118,27 @@ bool result_judged(const struct result *r, enum metric_id id)
     return metrics[id].invariant && !isnan(r->values[id]);
 }
 
-// A scenario that names an invariant in `expect` promises it on behalf of its subject.
+// A scenario that names an invariant in `expect` promises it on behalf of its subject. Whether a
+// collector is small shows only under a load that is made for it, so the scenario has to ask for
+// it.
 bool check_promised(const struct scenario *s, enum metric_id id)
 {
     unsigned promise = metrics[id].promise;
+    unsigned asked = (unsigned)s->collector.promises & ~(unsigned)(PROMISE_SMALL & ~s->needs);
     bool named = false;
 
     for (size_t i = 0; i < s->expect_count; i++)
         named = named || strcmp(s->expect[i].metric, metrics[id].name) == 0;
-    return metric_is_for(id, s) &&
-           (promise == 0 || ((unsigned)s->collector.promises & promise) || named);
+    return metric_is_for(id, s) && (promise == 0 || (asked & promise) || named);
+}
+
+static void tell_words(const char *lead, unsigned promises, struct buf *out)
+{
+    if (!promises)
+        return;
+    buf_printf(out, " (%s ", lead);
+    needs_words((int)promises, out);
+    buf_append_char(out, ')');
 }
 
 void unpromised_text(const struct scenario *s, struct buf *out)
@@ -142,13 +153,6 @@ void unpromised_text(const struct scenario *s, struct buf *out)
         before = ", ";
         missing |= metrics[id].promise;
     }
-    before = " (collector.promises leaves out ";
-    for (const struct word *w = promise_words; w->name; w++) {
-        if (!(missing & (unsigned)w->value))
-            continue;
-        buf_printf(out, "%s%s", before, w->name);
-        before = ", ";
-    }
-    if (missing)
-        buf_append_char(out, ')');
+    tell_words("collector.promises leaves out", missing & ~(unsigned)s->collector.promises, out);
+    tell_words("the scenario's needs leave out", missing & (unsigned)s->collector.promises, out);
 }

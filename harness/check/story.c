@@ -19,6 +19,7 @@ void story_init(struct story *s)
     *s = (struct story){0};
     s->scenario = (struct scenario){
         .name = "story",
+        .needs = -1,
         .collector = {.layout = LAYOUT_REFERENCE,
             .instances = 1,
             .batch_limit = 3,

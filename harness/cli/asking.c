@@ -9,6 +9,7 @@
 #include "cli/subjects.h"
 #include "report/parse.h"
 #include "runner.h"
+#include "scenario/needs.h"
 
 #define FURTHER_MAX 5
 #define SET_MAX 40
@@ -128,7 +129,8 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
 
     if (ok)
         subjects_suit(&s);
-    ok = ok && run_scenario(&s, &how, &outcome, e) && read_answer(a, &outcome, e);
+    ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
+         read_answer(a, &outcome, e);
     scenario_fini(&s);
     return ok;
 }

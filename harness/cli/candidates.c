@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/files.h"
+#include "scenario/needs.h"
 
 #define TEXT_MAX (4u << 20)
 
@@ -16,7 +17,8 @@ void candidate_fini(struct candidate *c)
 }
 
 // Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because it
-// names a collector that does not run. Such a number is always skipped.
+// names a collector that does not run, or needs what the collector does not promise. Such a number
+// is always skipped.
 static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -34,7 +36,8 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
     if (!ok)
         return false;
     ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
-         plan_make(&c->plan, &c->scenario, &impossible) && c->plan.token_count > 0;
+         needs_met(&c->scenario, &impossible) && plan_make(&c->plan, &c->scenario, &impossible) &&
+         c->plan.token_count > 0;
     if (!ok) {
         unlink(c->path);
         candidate_fini(c);

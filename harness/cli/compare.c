@@ -15,6 +15,7 @@
 #include "os/interrupt.h"
 #include "run/shared.h"
 #include "runner.h"
+#include "scenario/needs.h"
 
 #define TEXT_MAX (16u << 20)
 #define SCENARIOS_MAX 256
@@ -164,8 +165,10 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
 
 // --- two collectors alternately ----------------------------------------------------------
 
+// Each collector has the scenario with a layout of its own; what is judged is the same for both.
 struct turns {
-    const struct scenario *scenario;
+    struct scenario scenarios[2];
+    const char *commands[2];
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int runs;               // number of runs of each collector that count
@@ -187,8 +190,7 @@ static void tell_run(const struct turns *t, const char *side, const struct store
     printf("%s\n", counts ? "" : " (warm-up, not counted)");
 }
 
-static bool run_turn(
-    struct turns *t, struct side *side, const char *command, bool counts, struct err *e)
+static bool run_turn(struct turns *t, struct side *side, int which, bool counts, struct err *e)
 {
     char out[PATH_MAX];
     struct run_outcome outcome;
@@ -196,14 +198,14 @@ static bool run_turn(
 
     snprintf(out, sizeof out, "%s/%s", t->out, counts ? side->name : "warm-up");
     struct run_options how = {
-        .collector = command,
+        .collector = t->commands[which],
         .postgres = t->options->conninfo,
         .out = out,
         .quiet = t->options->quiet,
         .silent = true,
         .server = t->shared ? &t->server : NULL,
     };
-    struct scenario scenario = *t->scenario; // its strings and lists stay borrowed
+    struct scenario scenario = t->scenarios[which]; // its strings and lists stay borrowed
     scenario.seed += (uint64_t)(t->round % t->options->compare.seeds);
     if (!run_scenario(&scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
@@ -216,42 +218,41 @@ static bool run_turn(
 
 // Runs A B, B A, A B, …, so that a drift of the machine affects both sides alike. The first pair is
 // dropped, because it fills the machine's caches.
-static bool take_turns(struct turns *t, struct side *a, const char *command_a, struct side *b,
-    const char *command_b, struct err *e)
+static bool take_turns(
+    struct turns *t, struct side *a, int which_a, struct side *b, int which_b, struct err *e)
 {
     for (int round = 0; round <= t->runs; round++) {
         bool a_first = round % 2 == 0, counts = round > 0;
         t->round = counts ? round - 1 : 0;
-        if (!run_turn(t, a_first ? a : b, a_first ? command_a : command_b, counts, e) ||
-            !run_turn(t, a_first ? b : a, a_first ? command_b : command_a, counts, e))
+        if (!run_turn(t, a_first ? a : b, a_first ? which_a : which_b, counts, e) ||
+            !run_turn(t, a_first ? b : a, a_first ? which_b : which_a, counts, e))
             return false;
     }
     return true;
 }
 
-static bool compare_collectors(struct comparisons *all, struct turns *t, const char *names[2],
-    const char *commands[2], struct err *e)
+static bool compare_collectors(
+    struct comparisons *all, struct turns *t, const char *names[2], int second, struct err *e)
 {
     size_t i = all->count++;
     struct side *a = &all->base[i], *b = &all->new[i];
 
     a->name = names[0];
     b->name = names[1];
-    return take_turns(t, a, commands[0], b, commands[1], e) &&
+    return take_turns(t, a, 0, b, second, e) &&
            compare_sides(&all->items[i], a, b, t->options->compare.min_effect, e) &&
            show(&all->items[i], e);
 }
 
 // Compares A with itself: any difference comes from the machine.
-static bool calibrate(struct turns *t, const char *command, bool *steady, struct err *e)
+static bool calibrate(struct turns *t, bool *steady, struct err *e)
 {
     struct comparisons *own = calloc(1, sizeof *own);
 
     if (!own)
         return err_memory(e);
     puts("Calibration, A against itself:");
-    bool ok = compare_collectors(
-        own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
+    bool ok = compare_collectors(own, t, (const char *[]){"A", "A-again"}, 0, e);
     // Intervals wider than the margin do not stop the comparison. It will then say that the
     // difference is unknown.
     *steady = own->items[0].overall == CHANGE_NONE ||
@@ -274,42 +275,59 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
     t->planned = 2 * (t->runs + 1) * (o->compare.calibrate ? 2 : 1);
     if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
         return false;
-    t->shared = shared_fits(t->scenario);
-    return !t->shared || shared_open(&t->server, t->scenario, o->conninfo, e);
+    t->shared = shared_fits(&t->scenarios[0]);
+    return !t->shared || shared_open(&t->server, &t->scenarios[0], o->conninfo, e);
 }
 
 static bool compare_by_turns(
-    struct comparisons *all, const struct scenario *s, const struct options *o, struct err *e)
+    struct comparisons *all, struct turns *t, const struct options *o, struct err *e)
 {
-    struct turns t = {.scenario = s};
     bool steady = true;
 
-    bool ok =
-        start_turns(&t, o, e) && (!o->compare.calibrate || calibrate(&t, o->args[0], &steady, e));
-    ok = ok && (!steady || compare_collectors(all, &t, (const char *[]){"A", "B"},
-                               (const char *[]){o->args[0], o->args[1]}, e));
-    if (t.shared)
-        shared_close(&t.server);
+    bool ok = start_turns(t, o, e) && (!o->compare.calibrate || calibrate(t, &steady, e));
+    ok = ok && (!steady || compare_collectors(all, t, (const char *[]){"A", "B"}, 1, e));
+    if (t->shared)
+        shared_close(&t->server);
     if (ok)
-        printf("  results     %s\n", t.out);
+        printf("  results     %s\n", t->out);
     else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
-        printf("  runs so far mailproof compare %s/A %s/B\n", t.out, t.out);
+        printf("  runs so far mailproof compare %s/A %s/B\n", t->out, t->out);
+    return ok;
+}
+
+// Loads the scenario for both collectors. Only what both promise is judged, because a side that is
+// judged by more would break more.
+static bool load_both(struct turns *t, const char *path, const struct options *o, struct err *e)
+{
+    struct overrides sets = options_overrides(o);
+    bool ok = true;
+
+    for (int i = 0; ok && i < 2; i++) {
+        sets.collector = t->commands[i] = o->args[i];
+        ok = scenario_load(&t->scenarios[i], path, &sets, e);
+    }
+    int both = t->scenarios[0].collector.promises & t->scenarios[1].collector.promises;
+    for (int i = 0; ok && i < 2; i++) {
+        t->scenarios[i].collector.promises = both;
+        needs_drop_expectations(&t->scenarios[i]);
+        ok = needs_met(&t->scenarios[i], e);
+    }
     return ok;
 }
 
 static bool compare_ab(struct comparisons *all, const struct options *o, struct err *e)
 {
-    struct overrides sets = options_overrides(o);
-    struct scenario s = {0};
     struct paths paths = {0};
+    struct turns t = {0};
 
     bool ok = (o->args[0] && o->args[1] && o->args[2] && !o->args[3]) ||
               err_set(e, ERR_USAGE,
                   "compare --ab: name two collectors, each in quotes, and one scenario");
     ok = ok && locate_scenarios(&paths, o->args[2], e) &&
          (paths.count == 1 || err_set(e, ERR_USAGE, "compare --ab: one scenario at a time")) &&
-         scenario_load(&s, paths.items[0], &sets, e) && compare_by_turns(all, &s, o, e);
-    scenario_fini(&s);
+         load_both(&t, paths.items[0], o, e) && compare_by_turns(all, &t, o, e);
+    scenario_fini(&t.scenarios[0]);
+    scenario_fini(&t.scenarios[1]);
     locate_fini(&paths);
     return ok;
 }

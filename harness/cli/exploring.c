@@ -275,9 +275,9 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
 
     x->options = o;
     x->began_ns = clock_now_ns();
-    x->sets = (struct overrides){.items = o->sets, .count = o->set_count};
-    if (o->provider)
-        o->sets[x->sets.count++] = o->provider;
+    x->sets = options_overrides(o);
+    // The seed is that of the search and not of the scenarios that it draws.
+    x->sets.count -= o->seed[0] != '\0';
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&
            read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&

@@ -53,10 +53,17 @@ static const struct {
         "change the scenario; list items by number: load.0.for=1s"},
     {"pass-env", "NAME", SCOPE_SERVER | SCOPE_FIELD, READ(PASS_ENV),
         "give the subject this variable of our environment, too; may come several times"},
+    {"promises", "LIST", SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_EXPLORE, READ(PROMISES),
+        "what the collector promises, e.g. no_loss,once: only this is judged, and a scenario that "
+        "needs more is skipped"},
+    {"scale", "FACTOR", SCOPE_SCENARIO, READ(SCALE),
+        "make load and faults shorter or longer, e.g. 0.2"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
         "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, OUTPUT(run.junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
+    {"skip", "LIST", SCOPE_RUN, TEXT(run.skip), "skip the scenarios of these names"},
+    {"skip-tag", "LIST", SCOPE_RUN, TEXT(run.skip_tag), "skip the scenarios that carry these tags"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
         "run each pair at least N times, whatever --within says (default: 1)"},
@@ -309,8 +316,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         .repeat = 1,
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
-    // Room for seed and provider, which options_overrides appends.
-    o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
+    // Room for seed, promises and provider, which options_overrides appends.
+    o->sets = calloc((size_t)argc + 3, sizeof *o->sets);
     if (!o->sets)
         return err_memory(e);
     fill_long_options(longs, scope);
@@ -368,10 +375,13 @@ void options_print_help(enum option_scope scope)
 
 struct overrides options_overrides(const struct options *o)
 {
-    struct overrides sets = {.items = o->sets, .count = o->set_count};
+    struct overrides sets = {
+        .items = o->sets, .count = o->set_count, .collector = o->collector, .scale = o->scale};
 
     if (o->provider)
         o->sets[sets.count++] = o->provider;
+    if (o->promises[0])
+        o->sets[sets.count++] = o->promises;
     if (o->seed[0])
         o->sets[sets.count++] = o->seed;
     return sets;

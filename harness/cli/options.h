@@ -17,6 +17,8 @@ struct options {
     const char **sets; // owned array; the strings are argv's
     size_t set_count;
     char seed[40];      // "seed=N" as an override; "" unless given
+    char promises[400]; // "collector.promises=[…]" as an override; "" unless given
+    double scale;       // 0: as the scenario says
     int repeat;         // run, tune
     const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL: any
@@ -32,8 +34,9 @@ struct options {
 
     struct {
         const char *subject, *junit, *metrics, *workers;
-        int pairs;   // --every-cut: trials with two cuts
-        int retries; // how often an inconclusive run is repeated
+        const char *skip, *skip_tag; // comma-separated; NULL: none
+        int pairs;                   // --every-cut: trials with two cuts
+        int retries;                 // how often an inconclusive run is repeated
         bool keep, every_cut, every_kill, every_flush;
     } run;
     struct {
@@ -112,6 +115,6 @@ void options_each(enum option_scope scope, void (*tell)(const struct option_text
 // Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
-// Returns --set and --seed in the form that scenario_load takes. The result is valid as long as the
-// options.
+// Returns --set, --seed and the like in the form that scenario_load takes. The result is valid as
+// long as the options.
 struct overrides options_overrides(const struct options *o);

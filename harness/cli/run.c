@@ -9,6 +9,7 @@
 
 #include "cli/files.h"
 #include "cli/locate.h"
+#include "cli/skips.h"
 #include "cli/subjects.h"
 #include "run/everycut.h"
 #include "run/everyflush.h"
@@ -170,11 +171,11 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .live = t->live,
         .suites = o->run.junit ? &t->suites : NULL,
     };
-    struct run_outcome outcome;
+    struct run_outcome outcome = {0};
     struct err e = {0};
 
     t->runs++;
-    bool judged = run_with_retries(s, o, &how, t, &outcome, &e);
+    bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     end_row(&t->table, s, judged, &outcome, &e);
     if (judged)
@@ -389,6 +390,7 @@ int cli_run(const struct options *o)
     }
     if (subjects_sets(&sets, o, &e) &&
         load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
+        skips_check(scenarios, count, o, &e) &&
         (!(tries_cuts(o) || o->run.every_flush) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:

@@ -5,25 +5,18 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scenario/grammar.h"
-#include "scenario/metrics.h"
+#include "scenario/needs.h"
 #include "subject/manifest.h"
 
 // Makes an override such as "collector.promises=[no_loss, order]", which the caller owns.
 static bool print_promises(char **out, int promises)
 {
     struct buf text;
-    bool first = true;
 
     buf_init(&text, 1000);
-    buf_printf(&text, "collector.promises=[");
-    for (const struct word *w = promise_words; w->name; w++) {
-        if (!(promises & (int)w->value))
-            continue;
-        buf_printf(&text, "%s%s", first ? "" : ", ", w->name);
-        first = false;
-    }
-    buf_printf(&text, "]");
+    buf_append_str(&text, "collector.promises=[");
+    needs_words(promises, &text);
+    buf_append_char(&text, ']');
     *out = buf_str(&text) ? strdup(text.data) : NULL;
     buf_fini(&text);
     return *out;
@@ -58,7 +51,9 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
         sets->items[count++] = sets->texts[i];
     for (size_t i = 0; i < own.count; i++)
         sets->items[count++] = own.items[i];
-    sets->overrides = (struct overrides){.items = sets->items, .count = count};
+    sets->overrides = own;
+    sets->overrides.items = sets->items;
+    sets->overrides.count = count;
     return true;
 }
 
@@ -68,27 +63,6 @@ void subjects_sets_fini(struct subject_sets *sets)
         free(sets->texts[i]);
     free(sets->items);
     *sets = (struct subject_sets){0};
-}
-
-// Removes the expectations that are not for the subject. A queue's own promises are the only ones
-// that hold, so for a queue it also removes those that need a promise which the queue does not
-// make.
-static void drop_expectations(struct scenario *s)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < s->expect_count; i++) {
-        const struct metric *m = metric_find(s->expect[i].metric);
-        bool promised = !m || !m->promise || !scenario_is_queue(s) ||
-                        (m->promise & (unsigned)s->collector.promises);
-        if (promised && (!m || metric_is_for(m->id, s))) {
-            s->expect[kept++] = s->expect[i];
-            continue;
-        }
-        free(s->expect[i].metric);
-        free(s->expect[i].want);
-    }
-    s->expect_count = kept;
 }
 
 static bool is_client(const struct scenario *s)
@@ -110,7 +84,7 @@ static void suit_client(struct load_phase *phase)
 
 void subjects_suit(struct scenario *s)
 {
-    drop_expectations(s);
+    needs_drop_expectations(s);
     if (!scenario_is_queue(s))
         return;
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs

@@ -14,7 +14,8 @@ struct subject_sets {
 MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e);
 void subjects_sets_fini(struct subject_sets *sets);
 
-// Removes the parts of the load that only mails have, because all jobs of a queue are alike.
+// Removes the expectations that rest on what the subject does not promise and, for a queue, the
+// parts of the load that only mails have, because all its jobs are alike.
 void subjects_suit(struct scenario *s);
 
 // Prints one line for each subject.

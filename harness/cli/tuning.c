@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/files.h"
+#include "scenario/needs.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
@@ -126,8 +127,8 @@ static bool load_scenario(struct tuning *t, struct err *e)
         items[sets.count++] = set;
     }
     sets.items = items;
-    bool ok =
-        scenario_load(&t->scenario, t->path, &sets, e) || (objective && blame_objective(set, e));
+    bool ok = (scenario_load(&t->scenario, t->path, &sets, e) && needs_met(&t->scenario, e)) ||
+              (objective && e->kind != ERR_SKIP && blame_objective(set, e));
     free(items);
     for (size_t i = 0; ok && i < t->scenario.expect_count; i++) {
         if (strcmp(t->scenario.expect[i].metric, metric) == 0)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "os/surroundings.h"
+#include "scenario/grammar.h"
+#include "scenario/suggest.h"
 
 // The largest seed. JSON numbers keep it exactly, as those in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
@@ -44,6 +46,37 @@ static bool read_count(
         return false;
     *value = (int)number;
     return true;
+}
+
+static bool read_scale(const char *text, double *scale, struct err *e)
+{
+    char *end;
+
+    *scale = strtod(text, &end);
+    if (*text < '0' || *text > '9' || *end || !(*scale >= 0.01 && *scale <= 100))
+        return err_set(e, ERR_USAGE, "--scale takes a factor from 0.01 to 100, not '%.40s'", text);
+    return true;
+}
+
+// Stores the list as an override. The scenario's parser would name that override, so each word is
+// checked here.
+static bool read_promises(struct options *o, const char *value, struct err *e)
+{
+    const struct word *w;
+    struct suggestion near;
+    char word[SUGGEST_WORD_MAX + 1], text[80];
+
+    for (const char *p = value; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ',')) {
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ","), p);
+        suggest_init(&near, word);
+        for (w = promise_words; w->name && strcmp(w->name, word) != 0; w++)
+            suggest_offer(&near, w->name);
+        if (!w->name)
+            return err_set(e, ERR_USAGE, "--promises: '%.40s' is no promise%s", word,
+                suggest_text(&near, text, sizeof text));
+    }
+    int len = snprintf(o->promises, sizeof o->promises, "collector.promises=[%s]", value);
+    return len < (int)sizeof o->promises || err_set(e, ERR_USAGE, "--promises: too many words");
 }
 
 // Stores the value of --postgres. A word that is neither a conninfo nor a URI is a mistake, and not
@@ -102,6 +135,10 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
         return read_percent("precision", value, &o->tune.precision, e);
     case READ_PASS_ENV:
         return surroundings_pass(value, e);
+    case READ_PROMISES:
+        return read_promises(o, value, e);
+    case READ_SCALE:
+        return read_scale(value, &o->scale, e);
     }
     return true;
 }

@@ -15,7 +15,9 @@ enum read_id {
     READ_SEEDS,
     READ_MIN_EFFECT,
     READ_PRECISION,
-    READ_PASS_ENV
+    READ_PASS_ENV,
+    READ_PROMISES,
+    READ_SCALE,
 };
 
 // Stores the value of an option. ERR_USAGE names the option and what it takes.

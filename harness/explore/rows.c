@@ -14,6 +14,7 @@ const struct draw_row draw_rows[] = {
     {"name", NULL, 0, ELSEWHERE},
     {"summary", NULL, 0, ELSEWHERE},
     {"tags", NULL, 0, "says nothing about a run"},
+    {"needs", NULL, 0, "follows from the other keys"},
     {"seed", NULL, 0, ELSEWHERE},
     {"drain", NULL, 0, ELSEWHERE},
     {"rest", "2s", 0.05, NULL},
@@ -39,7 +40,7 @@ const struct draw_row draw_rows[] = {
 
     {"collector.command", NULL, 0, "what is tested"},
     {"collector.subject", NULL, 0, "what is tested"},
-    {"collector.layout", NULL, 0, "a property of what is tested: --set collector.layout=foreign"},
+    {"collector.layout", NULL, 0, "a property of what is tested"},
     {"collector.instances", "2|2|3", 0.35, NULL},
     {"collector.batch_limit", "1|2|3|5|10|10|20|20|50", 1, NULL},
     {"collector.batch_timeout", "20ms|50ms|100ms|100ms|200ms|200ms|400ms", 1, NULL},

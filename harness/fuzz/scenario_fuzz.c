@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     split(&in, text, size);
-    struct overrides sets = {in.sets, in.set_count};
+    struct overrides sets = {.items = in.sets, .count = in.set_count};
     files_clear();
     files_add(FILE_NAME, in.yaml, in.yaml_len);
     if (in.trace)

@@ -108,7 +108,7 @@ static bool find_word(
 
 static bool unknown_word(const struct field *f, const struct node *n, struct err *e)
 {
-    char list[128] = "";
+    char list[256] = "";
 
     for (const struct word *w = f->words; w->name; w++) {
         size_t used = strlen(list);

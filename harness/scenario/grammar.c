@@ -88,6 +88,7 @@ static const struct word announces[] = {
 };
 
 static const struct word layouts[] = {
+    {"auto", LAYOUT_AUTO, NULL},
     {"reference", LAYOUT_REFERENCE, NULL},
     {"foreign", LAYOUT_FOREIGN, NULL},
     {0},
@@ -100,10 +101,20 @@ const struct word promise_words[] = {
     {"timeout", PROMISE_TIMEOUT, NULL},
     {"order", PROMISE_ORDER, NULL},
     {"reconnect", PROMISE_RECONNECT, NULL},
-    {"sharing", PROMISE_SHARING, NULL},
+    {"backpressure", PROMISE_BACKPRESSURE, NULL},
+    {"stop", PROMISE_STOP, NULL},
     {"small", PROMISE_SMALL, NULL},
-    {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS, NULL},
+    {"standby", PROMISE_STANDBY, NULL},
+    {"sharing", PROMISE_SHARING, NULL},
+    {"outcome", PROMISE_OUTCOME, NULL},
+    {"budget", PROMISE_BUDGET, NULL},
+    {"lanes", PROMISE_LANES, NULL},
     {"dead_letters", PROMISE_DEAD_LETTERS, NULL},
+    {"fills", PROMISE_FILLS, NULL},
+    {"releases", PROMISE_RELEASES, NULL},
+    {"lease", PROMISE_LEASE, NULL},
+    {"retries", PROMISE_RETRIES, NULL},
+    {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS, NULL},
     {0},
 };
 
@@ -233,8 +244,9 @@ static const struct field collector_fields[] = {
         .help = "program and arguments; empty for the reference collector"},
     {"subject", FIELD_STRING, AT(collector.subject), .default_text = "mailroom",
         .help = "mailroom: a collector of mail lines; else a queue of subjects/, see --subject"},
-    {"layout", FIELD_WORD, AT(collector.layout), .default_text = "reference", .words = layouts,
-        .help = "reference, or foreign: its tables are not looked into"},
+    {"layout", FIELD_WORD, AT(collector.layout), .default_text = "auto", .words = layouts,
+        .help = "whose tables hold its place: reference, or foreign: they are not looked into, and "
+                "its role may create tables; auto: reference for mailroom-collector, else foreign"},
     {"dequeue", FIELD_WORD, AT(collector.dequeue), .default_text = "cursor", .words = dequeue_words,
         .help = "how tokens are dequeued: cursor, by one collector, in commit order; shared, by "
                 "any number; or leased, by any number, with answers"},
@@ -257,10 +269,10 @@ static const struct field collector_fields[] = {
                 "run"},
     {"sender", FIELD_MAP, .default_text = "{}", .table = &sender_table,
         .help = "with dequeue: leased: how the harness answers for the tokens that it reads"},
-    {"promises", FIELD_FLAGS, AT(collector.promises), .default_text = PROMISES_DEFAULT,
-        .words = promise_words,
-        .help = "the promises that are judged: those of the default, small (it rests when idle, "
-                "its memory does not grow) and waits_for_writers"},
+    {"promises", FIELD_FLAGS, AT(collector.promises), .optional = true, .words = promise_words,
+        .help = "what it promises, and what alone is judged, such as [no_loss, once]; without the "
+                "key mailroom-collector promises all, another one no_loss, once, limit, timeout, "
+                "order, reconnect, backpressure, stop and dead_letters"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
         .help =
             "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower rate is "
@@ -407,6 +419,9 @@ static const struct field scenario_fields[] = {
     {"name", FIELD_STRING, AT(name), .help = "the file's name without .yaml"},
     {"summary", FIELD_STRING, AT(summary), .help = "one line: which promise this proves"},
     {"tags", FIELD_STRINGS, AT(tags), .default_text = "[]", .help = "words for `run --tag`"},
+    {"needs", FIELD_FLAGS, AT(needs), .default_text = "[]", .words = promise_words,
+        .help = "promises without which a subject is not run here; several instances, the modes, "
+                "a budget and lanes are needs even if they are not listed"},
     {"seed", FIELD_SEED, AT(seed), .default_text = "1", .min = 0, .max = SEED_MAX,
         .help = "the same seed gives the same plan"},
     {"postgres", FIELD_MAP, .default_text = "{}", .table = &postgres_table, .help = "the server"},

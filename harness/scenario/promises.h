@@ -1,5 +1,6 @@
-// The promises that a subject can make, named by the words of `collector.promises`. An invariant is
-// judged only when the subject makes the promise on which it rests.
+// The promises that a subject can make, named by the words of `collector.promises` and of a
+// scenario's `needs`. An invariant is judged only when the subject makes the promise on which it
+// rests, and a scenario is run only when the subject makes all those that it needs.
 #pragma once
 
 enum promise {
@@ -13,10 +14,23 @@ enum promise {
     PROMISE_SMALL = 1 << 7,
     PROMISE_WAITS_FOR_WRITERS = 1 << 8, // this is no promise: with it, `late` counts from the end
                                         // of open writers
-    PROMISE_DEAD_LETTERS = 1 << 9,
-};
+    PROMISE_BACKPRESSURE = 1 << 9,
+    PROMISE_STOP = 1 << 10,
+    PROMISE_STANDBY = 1 << 11,
+    PROMISE_OUTCOME = 1 << 12,
+    PROMISE_BUDGET = 1 << 13,
+    PROMISE_LANES = 1 << 14,
+    PROMISE_DEAD_LETTERS = 1 << 15,
+    PROMISE_FILLS = 1 << 16,
+    PROMISE_RELEASES = 1 << 17,
+    PROMISE_LEASE = 1 << 18,
+    PROMISE_RETRIES = 1 << 19,
 
-// The default. It lacks `small`, although the reference collector makes that promise. Only a load
-// that is made for it shows whether memory leaks or the collector rests; scenarios with such a load
-// name leak or busy_idle in `expect`.
-#define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing, dead_letters]"
+    // What is judged when nobody says what a collector promises.
+    PROMISES_FOREIGN = PROMISE_NO_LOSS | PROMISE_ONCE | PROMISE_LIMIT | PROMISE_TIMEOUT |
+                       PROMISE_ORDER | PROMISE_RECONNECT | PROMISE_BACKPRESSURE | PROMISE_STOP |
+                       PROMISE_DEAD_LETTERS,
+    PROMISES_REFERENCE = PROMISES_FOREIGN | PROMISE_SHARING | PROMISE_SMALL | PROMISE_STANDBY |
+                         PROMISE_OUTCOME | PROMISE_BUDGET | PROMISE_LANES | PROMISE_FILLS |
+                         PROMISE_RELEASES | PROMISE_LEASE | PROMISE_RETRIES,
+};

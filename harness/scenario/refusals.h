@@ -6,7 +6,7 @@
 
 static void expect_error(const char *text, size_t len, const char *set, const char *error)
 {
-    struct overrides sets = {&set, set ? 1 : 0};
+    struct overrides sets = {.items = &set, .count = set ? 1 : 0};
     struct scenario s;
     struct err e = {0};
 

@@ -157,7 +157,7 @@ static void refuses_wrong_keys_and_values(void **state)
         {HEAD "collector: {restart: maybe}\n" LOAD,
             "x.yaml:3:22: collector.restart: 'maybe' should be true or false"},
         {HEAD "collector: {layout: other}\n" LOAD,
-            "x.yaml:3:21: collector.layout: 'other' should be reference or foreign"},
+            "x.yaml:3:21: collector.layout: 'other' should be auto, reference or foreign"},
         {HEAD "collector: {env: [A]}\n" LOAD,
             "x.yaml:3:18: collector.env: this should be a map, such as {name: value}"},
         {"name: x\nsummary: \"\"\n" LOAD, "x.yaml:2:10: summary: there is no value here"},
@@ -176,7 +176,8 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:6:10: judged: 'delivered' is not an invariant; `mailproof list` shows them"},
         {HEAD LOAD "collector: {promises: [order, wait]}\n",
             "x.yaml:6:31: collector.promises.1: 'wait' should be no_loss, once, limit, timeout, "
-            "order, reconnect, sharing, small, waits_for_writers or dead_letters"},
+            "order, reconnect, backpressure, stop, small, standby, sharing, outcome, budget, "
+            "lanes, dead_letters, fills, releases, lease, retries or waits_for_writers"},
         {HEAD LOAD "collector: {capacity: 2000}\n",
             "x.yaml:6:23: collector.capacity: '2000' has no unit; write a rate such as 200/s or a "
             "ramp such as 100/s..2000/s"},

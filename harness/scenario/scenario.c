@@ -9,14 +9,17 @@
 #include "base/clock.h"
 #include "scenario/check.h"
 #include "scenario/decode.h"
+#include "scenario/needs.h"
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
+#include "scenario/scale.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 
 static bool read_file(struct buf *text, const char *path, struct err *e);
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
 static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
+static bool says_promises(const struct node *root);
 static void make_one_line(struct err *e);
 
 bool scenario_load(
@@ -32,7 +35,10 @@ bool scenario_load(
     if (!read_file(&text, path, e) || !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
+         (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
          check_scenario(s, root, path, e) && keep_sets(s, sets, e);
+    if (ok)
+        needs_resolve(s, sets ? sets->collector : NULL, says_promises(root));
 out:
     node_free(root);
     buf_fini(&text);
@@ -97,6 +103,13 @@ static bool keep_sets(struct scenario *s, const struct overrides *sets, struct e
             return err_memory(e);
     }
     return s->sets || err_memory(e);
+}
+
+static bool says_promises(const struct node *root)
+{
+    const struct node *collector = node_child(root, "collector");
+
+    return collector && node_child(collector, "promises");
 }
 
 // Replaces line breaks and control characters, which quoted text may hold.

@@ -44,7 +44,8 @@ enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 // collectors work, and each token goes to one of them. Leased: as shared, and the reader of the
 // lines answers for each token.
 enum dequeue { DEQUEUE_CURSOR, DEQUEUE_SHARED, DEQUEUE_LEASED };
-enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
+// LAYOUT_AUTO is only what a file says; scenario_load replaces it.
+enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN, LAYOUT_AUTO };
 
 // One name = value pair: a server setting or an environment variable.
 struct setting {
@@ -175,6 +176,7 @@ struct scenario {
     char *name;
     char *summary;
     char **tags; // NULL-terminated, never NULL
+    int needs;   // bits of enum promise: those that the file lists and those that its keys imply
     uint64_t seed;
     struct scenario_postgres postgres;
     struct scenario_collector collector;
@@ -197,10 +199,12 @@ struct scenario {
 
 #define SLACK_AUTO INT64_C(-1)
 
-// The arguments of `--set key.path=value`, and `--seed N` as "seed=N". They are not owned.
+// What the command line changes. The strings are not owned.
 struct overrides {
-    const char *const *items;
+    const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;
+    const char *collector; // --collector, which decides what `auto` means; NULL: the scenario's own
+    double scale; // --scale: how long load and faults are, relative to the file; 0: as long
 };
 
 // Reads the file, applies the overrides, fills in defaults and validates. An error (ERR_USAGE)

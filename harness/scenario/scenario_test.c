@@ -23,7 +23,8 @@ static void overrides_change_and_add(void **state)
 
     (void)state;
     write_file(FILE_NAME, HEAD LOAD, strlen(HEAD LOAD));
-    load_good(&s, FILE_NAME, (struct overrides){items, sizeof items / sizeof *items});
+    load_good(
+        &s, FILE_NAME, (struct overrides){.items = items, .count = sizeof items / sizeof *items});
     assert_true(s.load[0].hold_share == 0.05);
     assert_int_equal(s.load[0].hold_for_ns, 50 * NS_PER_MS);
     assert_int_equal(s.load_count, 2);
@@ -250,7 +251,7 @@ static void an_option_may_choose_any_provider(void **state)
 
     (void)state;
     write_file(FILE_NAME, text, strlen(text));
-    load_good(&s, FILE_NAME, (struct overrides){items, 1});
+    load_good(&s, FILE_NAME, (struct overrides){.items = items, .count = 1});
     buf_init(&kept, 100000);
     assert_true(scenario_write(&s, &kept));
     scenario_fini(&s);

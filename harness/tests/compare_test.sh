@@ -39,7 +39,7 @@ grep -q 'cannot tell: too few runs' "$place/out" || fail "no reason"
 # A collector that fails more often is worse however fast it is. One failure among few runs proves
 # nothing.
 expect_exit 1 "$mailproof" run --quiet --out "$place/broken" "${short[@]}" "${leak[@]}" --repeat 5 \
-    --collector "$zoo --defect sends-twice"
+    "${says[@]}" --collector "$zoo --defect sends-twice"
 expect_exit 4 "$mailproof" compare "$runs/B" "$place/broken"
 grep -q 'duplicated in 0 of 5 runs of base, in 5 of 5 of new' "$place/out" || fail "no counts"
 expect_exit 0 "$mailproof" compare "$place/broken" "$runs/B" --min-effect 100%

@@ -60,7 +60,7 @@ whole_session() {
 # a failed move.
 convicts_by_cut() {
     every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
-        --collector "$zoo --defect drops-unanswered"
+        "${says[@]}" --collector "$zoo --defect drops-unanswered"
     same "duplicated by one that drops" 0 "$(sum duplicated)"
     [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
     grep -q '^  before server CommandComplete number [0-9]*: lost 1[,;]' "$place/out" || fail "no cut is named"
@@ -70,7 +70,7 @@ convicts_by_cut() {
 # A cursor that moves before the line is written loses the line when the process dies.
 convicts_by_kill() {
     every kill 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
-        --collector "$zoo --defect cursor-first"
+        "${says[@]}" --collector "$zoo --defect cursor-first"
     [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "cursor-first is not convicted at server CommandComplete"
     same "duplicated by cursor-first" 0 "$(sum duplicated)"
     echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
@@ -106,7 +106,7 @@ grep -q 'Repeat: .*--every-kill --pairs 6 --cut-at' "$place/results/every-cut/la
 # A collector that forgets what it has written writes it again when the cursor's move did
 # not get to the server. It must do so for each token, at the cuts before and after the
 # move's Bind.
-every cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
+every cut 1 --cut-at 'client Bind' "${says[@]}" --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
 same "lost by one that forgets" 0 "$(sum lost)"
 [ "$(column duplicated 'client Bind')" -ge 5 ] || fail "forgets-unconfirmed is not convicted at client Bind"
 grep -q '^  before client Bind number [0-9]*: duplicated 1; t0000' "$place/out" || fail "no cut is named"
@@ -123,13 +123,13 @@ convicts_by_cut
 convicts_by_kill
 
 # A collector that fails without any cut is convicted of that, and no cut is tried.
-every cut 1 --collector "$zoo --defect sends-twice"
+every cut 1 "${says[@]}" --collector "$zoo --defect sends-twice"
 grep -q '^  without any cut: duplicated [0-9]*; t0000' "$place/out" || fail "no reason"
 grep -q '^  reason      without any cut the collector fails as well' "$place/out" || fail "no reason"
 every cut 1 --collector false --set recovery_limit=100ms
 grep -qE '^  without any cut: lost .*unplanned_exit [1-9]' "$place/out" || fail "no reason"
 
 # The fields of tokens are compared at every trial.
-every kill 1 --collector "$zoo --defect swaps-fields" --set recovery_limit=100ms
+every kill 1 "${says[@]}" --collector "$zoo --defect swaps-fields" --set recovery_limit=100ms
 grep -qE '^  without any cut: .*forged' "$place/out" || fail "no reason"
 expect_nothing_left

@@ -21,7 +21,7 @@ sum() {
 }
 
 convicts_collector() {
-    every_flush 1 --collector "$zoo --defect cursor-first"
+    every_flush 1 "${says[@]}" --collector "$zoo --defect cursor-first"
     [ "$(sum lost)" -gt 0 ] || fail "the cursor moved first, and nothing was lost"
     [ "$(sum vanished)" = 0 ] || fail "a collector made tokens vanish"
 }

@@ -11,7 +11,7 @@ explore() {
 
 # With these faults each run is short. A busy machine may take a while to find the failure
 # twice.
-expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
+expect_exit 1 explore "${says[@]}" --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
 folder=$(echo "$place"/results/explore/seed-1-*)
 grep -q '^  found .*duplicated' "$place/out" || { cat "$place/out" && fail "not found"; }
@@ -21,12 +21,12 @@ grep -q 'duplicated' "$folder/explore.html" || fail "the page does not show it"
 expect_nothing_left
 
 # The stored scenario fails for that collector, by itself.
-expect_exit 1 run "$scenario" --collector "$zoo --defect sends-twice"
+expect_exit 1 run "$scenario" "${says[@]}" --collector "$zoo --defect sends-twice"
 
 # With --fail-fast, a failure that is in the journal already ends the search. Its draws
 # are not drawn again.
 draws=$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")
-expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
+expect_exit 1 explore "${says[@]}" --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
 grep -q '(2 calls)' "$place/out" || fail "the second call does not add up"
 [ "$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")" -ge "$draws" ] || fail "draws are gone"

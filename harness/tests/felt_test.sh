@@ -67,8 +67,8 @@ felt '{at: 1s, do: partition, for: 1s}' expect "$long"
 felt '{at: 1s, do: half-open, direction: to-server, for: 1s}' expect "$long"
 felt '{at: 1s, do: delay, by: 500ms, for: 1s}' expect "$long"
 felt '{at: 1s, do: throttle, rate: 500B/s, for: 1s}' expect "$long"
-felt '{at: 1s, do: lock-jobs, for: 1s}' expect "$long" --collector "$zoo"
-felt '{at: 1s, do: hold-horizon, for: 1s}' expect "$long" --collector "$zoo"
+felt '{at: 1s, do: lock-jobs, for: 1s}' expect "$long" "${says[@]}" --collector "$zoo"
+felt '{at: 1s, do: hold-horizon, for: 1s}' expect "$long" "${says[@]}" --collector "$zoo"
 
 # Faults of the sender: a dead one ends its collector, and a silent one leaves tokens without an end.
 outcome='latency.to_outcome.max: "> 500ms"'

@@ -62,7 +62,7 @@ ended() {
 # 5 s or more after this silence, which does not count as a recovery.
 never=(run partition-kernel --set faults.0.for=8s --set load.2.for=9500ms
     --set recovery_limit=2s --out "$place/never"
-    --collector "env MAILROOM_HEALTHCHECK_INTERVAL=270000 $zoo")
+    "${says[@]}" --collector "env MAILROOM_HEALTHCHECK_INTERVAL=270000 $zoo")
 # The partition is as short as possible: the collector's keepalives give up after 12 s.
 partition=(run partition-kernel --set faults.0.for=13s --set load.2.for=14s)
 half_open=(run half-open-kernel --set faults.0.for=6s --set faults.1.at=9s

@@ -7,6 +7,9 @@ mailproof=$BUILD_DIR/bin/mailproof
 # shellcheck disable=SC2034 # used by those that source this
 zoo=$BUILD_DIR/tests/mailroom-zoo
 
+# shellcheck source=harness/zoo/says.sh
+. "$SOURCE_DIR/harness/zoo/says.sh"
+
 # The folder is on a real disk, and readable by the user that root's servers run as.
 place=$(mktemp -d /var/tmp/mp-test.XXXXXX)
 chmod 755 "$place"

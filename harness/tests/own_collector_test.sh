@@ -20,7 +20,7 @@ main() {
     wait "$python" || fail "collector.py"
     if [ "${1-}" = all ]; then
         keeps_its_promises collector.py
-        judge collector.py promise-small-idle
+        judge collector.py promise-small-idle --promises no_loss,small
         keeps_its_promises collector.sh --set load.0.rate=60/s --set slack=500ms
         dies_at_every_message collector.py
     fi
@@ -81,7 +81,7 @@ refuses_to_start_without_settings() {
 judge() {
     local collector=$1 got=0
     shift
-    run --set collector.layout=foreign --collector "$examples/$collector" "$@" \
+    run --collector "$examples/$collector" "$@" \
         >"$place/$collector.out" 2>&1 || got=$?
     [ "$got" = 0 ] || { cat "$place/$collector.out" && fail "$collector: exit code $got: $*"; }
 }
@@ -102,7 +102,7 @@ keeps_its_promises() { # collector, scenario or option…
 
 dies_at_every_message() {
     local got=0
-    "$mailproof" run --quiet --out "$place/cuts" --set collector.layout=foreign every-cut --every-cut \
+    "$mailproof" run --quiet --out "$place/cuts" every-cut --every-cut \
         --collector "$examples/$1" >"$place/cuts.out" 2>&1 || got=$?
     [ "$got" = 0 ] || { cat "$place/cuts.out" && fail "$1: a cut loses or duplicates"; }
 }

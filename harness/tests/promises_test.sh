@@ -92,15 +92,15 @@ run_one() { # scenario, defect, invariants
         ;;
     # The zoo's own cursor waits for open transactions, and says so.
     promise-order.* | promise-no-loss.*)
-        shorter+=(--set 'collector.promises=[no_loss, once, limit, timeout, order, reconnect, sharing, waits_for_writers]')
+        shorter+=(--promises "$promised,waits_for_writers")
         ;;
     promise-stop-silent.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: partition, for: 1s, reset: true},
             {at: 1s, do: stop-collector}]')
         ;;
     esac
-    "$mailproof" run --quiet --out "$place/results.$1.$2" --collector "$zoo --defect $2" \
-        "${shorter[@]}" "$1" >"$log" 2>&1 || true
+    "$mailproof" run --quiet --out "$place/results.$1.$2" "${says[@]}" \
+        --collector "$zoo --defect $2" "${shorter[@]}" "$1" >"$log" 2>&1 || true
 }
 
 # The invariants that a run found broken, comma-joined.

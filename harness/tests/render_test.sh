@@ -8,7 +8,7 @@ cd "$place"
 # The run has faults, a death, dead letters and losses, so that no file is empty. It also
 # has an argument that a shell must not split.
 broken="$zoo --defect cursor-first"
-expect_exit 1 "$mailproof" run --quiet collector-killed --collector "$broken" "${leak[@]}" \
+expect_exit 1 "$mailproof" run --quiet collector-killed "${says[@]}" --collector "$broken" "${leak[@]}" \
     --set load.0.for=3s --set load.0.unsendable=0.01 --set faults.0.until=2500ms \
     --set recovery_limit=30s --set drain=2s --junit junit.xml
 folder=$(sed -n 's/^  result  *//p' out)

@@ -42,7 +42,7 @@ grep -q 'the server never refused a connection' "$result" || fail "a server that
 cp "$BUILD_DIR/bin/mailroom-collector" "$place/collector"
 printf '#!/bin/sh\n%s/collector\nexit $?\n' "$place" >"$place/script"
 chmod +x "$place/script"
-expect_exit 0 run steady --collector "$place/script" --set load.0.for=3s \
+expect_exit 0 run steady --collector "$place/script" --set collector.layout=reference --set load.0.for=3s \
     --set load.0.recovery=0.3 --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1
 result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"

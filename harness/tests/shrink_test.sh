@@ -10,7 +10,7 @@ bad="$zoo --defect exits"
 result=$place/results/backend-kill-storm/latest
 shrink=("$mailproof" shrink --out "$place/results" --collector "$bad")
 
-expect_exit 1 run backend-kill-storm --collector "$bad" --set drain=1s --set load.0.for=2s \
+expect_exit 1 run backend-kill-storm "${says[@]}" --collector "$bad" --set drain=1s --set load.0.for=2s \
     --set faults.0.at=200ms --set faults.0.until=1900ms
 
 # The search takes more time only on a slow machine.

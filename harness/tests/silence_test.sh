@@ -40,6 +40,7 @@ silent_because "$none" 'is not there' 'exec env no-such-interpreter x'
 silent_because "$none" 'exit code 3' 'exit 3'
 silent_because "$none" 'does it flush' 'exec sleep 60'
 silent_because 'wrote nothing after' 'ran to the end' \
-    "\"$BUILD_DIR/bin/mailroom-collector\" | { head -n 1; exec sleep 60; }"
+    "\"$BUILD_DIR/bin/mailroom-collector\" | { head -n 1; exec sleep 60; }" \
+    --set collector.layout=reference
 grep -q '"silence": {' "$place/results/few/latest/result.json" || fail "no silence in result.json"
 expect_nothing_left

@@ -58,11 +58,12 @@ run_all() { # at once
 }
 
 run_one() { # defect, scenario
-    local out=$place/runs/$1.$2 collector="$zoo --defect $1"
+    local out=$place/runs/$1.$2 collector="$zoo --defect $1" says
+    zoo_says "$scenarios/$2.yaml"
     rm -rf "$out"
     mkdir -p "$out"
-    [ "$1" != reference ] || collector=$BUILD_DIR/bin/mailroom-collector
-    "$mailproof" run --quiet "${slack[@]}" --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
+    [ "$1" != reference ] || { collector=$BUILD_DIR/bin/mailroom-collector && says=(); }
+    "$mailproof" run --quiet "${slack[@]}" "${says[@]}" --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
         >"$out/log" 2>&1 || true
     broken "$out" "$2" >"$out/broken"
 }

@@ -1,0 +1,158 @@
+#include "scenario/needs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/grammar.h"
+#include "scenario/leased.h"
+#include "scenario/metrics.h"
+
+static bool is_shared(const struct scenario *s)
+{
+    // A queue hands out its jobs in its own way, to any number of consumers.
+    return s->collector.dequeue == DEQUEUE_SHARED ||
+           (scenario_is_queue(s) && s->collector.instances > 1);
+}
+
+static bool has_standby(const struct scenario *s)
+{
+    return s->collector.dequeue == DEQUEUE_CURSOR && s->collector.instances > 1 &&
+           !scenario_is_queue(s);
+}
+
+static bool is_leased(const struct scenario *s)
+{
+    return s->collector.dequeue == DEQUEUE_LEASED;
+}
+
+static bool has_budget(const struct scenario *s)
+{
+    struct leased m;
+
+    leased_read(&m, s);
+    return m.budget_per_s > 0;
+}
+
+static bool has_lanes(const struct scenario *s)
+{
+    struct leased m;
+
+    leased_read(&m, s);
+    return m.lanes;
+}
+
+// The promises that keys of a scenario ask for, and the first migration with which the reference
+// collector can keep them.
+static const struct implied {
+    enum promise promise;
+    bool (*asks)(const struct scenario *s);
+    int schema;
+} implied[] = {
+    {PROMISE_STANDBY, has_standby, 1},
+    {PROMISE_SHARING, is_shared, 13},
+    {PROMISE_OUTCOME, is_leased, 19},
+    {PROMISE_BUDGET, has_budget, 31},
+    {PROMISE_LANES, has_lanes, 31},
+};
+
+#define IMPLIED (sizeof implied / sizeof *implied)
+
+static bool is_named(const char *program, size_t len)
+{
+    static const char name[] = "mailroom-collector";
+    const char *base = program + len;
+
+    while (base > program && base[-1] != '/')
+        base--;
+    return len - (size_t)(base - program) == sizeof name - 1 &&
+           strncmp(base, name, sizeof name - 1) == 0;
+}
+
+// True for the reference collector, also for another build of it, and behind programs that run it,
+// as in `env NAME=VALUE mailroom-collector`.
+static bool is_reference(const struct scenario *s, const char *collector)
+{
+    bool found = collector ? strcmp(collector, "reference") == 0 : !s->collector.command;
+
+    for (const char *p = collector; p && *(p += strspn(p, " \t")); p += strcspn(p, " \t"))
+        found = found || is_named(p, strcspn(p, " \t"));
+    for (char **word = s->collector.command; !collector && word && *word; word++)
+        found = found || is_named(*word, strlen(*word));
+    return found;
+}
+
+void needs_resolve(struct scenario *s, const char *collector, bool promised)
+{
+    bool reference = is_reference(s, collector);
+
+    if (s->collector.layout == LAYOUT_AUTO)
+        s->collector.layout = reference ? LAYOUT_REFERENCE : LAYOUT_FOREIGN;
+    if (!promised)
+        s->collector.promises = reference ? PROMISES_REFERENCE : PROMISES_FOREIGN;
+    for (size_t i = 0; i < IMPLIED; i++) {
+        if (implied[i].asks(s))
+            s->needs |= (int)implied[i].promise;
+    }
+}
+
+void needs_words(int promises, struct buf *out)
+{
+    const char *before = "";
+
+    for (const struct word *w = promise_words; w->name; w++) {
+        if (!(promises & (int)w->value))
+            continue;
+        buf_printf(out, "%s%s", before, w->name);
+        before = ", ";
+    }
+}
+
+static bool lacks_promise(int missing, struct err *e)
+{
+    struct buf words;
+
+    buf_init(&words, 1000);
+    needs_words(missing, &words);
+    err_set(e, ERR_SKIP, "it needs %s, which the subject does not promise (collector.promises)",
+        buf_str(&words) ? words.data : "a promise");
+    buf_fini(&words);
+    return false;
+}
+
+bool needs_met(const struct scenario *s, struct err *e)
+{
+    int missing = s->needs & ~s->collector.promises;
+
+    if (missing)
+        return lacks_promise(missing, e);
+    for (size_t i = 0; i < IMPLIED; i++) {
+        struct buf word;
+        if (!(s->needs & (int)implied[i].promise) || s->collector.layout != LAYOUT_REFERENCE ||
+            s->postgres.schema == SCHEMA_LATEST || s->postgres.schema >= implied[i].schema)
+            continue;
+        buf_init(&word, 100);
+        needs_words((int)implied[i].promise, &word);
+        err_set(e, ERR_SKIP, "it needs %s, which comes with migration %d; postgres.schema is %d",
+            buf_str(&word) ? word.data : "more", implied[i].schema, s->postgres.schema);
+        buf_fini(&word);
+        return false;
+    }
+    return true;
+}
+
+void needs_drop_expectations(struct scenario *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->expect_count; i++) {
+        const struct metric *m = metric_find(s->expect[i].metric);
+        bool promised = !m || !m->promise || (m->promise & (unsigned)s->collector.promises);
+        if (promised && (!m || metric_is_for(m->id, s))) {
+            s->expect[kept++] = s->expect[i];
+            continue;
+        }
+        free(s->expect[i].metric);
+        free(s->expect[i].want);
+    }
+    s->expect_count = kept;
+}

@@ -1,0 +1,53 @@
+#include "scenario/scale.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "scenario/metrics.h"
+
+// Rounds to whole milliseconds, because a time of 0 would mean something else.
+static int64_t scaled(int64_t ns, double scale)
+{
+    if (ns <= 0)
+        return ns;
+    int64_t ms = llround((double)ns * scale / NS_PER_MS);
+    return (ms > 0 ? ms : 1) * NS_PER_MS;
+}
+
+// A shorter run has fewer deaths, sessions and lines, so it is expected to have so many fewer.
+static bool scale_expectation(struct expectation *x, double scale, struct err *e)
+{
+    const struct metric *m = metric_find(x->metric);
+    char *want;
+
+    if (!m || m->invariant || m->unit != UNIT_COUNT || *x->comparison != '>')
+        return true;
+    x->value = floor(x->value * scale);
+    if (asprintf(&want, "%s %g", x->comparison, x->value) < 0)
+        return err_memory(e);
+    free(x->want);
+    x->want = want;
+    return true;
+}
+
+bool scale_scenario(struct scenario *s, double scale, struct err *e)
+{
+    for (size_t i = 0; i < s->load_count; i++) {
+        s->load[i].for_ns = scaled(s->load[i].for_ns, scale);
+        s->load[i].backlog = (int)ceil(s->load[i].backlog * scale);
+    }
+    for (size_t i = 0; i < s->fault_count; i++) {
+        struct fault_spec *f = &s->faults[i];
+        f->at_ns = scaled(f->at_ns, scale);
+        f->until_ns = scaled(f->until_ns, scale);
+        if (f->for_ns != FOR_REST)
+            f->for_ns = scaled(f->for_ns, fmin(scale, 1));
+    }
+    for (size_t i = 0; i < s->expect_count; i++) {
+        if (!scale_expectation(&s->expect[i], scale, e))
+            return false;
+    }
+    return true;
+}
