@@ -5,7 +5,7 @@
 #include "compare/print.h"
 #include "compare_html.h"
 #include "report/escape.h"
-#include "report/report.h"
+#include "report/template.h"
 
 // The measures of the pictures, in their own units. On a telephone they shrink to two thirds, and
 // the letters must stay legible.
@@ -273,11 +273,12 @@ static void put_section(const struct comparison *c, struct buf *out)
 
 bool picture_html(const struct comparison *list, size_t count, struct buf *out)
 {
-    const char *rest = append_until(out, compare_html_page, "{{style}}");
+    static const char *const marks[] = {"sections", NULL};
+    const char *rest = compare_html_page;
 
-    buf_append_str(out, report_style());
-    rest = append_until(out, rest, "{{sections}}");
-    for (size_t i = 0; i < count; i++)
-        put_section(&list[i], out);
-    return buf_append_str(out, rest);
+    while (template_next(out, &rest, marks) != TEMPLATE_END) {
+        for (size_t i = 0; i < count; i++)
+            put_section(&list[i], out);
+    }
+    return buf_str(out);
 }

@@ -1,9 +1,8 @@
 #include "explore/page.h"
 
-#include <string.h>
-
 #include "explore_page.h"
 #include "report/escape.h"
+#include "report/template.h"
 
 static void print_title(const struct page *p, struct buf *out)
 {
@@ -11,9 +10,18 @@ static void print_title(const struct page *p, struct buf *out)
     append_escaped(out, *p->head->collector ? p->head->collector : "the reference collector");
 }
 
-static bool is_drawn(const struct page *p, size_t verb)
+static bool may_draw(const struct page *p, size_t verb)
 {
     return draw_weight(&verbs[verb]) > 0 && (!p->limits->any_only || p->limits->only[verb]);
+}
+
+static bool is_drawn(const struct page *p, size_t verb)
+{
+    unsigned draws = 0;
+
+    for (int m = 0; m < MODES; m++)
+        draws += p->journal->coverage.modes[m][verb];
+    return draws > 0;
 }
 
 static void print_share(struct buf *out, const char *what, struct coverage_share share)
@@ -69,32 +77,53 @@ bool page_text(const struct page *p, struct buf *out)
 
 // --- tables -----------------------------------------------------------------------------
 
+// Tells one failure: what broke, in which mode, whether it came again, and how to repeat it.
+static void print_failure(const struct failure *f, struct buf *out)
+{
+    char broken[200];
+
+    tried_broken_text(f->broken, broken, sizeof broken);
+    buf_printf(out, "<h2>%s: %s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
+        broken, mode_name(f->mode), f->found_s, (unsigned long long)f->draw);
+    if (f->confirmed > 0)
+        buf_printf(out, "It failed again %u of %u times", f->confirmed, f->asked);
+    else
+        buf_printf(out, "It could not be repeated (0 of %u)", f->asked);
+    buf_printf(
+        out, ", and was seen in %u other draw%s.</p>\n<p>", f->again, f->again == 1 ? "" : "s");
+    append_escaped(out, f->example);
+    buf_append_str(out, "</p>\n");
+    if (*f->file) {
+        buf_append_str(out, "<pre>mailproof run ");
+        struct buf word;
+        buf_init(&word, 1 << 16);
+        append_word(&word, f->file);
+        if (buf_str(&word))
+            append_escaped(out, word.data);
+        buf_fini(&word);
+        buf_append_str(out, "</pre>\n");
+    }
+}
+
 static void print_failures(const struct page *p, struct buf *out)
 {
     if (p->journal->failure_count == 0)
-        buf_append_str(out, "<p>Nothing.</p>");
-    else
-        buf_append_str(out, "<table><tr><th>name<th class=text>broken<th class=text>mode"
-                            "<th>found after<th>draw<th>failed again<th>in further draws"
-                            "<th class=text>scenario<th class=text>one case</tr>");
-    for (size_t i = 0; i < p->journal->failure_count; i++) {
-        const struct failure *f = &p->journal->failures[i];
-        char broken[200];
-        tried_broken_text(f->broken, broken, sizeof broken);
-        buf_printf(out,
-            "<tr><td>%s<td class=text>%s<td class=text>%s<td>%.0f s<td>%llu<td>%u of %u<td>%u"
-            "<td class=text><a href=\"",
-            f->name, broken, mode_name(f->mode), f->found_s, (unsigned long long)f->draw,
-            f->confirmed, f->asked, f->again);
-        append_url(out, f->file);
-        buf_append_str(out, "\">");
-        append_escaped(out, f->file);
-        buf_append_str(out, "</a><td class=text>");
-        append_escaped(out, f->example);
-        buf_append_str(out, "</tr>");
+        buf_append_str(out, "<p>Nothing failed.</p>");
+    for (size_t i = 0; i < p->journal->failure_count; i++)
+        print_failure(&p->journal->failures[i], out);
+}
+
+// Names the faults that no draw has had, which have no rows.
+static void print_never(const struct page *p, struct buf *out)
+{
+    size_t count = 0;
+
+    for (size_t v = 0; v < VERB_COUNT; v++) {
+        if (may_draw(p, v) && !is_drawn(p, v))
+            buf_printf(out, "%s%s", count++ ? ", " : "Never drawn: ", verbs[v].name);
     }
-    if (p->journal->failure_count > 0)
-        buf_append_str(out, "</table>");
+    if (count > 0)
+        buf_append_char(out, '.');
 }
 
 static void print_cell(struct buf *out, unsigned count)
@@ -190,17 +219,14 @@ static void print_summary(const struct page *p, struct buf *out)
 
 bool page_html(const struct page *p, struct buf *out)
 {
-    static const struct {
-        const char *mark;
-        void (*print)(const struct page *p, struct buf *out);
-    } parts[] = {{"{{title}}", print_title}, {"{{summary}}", print_summary},
-        {"{{failures}}", print_failures}, {"{{states}}", print_states}, {"{{pairs}}", print_pairs},
-        {"{{modes}}", print_modes}, {"{{whys}}", print_whys}};
+    static const char *const marks[] = {
+        "title", "summary", "failures", "never", "states", "pairs", "modes", "whys", NULL};
+    static void (*const prints[])(const struct page *p, struct buf *out) = {print_title,
+        print_summary, print_failures, print_never, print_states, print_pairs, print_modes,
+        print_whys};
     const char *rest = explore_page_page;
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        rest = append_until(out, rest, parts[i].mark);
-        parts[i].print(p, out);
-    }
-    return buf_append_str(out, rest) && buf_str(out);
+    for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)
+        prints[mark](p, out);
+    return buf_str(out);
 }

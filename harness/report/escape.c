@@ -45,14 +45,6 @@ void append_url(struct buf *out, const char *path)
     }
 }
 
-const char *append_until(struct buf *out, const char *page, const char *mark)
-{
-    const char *at = strstr(page, mark);
-
-    buf_append(out, page, (size_t)(at - page));
-    return at + strlen(mark);
-}
-
 void append_word(struct buf *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

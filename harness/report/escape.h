@@ -1,4 +1,4 @@
-// Quotes text for XML, HTML, links and shells, and fills in pages that have marks.
+// Quotes text for XML, HTML, links and shells.
 #pragma once
 
 #include "base/buf.h"
@@ -9,10 +9,6 @@ void append_escaped(struct buf *out, const char *text);
 
 // Appends a relative path as a link.
 void append_url(struct buf *out, const char *path);
-
-// Appends a page up to the next mark such as {{rows}} and returns the rest of the page.
-// The pages are our own, so the mark is always there.
-const char *append_until(struct buf *out, const char *page, const char *mark);
 
 // Appends a word, in quotes when a shell would split or change it.
 void append_word(struct buf *out, const char *word);

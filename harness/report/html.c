@@ -12,11 +12,7 @@
 #include "report/charts.h"
 #include "report/escape.h"
 #include "report/glance.h"
-
-const char *report_style(void)
-{
-    return page_style;
-}
+#include "report/template.h"
 
 static json_t *parse(bool made, struct buf *text)
 {
@@ -105,26 +101,20 @@ static char *page_data(const struct report *r, struct err *e)
     return text;
 }
 
-// Copies the page and fills in each {{name}}.
 static bool fill_page(struct buf *out, const char *data)
 {
-    const struct {
-        const char *mark;
-        const char *texts[3]; // texts that are put one after the other
-    } marks[] = {
-        {"{{style}}", {dygraphs_css_dygraph, page_style}},
-        {"{{data}}", {data, ""}},
-        {"{{dygraph}}", {dygraphs_js_dygraph, ""}},
-        {"{{script}}", {page_paper, page_glance, page_report}},
-    };
+    static const char *const marks[] = {"dygraphs-style", "data", "dygraphs", "script", NULL};
     const char *rest = page_page;
 
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        rest = append_until(out, rest, marks[i].mark);
-        for (size_t t = 0; t < 3 && marks[i].texts[t]; t++)
-            buf_append_str(out, marks[i].texts[t]);
+    for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
+        const char *const texts[] = {dygraphs_css_dygraph, data, dygraphs_js_dygraph, page_paper};
+        buf_append_str(out, texts[mark]);
+        if (texts[mark] == page_paper) {
+            buf_append_str(out, page_glance);
+            buf_append_str(out, page_report);
+        }
     }
-    return buf_append_str(out, rest);
+    return buf_str(out);
 }
 
 bool report_html(const struct report *r, struct buf *out, struct err *e)

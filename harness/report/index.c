@@ -11,8 +11,8 @@
 #include "report/escape.h"
 #include "report/folder.h"
 #include "report/gather.h"
-#include "report/report.h"
 #include "report/stored.h"
+#include "report/template.h"
 
 #define INDEX_MAX (16u << 20)
 
@@ -123,21 +123,17 @@ static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
 
 static void fill(struct buf *out, const char *dir, const struct gathered *g)
 {
+    static const char *const marks[] = {"rows", "script", NULL};
     const char *rest = page_index;
-    static const char *const marks[] = {"{{style}}", "{{rows}}", "{{script}}"};
 
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        rest = append_until(out, rest, marks[i]);
-        if (i == 0)
-            buf_append_str(out, report_style());
-        else if (i == 1)
+    for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
+        if (mark == 0) {
             put_rows(out, dir, g);
-        else {
+        } else {
             buf_append_str(out, page_sort);
             buf_append_str(out, page_trend);
         }
     }
-    buf_append_str(out, rest);
 }
 
 bool index_write(const char *dir, struct err *e)

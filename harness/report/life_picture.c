@@ -8,7 +8,7 @@
 #include "plan/names.h"
 #include "report/escape.h"
 #include "report/met.h"
-#include "report/report.h"
+#include "report/template.h"
 
 // The picture's measures, in its own units. On a telephone it shrinks to two thirds, and the
 // letters must stay legible.
@@ -226,20 +226,25 @@ static void put_event(const struct ledger *l, int64_t at_ns, const char *what, v
 
 bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
 {
+    enum { TITLE, END, PICTURE, EVENTS };
+    static const char *const marks[] = {"title", "end", "picture", "events", NULL};
+    const char *rest = page_token;
     char login[NAMES_MAX], end[200];
-    const char *rest = append_until(out, page_token, "{{style}}");
+    bool ok = true;
 
     names_login(login, token);
     life_end(l, token, end, sizeof end);
-    buf_append_str(out, report_style());
-    rest = append_until(out, rest, "{{title}}");
-    buf_printf(out, "%s (%s)", login, token_kind_name(l->plan->kinds[token]));
-    rest = append_until(out, rest, "{{end}}");
-    append_escaped(out, l->scenario->name);
-    buf_printf(out, ": at the end %s.", end);
-    rest = append_until(out, rest, "{{picture}}");
-    bool ok = draw(l, token, out);
-    rest = append_until(out, rest, "{{events}}");
-    ok = ok && life_each(l, token, put_event, out);
-    return ok && buf_append_str(out, rest);
+    for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
+        if (mark == TITLE)
+            buf_printf(out, "%s (%s)", login, token_kind_name(l->plan->kinds[token]));
+        else if (mark == PICTURE)
+            ok = draw(l, token, out) && ok;
+        else if (mark == EVENTS)
+            ok = life_each(l, token, put_event, out) && ok;
+        else {
+            append_escaped(out, l->scenario->name);
+            buf_printf(out, ": at the end %s.", end);
+        }
+    }
+    return ok && buf_str(out);
 }

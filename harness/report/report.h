@@ -62,9 +62,6 @@ MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 // Writes tokens.csv and tokens.jsonl into the result folder.
 MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 
-// Returns the style that all pages share.
-const char *report_style(void);
-
 // Adds the figures that result.json has beyond the keys that other programs rely on: measure, load
 // and server. `root` is a json_t object.
 struct json_t;

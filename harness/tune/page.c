@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/escape.h"
+#include "report/template.h"
 #include "scenario/units.h"
 #include "tune/export.h"
 #include "tune/figures.h"
@@ -186,28 +187,16 @@ static void print_style(const struct tune *t, struct buf *out)
     buf_append_str(out, tune_page_style);
 }
 
-// Copies the page and fills in each {{name}}.
 bool export_html(const struct tune *t, struct buf *out)
 {
-    static const struct {
-        const char *mark;
-        void (*print)(const struct tune *t, struct buf *out);
-    } marks[] = {
-        {"{{title}}", print_title},
-        {"{{style}}", print_style},
-        {"{{title}}", print_title},
-        {"{{recommendation}}", print_recommendation},
-        {"{{how}}", print_how},
-        {"{{columns}}", print_columns},
-        {"{{maps}}", print_maps},
-        {"{{table}}", print_rows},
-        {"{{help}}", print_help},
-    };
+    static const char *const marks[] = {
+        "title", "tune-style", "recommendation", "how", "columns", "maps", "table", "help", NULL};
+    static void (*const prints[])(const struct tune *t, struct buf *out) = {print_title,
+        print_style, print_recommendation, print_how, print_columns, print_maps, print_rows,
+        print_help};
     const char *rest = tune_page_page;
 
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        rest = append_until(out, rest, marks[i].mark);
-        marks[i].print(t, out);
-    }
-    return buf_append_str(out, rest);
+    for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)
+        prints[mark](t, out);
+    return buf_str(out);
 }
