@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cli/cells.h"
 #include "cli/files.h"
+#include "cli/finding.h"
 #include "os/interrupt.h"
 #include "report/environment.h"
 #include "scenario/scenario.h"
@@ -136,6 +137,8 @@ int cli_field(const struct options *o)
     size_t count = 0;
     bool ok = true;
 
+    if (o->field.finding)
+        return finding_run(o, o->field.finding);
     if (!*names) {
         ok = manifest_names(&all, &e);
         for (size_t i = 0; ok && all[i] && i + 2 < sizeof with_ours / sizeof *with_ours; i++)

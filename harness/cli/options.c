@@ -65,6 +65,7 @@ static const struct {
     {"skip", "LIST", SCOPE_RUN, TEXT(run.skip), "skip the scenarios of these names"},
     {"skip-tag", "LIST", SCOPE_RUN, TEXT(run.skip_tag), "skip the scenarios that carry these tags"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
+    {"repeat", "N", SCOPE_FIELD, READ(REPEAT), "with --finding: run N seeds (default: 10)"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
         "run each pair at least N times, whatever --within says (default: 1)"},
     {"within", "TIME", SCOPE_TUNE, TEXT(within),
@@ -124,6 +125,11 @@ static const struct {
     {"quick", NULL, SCOPE_FIELD, FLAG(field.quick),
         "run each test once, or three times when the first run broke a promise; do not look for "
         "the highest rate"},
+    {"finding", "ID", SCOPE_FIELD, TEXT(field.finding),
+        "repeat a finding with ten seeds and say how many runs show it; exit code "
+        "1 when one does"},
+    {"control", NULL, SCOPE_FIELD, FLAG(field.control),
+        "with --finding: run the subjects that must not show it"},
     {"verdicts", NULL, SCOPE_FIELD, FLAG(field.verdicts), "do not measure speeds"},
     {"commands", NULL, SCOPE_FIELD, FLAG(field.commands),
         "print the command that repeats it under each cell"},
@@ -313,7 +319,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     int id;
 
     *o = (struct options){.out = "results",
-        .repeat = 1,
+        .repeat = scope == SCOPE_FIELD ? 10 : 1, // of a finding: seeds
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Room for seed, promises and provider, which options_overrides appends.

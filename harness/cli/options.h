@@ -56,8 +56,8 @@ struct options {
         int jobs;
     } explore;
     struct {
-        const char *answers;
-        bool quick, verdicts, commands;
+        const char *answers, *finding;
+        bool quick, verdicts, commands, control;
     } field;
     struct {
         bool explain;

@@ -73,7 +73,7 @@ static const struct field fields[] = {
 static const struct table table = {
     .fields = fields, .count = sizeof fields / sizeof *fields, .size = sizeof(struct manifest)};
 
-static bool read_file(const char *path, struct buf *text, struct err *e)
+bool manifest_read(const char *path, struct buf *text, struct err *e)
 {
     FILE *file = fopen(path, "re");
     char chunk[4096];
@@ -94,7 +94,7 @@ static bool parse(struct manifest *m, const char *path, struct err *e)
     struct buf text;
 
     buf_init(&text, MANIFEST_MAX);
-    bool ok = read_file(path, &text, e) && parse_yaml(&root, text.data, text.len, &origin, e) &&
+    bool ok = manifest_read(path, &text, e) && parse_yaml(&root, text.data, text.len, &origin, e) &&
               decode_map(&table, root, m, e);
     node_free(root);
     buf_fini(&text);
@@ -170,8 +170,7 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
            err_set(e, ERR_USAGE, "%s: enqueue: $1, the job's number, is missing", path);
 }
 
-// Finds the folder of subjects, installed or in the source tree.
-static bool find_subjects(char out[PATH_MAX], struct err *e)
+bool manifest_folder(char out[PATH_MAX], struct err *e)
 {
     struct err ignored;
 
@@ -204,7 +203,7 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     if (strchr(name, '/')) {
         if (!realpath(name, m->dir))
             return err_sys(e, ERR_USAGE, "there is no subject in %.300s", name);
-    } else if (!find_subjects(all, e) || !path_join(m->dir, all, name, e)) {
+    } else if (!manifest_folder(all, e) || !path_join(m->dir, all, name, e)) {
         return false;
     }
     if (!path_join(path, m->dir, "subject.yaml", e))
@@ -280,7 +279,7 @@ bool manifest_names(char ***names, struct err *e)
     bool ok = true;
 
     *names = NULL;
-    if (!find_subjects(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
+    if (!manifest_folder(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
         return false;
     glob(pattern, 0, NULL, &found);
     *names = calloc(found.gl_pathc + 1, sizeof **names);

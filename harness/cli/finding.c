@@ -1,0 +1,172 @@
+#include "cli/finding.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/subjects.h"
+#include "field/finding.h"
+#include "report/parse.h"
+#include "runner.h"
+#include "subject/manifest.h"
+
+#define EXIT_SEEN 1
+#define EXIT_INCONCLUSIVE 2
+#define EXIT_SKIPPED 77
+#define LOG_MAX (64u << 20)
+
+// The runs of one subject.
+struct tries {
+    int runs, seen, inconclusive;
+};
+
+// --- one run ----------------------------------------------------------------------------
+
+static bool file_holds(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t size = 0;
+    bool holds = false;
+
+    if (!file)
+        return false;
+    while (!holds && getline(&line, &size, file) > 0)
+        holds = strstr(line, words);
+    free(line);
+    fclose(file);
+    return holds;
+}
+
+// Looks for the finding's words in the logs of the consumer. Without words any log will do.
+static bool logs_say(const struct field_finding *f, const char *folder)
+{
+    char pattern[PATH_MAX];
+    glob_t logs = {0};
+    bool say = false;
+
+    if (strcmp(f->says, FINDING_NONE) == 0)
+        return true;
+    if (snprintf(pattern, sizeof pattern, "%s/logs/collector-*", folder) >= (int)sizeof pattern)
+        return false;
+    glob(pattern, 0, NULL, &logs);
+    for (size_t i = 0; !say && i < logs.gl_pathc; i++)
+        say = file_holds(logs.gl_pathv[i], f->says);
+    globfree(&logs);
+    return say;
+}
+
+// Says what the run showed of the finding: the first metric of `breaks` that is above zero.
+static bool read_result(const struct field_finding *f, const struct run_outcome *outcome,
+    char *text, size_t size, bool *seen, struct err *e)
+{
+    json_t *result = parse_file(outcome->folder, "result.json", e);
+    const json_t *figures = json_object_get(result, "metrics");
+
+    *seen = false;
+    for (char **name = f->breaks; result && *name && !*seen; name++) {
+        double count =
+            strcmp(*name, FINDING_LEFT) == 0 ? outcome->left : parse_number(figures, *name);
+        *seen = count > 0 && logs_say(f, outcome->folder);
+        if (*seen)
+            snprintf(text, size, "seen, %s %.0f", *name, count);
+    }
+    json_decref(result);
+    return result;
+}
+
+static bool run_seed(const struct field_finding *f, const struct options *o, const char *subject,
+    int seed, struct tries *t, struct err *e)
+{
+    struct run_options how = {
+        .postgres = o->conninfo, .out = o->out, .quiet = true, .silent = true};
+    struct options own = *o;
+    struct subject_sets sets = {0};
+    struct run_outcome outcome = {0};
+    struct scenario s = {0};
+    char path[PATH_MAX], text[80] = "not seen";
+    bool seen = false;
+
+    own.run.subject = subject;
+    snprintf(own.seed, sizeof own.seed, "seed=%d", seed);
+    bool ok = finding_path(f, "scenario.yaml", path, e) && subjects_sets(&sets, &own, e) &&
+              scenario_load(&s, path, &sets.overrides, e);
+    if (ok)
+        subjects_suit(&s);
+    ok = ok && run_scenario(&s, &how, &outcome, e) &&
+         read_result(f, &outcome, text, sizeof text, &seen, e);
+    scenario_fini(&s);
+    subjects_sets_fini(&sets);
+    bool judged = ok && outcome.verdict != VERDICT_INCONCLUSIVE;
+    if (!ok && (e->kind == ERR_USAGE || e->kind == ERR_SKIP || e->kind == ERR_INTERRUPTED))
+        return false;
+    // A run that the harness could not make, on a machine that is too busy, ends no series.
+    if (!ok)
+        snprintf(text, sizeof text, "not run: %.60s", e->text);
+    err_clear(e);
+    t->runs++;
+    t->seen += judged && seen;
+    t->inconclusive += !judged;
+    if (!o->quiet)
+        fprintf(stderr, "%s, %s, seed %d: %s\n", f->id, strrchr(subject, '/') + 1, seed,
+            ok && !judged ? "inconclusive" : text);
+    return true;
+}
+
+// --- all runs ---------------------------------------------------------------------------
+
+static bool run_subject(const struct field_finding *f, const struct options *o, const char *name,
+    struct tries *all, struct err *e)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    struct manifest m = {0};
+    struct tries t = {0};
+
+    if (!finding_path(f, name, path, e))
+        return false;
+    if (!realpath(path, real))
+        return err_sys(e, ERR_USAGE, "there is no subject in %s", path);
+    bool ok = manifest_load(&m, real, e) && manifest_installed(&m, e);
+    for (int seed = 1; ok && seed <= o->repeat; seed++)
+        ok = run_seed(f, o, real, seed, &t, e);
+    if (ok)
+        printf("%s, %s %s: seen in %d of %d runs%s\n", f->id, f->project, m.version, t.seen,
+            t.runs - t.inconclusive, t.inconclusive ? ", others were inconclusive" : "");
+    fflush(stdout);
+    manifest_fini(&m);
+    all->runs += t.runs;
+    all->seen += t.seen;
+    all->inconclusive += t.inconclusive;
+    return ok;
+}
+
+static int exit_code(const struct tries *t)
+{
+    if (t->seen > 0)
+        return EXIT_SEEN;
+    return t->inconclusive == t->runs ? EXIT_INCONCLUSIVE : EXIT_OK;
+}
+
+int finding_run(const struct options *o, const char *id)
+{
+    struct field_finding f;
+    struct tries all = {0};
+    struct err e = {0};
+    bool ok = finding_load(&f, id, &e);
+
+    if (ok && o->field.control && !f.good[0])
+        ok = err_set(&e, ERR_USAGE, "%s has no subject for a control: %s", f.id, f.control);
+    if (ok)
+        printf("%s: %s\n", f.id, f.title);
+    for (char **name = o->field.control ? f.good : f.bad; ok && *name; name++)
+        ok = run_subject(&f, o, *name, &all, &e);
+    finding_fini(&f);
+    if (!ok && e.kind == ERR_SKIP) {
+        printf("skipped: %s\n", e.text);
+        return EXIT_SKIPPED;
+    }
+    return ok ? exit_code(&all) : cli_fail(&e);
+}

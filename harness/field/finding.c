@@ -1,0 +1,217 @@
+#include "field/finding.h"
+
+#include <glob.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "os/paths.h"
+#include "scenario/decode.h"
+#include "scenario/metrics.h"
+#include "scenario/parse.h"
+#include "scenario/suggest.h"
+#include "subject/manifest.h"
+
+#define AT(member) offsetof(struct field_finding, member)
+#define FINDING_MAX (64u << 10)
+#define FENCE "---\n"
+
+static const struct word states[] = {
+    {"draft", FINDING_DRAFT, NULL},
+    {"reported", FINDING_REPORTED, NULL},
+    {"confirmed", FINDING_CONFIRMED, NULL},
+    {"documented", FINDING_DOCUMENTED, NULL},
+    {"fixed", FINDING_FIXED, NULL},
+    {"withdrawn", FINDING_WITHDRAWN, NULL},
+    {0},
+};
+
+static const struct field promise_fields[] = {
+    {"quote", FIELD_STRING, AT(quote), .help = "the words of its documentation"},
+    {"url", FIELD_STRING, AT(url), .help = "where these words stand"},
+};
+
+static const struct table promise_table = {
+    .fields = promise_fields, .count = 2, .size = sizeof(struct field_finding)};
+
+static const struct field fields[] = {
+    {"title", FIELD_STRING, AT(title), .help = "what goes wrong, in one sentence"},
+    {"project", FIELD_STRING, AT(project), .help = "the queue's name"},
+    {"bad", FIELD_STRINGS, AT(bad), .help = "the subjects that show it"},
+    {"good", FIELD_STRINGS, AT(good), .default_text = "[]", .help = "those that do not"},
+    {"breaks", FIELD_STRINGS, AT(breaks), .help = "invariants, or left: one is above zero"},
+    {"says", FIELD_STRING, AT(says), .default_text = FINDING_NONE,
+        .help = "words that a log of the subject must hold"},
+    {"state", FIELD_WORD, AT(state), .words = states, .help = "what became of it"},
+    {"first_bad", FIELD_STRING, AT(first_bad), .help = "the first version that has it"},
+    {"last_tested", FIELD_STRING, AT(last_tested), .help = "the newest version that was tried"},
+    {"fixed_in", FIELD_STRING, AT(fixed_in), .default_text = FINDING_NONE,
+        .help = "the first version without it"},
+    {"tracker", FIELD_STRING, AT(tracker), .default_text = FINDING_NONE,
+        .help = "the address of its issue"},
+    {"promise", FIELD_MAP, 0, .table = &promise_table, .help = "the promise that it breaks"},
+    {"seen", FIELD_STRING, AT(seen), .help = "in how many runs it was seen, when and where"},
+    {"control", FIELD_STRING, AT(control), .help = "in how many runs of the control"},
+    {"workaround", FIELD_STRING, AT(workaround), .help = "what users can do now"},
+};
+
+static const struct table table = {.fields = fields,
+    .count = sizeof fields / sizeof *fields,
+    .size = sizeof(struct field_finding)};
+
+const char *finding_state_text(int state)
+{
+    return states[state].name;
+}
+
+bool finding_path(
+    const struct field_finding *f, const char *name, char path[PATH_MAX], struct err *e)
+{
+    return path_join(path, f->dir, name, e);
+}
+
+// The front matter lies between two lines of three dashes.
+static bool parse(struct field_finding *f, const char *path, const char *text, struct err *e)
+{
+    struct origin origin = {.file = path, .line = 2, .column = 1};
+    struct node *root = NULL;
+
+    if (strncmp(text, FENCE, strlen(FENCE)) != 0)
+        return err_set(e, ERR_USAGE, "%s: the first line should be ---", path);
+    const char *yaml = text + strlen(FENCE), *end = strstr(yaml, "\n" FENCE);
+    if (!end)
+        return err_set(e, ERR_USAGE, "%s: the front matter has no end, a line with ---", path);
+    bool ok = parse_yaml(&root, yaml, (size_t)(end + 1 - yaml), &origin, e) &&
+              decode_map(&table, root, f, e);
+    node_free(root);
+    f->text = ok ? strdup(end + 1 + strlen(FENCE)) : NULL;
+    return ok && (f->text || err_memory(e));
+}
+
+// Checks the keys against each other. A finding convicts only if something else is acquitted by the
+// same run.
+static bool check(const struct field_finding *f, const char *path, struct err *e)
+{
+    if (!f->bad[0] || !f->breaks[0])
+        return err_set(e, ERR_USAGE, "%s: bad and breaks must name something", path);
+    for (char **name = f->breaks; *name; name++) {
+        const struct metric *m = metric_find(*name);
+        if ((!m || !m->invariant) && strcmp(*name, FINDING_LEFT) != 0)
+            return err_set(e, ERR_USAGE, "%s: breaks: '%s' is neither an invariant nor %s", path,
+                *name, FINDING_LEFT);
+    }
+    if (!strstr(f->url, "://"))
+        return err_set(e, ERR_USAGE, "%s: promise: url: '%s' is no address", path, f->url);
+    if (f->state == FINDING_FIXED && strcmp(f->fixed_in, FINDING_NONE) == 0)
+        return err_set(e, ERR_USAGE, "%s: state: fixed needs fixed_in", path);
+    if (f->state != FINDING_DRAFT && f->state != FINDING_WITHDRAWN &&
+        strcmp(f->tracker, FINDING_NONE) == 0)
+        return err_set(e, ERR_USAGE, "%s: state: %s needs tracker, the address of its issue", path,
+            finding_state_text(f->state));
+    return true;
+}
+
+static bool refuse(const char *id, struct err *e)
+{
+    struct suggestion near;
+    char **ids, text[80];
+    struct err ignored;
+
+    suggest_init(&near, id);
+    if (finding_ids(&ids, &ignored)) {
+        for (size_t i = 0; ids[i]; i++)
+            suggest_offer(&near, ids[i]);
+        finding_ids_free(ids);
+    }
+    return err_set(e, ERR_USAGE,
+        "there is no finding '%.60s': neither in subjects/findings nor in subjects/defects%s", id,
+        suggest_text(&near, text, sizeof text));
+}
+
+bool finding_load(struct field_finding *f, const char *id, struct err *e)
+{
+    static const char *const folders[] = {"defects", "findings"};
+    char all[PATH_MAX], below[PATH_MAX], path[PATH_MAX];
+    struct buf text;
+
+    *f = (struct field_finding){0};
+    snprintf(f->id, sizeof f->id, "%s", id);
+    if (!manifest_folder(all, e))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        if (!path_join(below, all, folders[i], e) || !path_join(f->dir, below, f->id, e) ||
+            !path_join(path, f->dir, "FINDING.md", e))
+            return false;
+        f->ours = i == 1;
+        if (path_exists(path))
+            break;
+    }
+    if (strchr(id, '/') || !path_exists(path))
+        return refuse(id, e);
+    buf_init(&text, FINDING_MAX);
+    bool ok = manifest_read(path, &text, e) && parse(f, path, text.data, e) && check(f, path, e);
+    buf_fini(&text);
+    return ok;
+}
+
+static void free_strings(char **strings)
+{
+    for (char **s = strings; s && *s; s++)
+        free(*s);
+    free(strings);
+}
+
+void finding_fini(struct field_finding *f)
+{
+    char *texts[] = {f->title, f->project, f->says, f->first_bad, f->last_tested, f->fixed_in,
+        f->tracker, f->quote, f->url, f->seen, f->control, f->workaround, f->text};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    free_strings(f->bad);
+    free_strings(f->good);
+    free_strings(f->breaks);
+    *f = (struct field_finding){0};
+}
+
+// Returns the name of the folder that holds a file, in a new string.
+static char *folder_of(char *path)
+{
+    *strrchr(path, '/') = '\0';
+    return strdup(strrchr(path, '/') + 1);
+}
+
+bool finding_ids(char ***ids, struct err *e)
+{
+    char all[PATH_MAX], pattern[PATH_MAX];
+    glob_t found = {0};
+    bool ok = true;
+
+    *ids = NULL;
+    if (!manifest_folder(all, e) || !path_join(pattern, all, "findings/*/FINDING.md", e))
+        return false;
+    glob(pattern, 0, NULL, &found);
+    if (!path_join(pattern, all, "defects/*/FINDING.md", e)) {
+        globfree(&found);
+        return false;
+    }
+    glob(pattern, GLOB_APPEND, NULL, &found);
+    *ids = calloc(found.gl_pathc + 1, sizeof **ids);
+    for (size_t i = 0; *ids && ok && i < found.gl_pathc; i++) {
+        (*ids)[i] = folder_of(found.gl_pathv[i]);
+        ok = (*ids)[i];
+    }
+    globfree(&found);
+    if (*ids && ok)
+        return true;
+    finding_ids_free(*ids);
+    *ids = NULL;
+    return err_memory(e);
+}
+
+void finding_ids_free(char **ids)
+{
+    free_strings(ids);
+}
