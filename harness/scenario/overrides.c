@@ -138,6 +138,8 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
     bool verbatim = false;
     size_t depth = 0;
 
+    if (!utf8_valid(set) && place)
+        return origin_err(place, e, "the value is not UTF-8 text");
     if (!utf8_valid(set))
         return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)

@@ -14,7 +14,7 @@
 
 #define FILE_MAX ((size_t)4 << 20)
 #define LINE_MAX_BYTES 4096
-#define LIKE_MAX 4 // stories that are like a story that is like …
+#define LIKE_MAX 16 // stories that one is like, and that these are like
 #define REPEAT_MAX 100000
 
 // The reference collector, which is asked to be small, too: three tokens a line, a tenth of a
@@ -35,7 +35,7 @@ struct reader {
     size_t count;
     size_t liked; // the events of other stories, which a later line may complete
     struct node *root;
-    unsigned depth;
+    unsigned likes;
 };
 
 static bool read_file(struct reader *r, const char *path, const struct origin *from, struct err *e);
@@ -251,16 +251,14 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
 
     if (!words_next(w, name, sizeof name, &at) || !story_is_path(name))
         return origin_err(&at, e, "name another story, such as other.story");
-    if (r->depth >= LIKE_MAX)
-        return origin_err(&at, e, "more than %d stories are like each other", LIKE_MAX);
+    if (r->likes++ >= LIKE_MAX)
+        return origin_err(&at, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - w->origin.file);
     snprintf(path, sizeof path, "%.*s%s", folder, w->origin.file, name);
     const char *kept = keep(r->t, path);
     if (!kept)
         return err_memory(e);
-    r->depth++;
     bool ok = read_file(r, kept, &at, e);
-    r->depth--;
     r->t->claim_count = 0;
     r->liked = r->count;
     return ok;
