@@ -1,5 +1,7 @@
 BEGIN;
 
+DROP TRIGGER tokens_truncated ON tokens;
+DROP FUNCTION tokens_truncated();
 DROP FUNCTION mailroom_protocol(), mailroom_take(text, bigint, bigint, int, int, int, bool, bool, bigint[],
     bigint, float8, float8, bigint, bool, int), mailroom_settle_lines(text, bigint, bigint[], bigint[], text,
     bigint[], bigint[], text[], text, bigint[], int[], text[], text[], bigint[], bool[], bigint[]),

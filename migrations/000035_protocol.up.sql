@@ -29,21 +29,16 @@ CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_protocol() RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1'
 $make$);
 
--- Returns a snapshot in which a transaction counts as running. Its own number is missing from its own
--- snapshot, so without this a token that it inserts later would count as seen.
+-- Returns the snapshot, with a transaction among those that run. A transaction's own number is missing
+-- from its own snapshot, so without this a token that it inserts later would count as seen.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_clamp(now pg_snapshot, own xid8) RETURNS pg_snapshot
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
-        WHEN own IS NULL OR NOT pg_visible_in_snapshot(own, now) AND own < pg_snapshot_xmax(now) THEN now
-        ELSE (SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own),
-                  greatest(pg_snapshot_xmax(now)::text::bigint, own::text::bigint + 1),
+        WHEN own IS NULL OR NOT pg_visible_in_snapshot(own, now) THEN now
+        ELSE (SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own), pg_snapshot_xmax(now),
                   string_agg(x::text, ',' ORDER BY x))::pg_snapshot
-              FROM (SELECT pg_snapshot_xip(now)
-                    UNION SELECT own
-                    UNION SELECT g::text::xid8
-                    FROM generate_series(pg_snapshot_xmax(now)::text::bigint, own::text::bigint) AS g
-                   ) AS running (x))
+              FROM (SELECT pg_snapshot_xip(now) UNION SELECT own) AS running (x))
     END
 $$
 $make$);
@@ -76,7 +71,7 @@ RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
     WITH cursor AS MATERIALIZED (
-        SELECT c.*, pg_current_snapshot() AS now
+        SELECT c.*, here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned()) AS now
         FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
              LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
                       ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
@@ -409,7 +404,14 @@ BEGIN
         FROM found AS f, turn AS t WHERE f.at <= t.taken AND hold AND (SELECT s.ok FROM safe AS s)
         GROUP BY t.taken
     ), used AS MATERIALIZED (
-        SELECT least(l.examined, cardinality(t_id))::int AS n FROM last AS l WHERE hold AND cardinality(t_id) > 0
+        -- n tokens of the rows that come first are used up, and so many whole rows.
+        SELECT p.n, (SELECT count(*) FROM unnest(from_end) AS e (until) WHERE e.until <= p.n)::int AS whole,
+               -- The line goes into the first of them. What it leaves of a longer one others may take,
+               -- except where the order of the rows must stay.
+               CASE WHEN EXISTS (SELECT FROM ids) AND (from_end[1] <= p.n OR epoch IS NOT NULL OR again IS NOT NULL)
+                   THEN 2 ELSE 1 END AS first_gone
+        FROM (SELECT least(l.examined, cardinality(t_id))::int AS n FROM last AS l) AS p
+        WHERE hold AND cardinality(t_id) > 0
     ), joined AS (
         UPDATE here.deliveries AS d
         SET owner = me, due = '-infinity', alone = from_alone, leased_at = clock_timestamp(), nonce = DEFAULT,
@@ -420,26 +422,24 @@ BEGIN
                 THEN coalesce(d.errors[u.n + 1:], array_fill(0, ARRAY[from_end[1] - u.n])) ELSE '{}' END END,
             paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END
         FROM ids AS i, used AS u
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[1] AND u.n > 0
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[1] AND u.first_gone = 2
         RETURNING d.n, d.nonce
     ), merged AS (
-        DELETE FROM here.deliveries AS d
-        USING used AS u, unnest(from_n, from_end) WITH ORDINALITY AS f (n, until, at)
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = f.n AND f.until <= u.n
-          AND (f.at > 1 OR NOT EXISTS (SELECT FROM ids))
+        DELETE FROM here.deliveries AS d USING used AS u
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = ANY (from_n[u.first_gone : u.whole])
     ), cut AS (
         UPDATE here.deliveries AS d
         SET tokens = d.tokens[u.n - f.start + 1:], numbers = d.numbers[u.n - f.start + 1:],
             errors = d.errors[u.n - f.start + 1:]
-        FROM used AS u, (SELECT s.n, s.until, s.at, coalesce(lag(s.until) OVER (ORDER BY s.at), 0) AS start
-                         FROM unnest(from_n, from_end) WITH ORDINALITY AS s (n, until, at)) AS f
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = f.n AND f.start < u.n AND u.n < f.until
-          AND (f.at > 1 OR NOT EXISTS (SELECT FROM ids))
+        FROM used AS u, LATERAL (SELECT coalesce(from_end[u.whole], 0) AS start) AS f
+        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[u.whole + 1]
+          AND u.whole + 1 >= u.first_gone AND u.n > f.start
     ), delivery AS (
-        INSERT INTO here.deliveries (queue, owner, tokens, paid_at)
-        SELECT q, me, i.id[b * wanted + 1 : (b + 1) * wanted], CASE WHEN per_s > 0 THEN clock_timestamp() END
+        INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, paid_at)
+        SELECT q, me, i.id[b * wanted + 1 : (b + 1) * wanted], CASE WHEN i.tried THEN i.number END,
+               CASE WHEN i.tried THEN i.errors END, from_alone, CASE WHEN per_s > 0 THEN clock_timestamp() END
         FROM ids AS i, generate_series(0, (i.taken - 1) / wanted) AS b
-        WHERE NOT EXISTS (SELECT FROM used AS u WHERE u.n > 0)
+        WHERE NOT EXISTS (SELECT FROM used AS u WHERE u.first_gone = 2)
         ORDER BY b
         RETURNING n, nonce
     ), rows AS MATERIALIZED (
@@ -463,7 +463,7 @@ BEGIN
            NULL::bytea, NULL::varchar,
            CASE WHEN t.taken = 0 THEN EXISTS (SELECT FROM walk AS w WHERE w.examined = rows_max)
                     OR EXISTS (SELECT FROM last AS l, found AS f WHERE f.examined > l.examined)
-                ELSE NOT coalesce((SELECT l.every FROM last AS l), true) END,
+                ELSE from_alone OR NOT coalesce((SELECT l.every FROM last AS l), true) END,
            p.expired, p.consumed, p.others, (SELECT nullif(b.wait_ms, 0) FROM budget AS b),
            (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)::bigint FROM here.deliveries AS d
             WHERE d.queue = q AND d.owner = 0 AND d.due > looked AND due_ms IS DISTINCT FROM 0
@@ -793,8 +793,8 @@ BEGIN
         END IF;
         held := EXISTS (SELECT FROM here.mailroom_locks() AS l
                         WHERE l.key = here.mailroom_lock_key(queue, job.epoch::text));
-        IF alone AND NOT (job.holder IS NOT DISTINCT FROM holder OR job.epoch = hung
-                          OR NOT held AND (job.holder IS NULL OR job.holder = "over"))
+        IF alone AND NOT coalesce(job.holder = holder OR job.epoch = hung
+                          OR NOT held AND (job.holder IS NULL OR job.holder = "over"), false)
            OR NOT pg_try_advisory_lock_shared(here.mailroom_lock_key(queue, 'queue'))
            OR NOT pg_try_advisory_lock(me)
            OR alone AND NOT pg_try_advisory_lock(here.mailroom_lock_key(queue, (job.epoch + 1)::text)) THEN
@@ -802,7 +802,9 @@ BEGIN
         ELSIF here.mailroom_moved(queue) AND NOT settle THEN
             state := CASE WHEN job.mode IS NULL THEN 'new' ELSE 'moved' END;
         ELSE
-            PERFORM here.mailroom_settle(queue, mode);
+            IF here.mailroom_moved(queue) THEN
+                PERFORM here.mailroom_settle(queue, mode);
+            END IF;
             SELECT * INTO job FROM here.jobs AS j WHERE j.job_type = q FOR UPDATE;
             IF job.mode <> mode THEN
                 state := job.mode;
@@ -1085,6 +1087,18 @@ BEGIN
 END
 $$;
 
+-- TRUNCATE … RESTART IDENTITY makes ids come again, so no row may name tokens that are gone.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.tokens_truncated() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM here.deliveries;
+    RETURN NULL;
+END
+$$
+$make$);
+CREATE TRIGGER tokens_truncated AFTER TRUNCATE ON tokens EXECUTE FUNCTION tokens_truncated();
+
 -- What is in use keeps its cursor, unless it came from elsewhere.
 UPDATE cursors SET written = pg_current_xact_id()
 FROM jobs WHERE job_type = queue AND mode IS NOT NULL AND cluster = mailroom_cluster();
@@ -1095,7 +1109,7 @@ DECLARE
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
         AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_walk', 'mailroom_take',
-            'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers')
+            'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers', 'tokens_truncated')
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
         IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers|moved)\(' THEN
