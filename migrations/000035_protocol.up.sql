@@ -34,12 +34,9 @@ $make$);
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_clamp(now pg_snapshot, own xid8) RETURNS pg_snapshot
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE
-        WHEN own IS NULL OR NOT pg_visible_in_snapshot(own, now) THEN now
-        ELSE (SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own), pg_snapshot_xmax(now),
-                  string_agg(x::text, ',' ORDER BY x))::pg_snapshot
-              FROM (SELECT pg_snapshot_xip(now) UNION SELECT own) AS running (x))
-    END
+    SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own), pg_snapshot_xmax(now),
+               string_agg(x::text, ',' ORDER BY x) FILTER (WHERE x < pg_snapshot_xmax(now)))::pg_snapshot
+    FROM (SELECT pg_snapshot_xip(now) UNION SELECT own) AS running (x)
 $$
 $make$);
 
@@ -71,7 +68,9 @@ RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
     WITH cursor AS MATERIALIZED (
-        SELECT c.*, here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned()) AS now
+        SELECT c.*, CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
+                        THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
+                        ELSE pg_current_snapshot() END AS now
         FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
              LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
                       ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
@@ -370,17 +369,20 @@ BEGIN
         -- Nothing is taken, but what stands before the first token that can be sent is passed.
         (SELECT w.lane, w.part, w.xid, w.id, w.examined, false
          FROM walk AS w
-         WHERE w.examined = (SELECT min(f.examined) - 1 FROM found AS f, turn AS t WHERE t.taken = 0))
+         WHERE (SELECT t.taken = 0 AND t.n > 0 FROM turn AS t)
+           AND w.examined = (SELECT min(f.examined) - 1 FROM found AS f)
+         LIMIT 1)
     ), ends AS MATERIALIZED (
         -- When the take went on to another lane, nothing was left of the lane before.
         SELECT l.lane, l.part, l.xid, l.id, l.every FROM last AS l WHERE l.lane > 0
         UNION ALL
         SELECT e.* FROM (SELECT DISTINCT ON (w.lane) w.lane, w.part, w.xid, w.id, true
-                         FROM walk AS w, last AS l
-                         WHERE lanes > 1 AND w.lane NOT IN (0, l.lane) AND w.examined < l.examined
+                         FROM (SELECT * FROM walk WHERE lanes > 1 LIMIT (SELECT x.examined FROM last AS x)) AS w, last AS l
+                         WHERE w.lane NOT IN (0, l.lane)
                          ORDER BY w.lane, w.examined DESC) AS e
     ), now AS MATERIALIZED (
-        SELECT here.mailroom_clamp(pg_current_snapshot(), own) AS tick
+        SELECT CASE WHEN pg_visible_in_snapshot(own, pg_current_snapshot())
+                    THEN here.mailroom_clamp(pg_current_snapshot(), own) ELSE pg_current_snapshot() END AS tick
         WHERE EXISTS (SELECT FROM ends AS e WHERE e.every OR e.part = 2)
     ), moved AS (
         UPDATE here.cursors AS c
@@ -447,8 +449,9 @@ BEGIN
         FROM (SELECT * FROM joined UNION ALL SELECT * FROM delivery) AS r
     ), passed AS MATERIALIZED (
         SELECT w.id, w.account, w.action, w.passed, coalesce(w.number, 0) AS number
-        FROM walk AS w WHERE w.passed IS NOT NULL AND w.examined <= (SELECT l.examined FROM last AS l)
-          AND EXISTS (SELECT FROM last AS l, turn AS t WHERE l.examined > t.taken)
+        FROM (SELECT * FROM walk LIMIT (SELECT l.examined FROM last AS l, turn AS t WHERE l.examined > t.taken
+                                        UNION ALL SELECT 0 LIMIT 1)) AS w
+        WHERE w.passed IS NOT NULL
     ), dead AS (
         INSERT INTO here.dead_letters (token, account, action, reason)
         SELECT p.id, p.account, p.action, p.passed FROM passed AS p
