@@ -1,33 +1,13 @@
 // From events to a scenario and a history.
-#include "story/inside.h"
+#include "story/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "scenario/parse.h"
 
-struct build {
-    struct told *t;
-    const struct event *events;
-    size_t count;
-    struct node *root;
-    int64_t load_ns, run_ns;   // when load and run end
-    const struct event **kind; // the events of one kind, in the order of time
-    size_t kind_count;
-    const struct event **faults; // the faults as they stand in the file
-    uint32_t *last_sample;       // per process: 1 + the index of its last sample
-};
-
-static int64_t at(const struct event *event, enum slot slot)
-{
-    int64_t ns = event->value[slot];
-
-    return ns == CLOCK_NEVER ? 0 : STORY_START_NS + ns;
-}
-
-static void *append(void *items, size_t *count, size_t size, struct err *e)
+void *build_append(void *items, size_t *count, size_t size, struct err *e)
 {
     char *base;
 
@@ -38,105 +18,6 @@ static void *append(void *items, size_t *count, size_t size, struct err *e)
     memcpy(&base, items, sizeof base);
     memset(base + *count * size, 0, size);
     return base + (*count)++ * size;
-}
-
-// --- defaults -------------------------------------------------------------------------------
-
-static void complete(struct event *e, enum slot slot, int64_t value)
-{
-    if (!event_has(e, slot))
-        event_set(e, slot, value);
-}
-
-static int64_t later(int64_t ns, int64_t by_ns)
-{
-    return ns == CLOCK_NEVER ? ns : ns + by_ns;
-}
-
-static void complete_process(struct event *e, int64_t run_ns)
-{
-    bool ends = event_has(e, SLOT_UNTIL);
-
-    complete(e, SLOT_INSTANCE, 0);
-    complete(e, SLOT_FROM, -NS_PER_S);
-    complete(e, SLOT_UNTIL, run_ns + 10 * NS_PER_MS);
-    complete(e, SLOT_ASKED, !ends || event_has(e, SLOT_SIGNAL));
-}
-
-static void complete_token(struct event *e)
-{
-    complete(e, SLOT_KIND, TOKEN_ACTIVATION);
-    complete(e, SLOT_OUTCOME, TXN_COMMITTED);
-    bool sent = e->value[SLOT_OUTCOME] != TXN_NOT_SENT && e->value[SLOT_OUTCOME] != TXN_NOT_NEEDED;
-    complete(e, SLOT_AT, sent && event_has(e, SLOT_DUE) ? e->value[SLOT_DUE] : CLOCK_NEVER);
-    complete(e, SLOT_DUE, e->value[SLOT_AT] == CLOCK_NEVER ? 0 : e->value[SLOT_AT]);
-    complete(e, SLOT_COMMIT, e->value[SLOT_AT]);
-    complete(e, SLOT_ACK, later(e->value[SLOT_COMMIT], NS_PER_MS));
-    complete(e, SLOT_THERE, 0);
-    complete(e, SLOT_BACKLOG, 0);
-}
-
-static void complete_fault(struct event *e)
-{
-    complete(e, SLOT_STRUCK, CLOCK_NEVER);
-    complete(e, SLOT_SOUGHT, e->value[SLOT_STRUCK]);
-    complete(e, SLOT_PLANNED, e->value[SLOT_SOUGHT] == CLOCK_NEVER ? 0 : e->value[SLOT_SOUGHT]);
-    complete(e, SLOT_UNDONE, e->value[SLOT_STRUCK]);
-    complete(e, SLOT_SERVED, CLOCK_NEVER);
-    complete(e, SLOT_LEFT_OUT, LEFT_OUT_NOT);
-    complete(e, SLOT_OK, e->value[SLOT_STRUCK] != CLOCK_NEVER || e->value[SLOT_LEFT_OUT] != 0);
-}
-
-// Gives a line the only process that lived when it was read.
-static void complete_line(struct event *e, const struct subject_log *log)
-{
-    size_t alive = 0;
-    int64_t read_ns = at(e, SLOT_AT);
-
-    complete(e, SLOT_STATE, LINE_WHOLE);
-    for (size_t i = 0; !event_has(e, SLOT_BY) && i < log->process_count; i++) {
-        const struct process_record *p = &log->processes[i];
-        if (log->process_count > 1 && (p->started_ns > read_ns || p->ended_ns < read_ns))
-            continue;
-        e->value[SLOT_BY] = (int64_t)i;
-        alive++;
-    }
-    if (alive == 1)
-        event_set(e, SLOT_BY, e->value[SLOT_BY]);
-}
-
-void event_complete(struct event *e, int64_t run_ns, const struct subject_log *log)
-{
-    static const enum slot zero[] = {SLOT_WAITED, SLOT_OWN, SLOT_LOAD, SLOT_RAN, SLOT_STALLED,
-        SLOT_RSS, SLOT_CPU, SLOT_WAKEUPS, SLOT_STARVED, SLOT_FORGED, SLOT_NAMED, SLOT_REFUSED};
-
-    switch (e->kind) {
-    case EVENT_PROCESS:
-        complete_process(e, run_ns);
-        break;
-    case EVENT_TOKEN:
-        complete_token(e);
-        break;
-    case EVENT_FAULT:
-        complete_fault(e);
-        break;
-    case EVENT_LINE:
-        complete_line(e, log);
-        break;
-    case EVENT_CHANGE:
-        complete(e, SLOT_ACK, later(e->value[SLOT_AT], NS_PER_MS));
-        complete(e, SLOT_BACK, CLOCK_NEVER);
-        complete(e, SLOT_BACK_ACK, later(e->value[SLOT_BACK], NS_PER_MS));
-        complete(e, SLOT_OUTCOME, TXN_COMMITTED);
-        break;
-    default:
-        break;
-    }
-    complete(e, SLOT_TOOK, NS_PER_MS);
-    if (e->kind != EVENT_LINE)
-        complete(e, SLOT_BY, 0);
-    for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
-        complete(e, zero[i], 0);
 }
 
 // --- the parts of a history -----------------------------------------------------------------
@@ -183,15 +64,12 @@ static bool build_process(struct build *b, const struct event *told, struct err 
             b->t->scenario.collector.instances);
     if (event.value[SLOT_EXIT] > 255 || event.value[SLOT_SIGNAL] > 64)
         return origin_err(&told->origin, e, "an exit code is at most 255, a signal at most 64");
-    struct process_record *p = append(&log->processes, &log->process_count, sizeof *p, e);
+    struct process_record *p = build_append(&log->processes, &log->process_count, sizeof *p, e);
     if (!p)
         return false;
-    *p = (struct process_record){.instance = (int)event.value[SLOT_INSTANCE],
-        .pid = 100 + (int)told->first,
-        .started_ns = at(&event, SLOT_FROM),
-        .ended_ns = event.value[SLOT_UNTIL] == CLOCK_NEVER ? CLOCK_NEVER : at(&event, SLOT_UNTIL),
-        .status = (int)(event.value[SLOT_EXIT] << 8 | event.value[SLOT_SIGNAL]),
-        .asked = event.value[SLOT_ASKED] != 0};
+    record_fill(RECORD_PROCESS, p, &event);
+    p->pid = 100 + (int)told->first;
+    p->status = (int)(event.value[SLOT_EXIT] << 8 | event.value[SLOT_SIGNAL]);
     return true;
 }
 
@@ -218,8 +96,8 @@ static bool build_token(struct build *b, const struct event *told, struct err *e
         return origin_err(&told->origin, e, "a story has at most %u tokens, a transaction %d",
             STORY_TOKENS_MAX, UINT16_MAX);
     event_complete(&event, b->run_ns, NULL);
-    struct plan_txn *txn = append(&h->plan.txns, &h->plan.txn_count, sizeof *txn, e);
-    struct txn_record *r = txn ? append(&h->load.records, &records, sizeof *r, e) : NULL;
+    struct plan_txn *txn = build_append(&h->plan.txns, &h->plan.txn_count, sizeof *txn, e);
+    struct txn_record *r = txn ? build_append(&h->load.records, &records, sizeof *r, e) : NULL;
     if (!r || !array_grow(&h->plan.kinds, h->plan.token_count, rows, 1))
         return err_memory(e);
     memset(h->plan.kinds + h->plan.token_count, (int)event.value[SLOT_KIND], rows);
@@ -229,14 +107,11 @@ static bool build_token(struct build *b, const struct event *told, struct err *e
         .rows = (uint16_t)rows,
         .phase = phase_at(&b->t->scenario, event.value[SLOT_DUE]),
         .flags = event.value[SLOT_BACKLOG] ? TXN_BACKLOG : 0};
-    *r = (struct txn_record){.sent_ns = at(&event, SLOT_AT),
-        .commit_ns = at(&event, SLOT_COMMIT),
-        .ended_ns = at(&event, SLOT_ACK),
-        .outcome = (enum txn_outcome)event.value[SLOT_OUTCOME]};
+    record_fill(RECORD_TXN, r, &event);
     return true;
 }
 
-static bool want_token(const struct build *b, const struct event *event, struct err *e)
+bool build_want_token(const struct build *b, const struct event *event, struct err *e)
 {
     return event->last < b->t->history.plan.token_count ||
            origin_err(&event->origin, e, "there is no token %u; the story has %zu", event->last,
@@ -249,7 +124,7 @@ static bool build_change(struct build *b, const struct event *told, struct err *
     struct event event = *told;
     size_t records = h->plan.change_count;
 
-    if (!want_token(b, told, e))
+    if (!build_want_token(b, told, e))
         return false;
     if (!event_has(told, SLOT_KIND) || !event_has(told, SLOT_AT))
         return origin_err(&told->origin, e, "say what changes and when: 'change 4 suspend at 30'");
@@ -257,18 +132,14 @@ static bool build_change(struct build *b, const struct event *told, struct err *
         if (h->plan.changes[i].token == told->first)
             return origin_err(&told->origin, e, "a token changes once");
     event_complete(&event, b->run_ns, NULL);
-    struct plan_change *c = append(&h->plan.changes, &h->plan.change_count, sizeof *c, e);
-    struct change_record *r = c ? append(&h->load.changes, &records, sizeof *r, e) : NULL;
+    struct plan_change *c = build_append(&h->plan.changes, &h->plan.change_count, sizeof *c, e);
+    struct change_record *r = c ? build_append(&h->load.changes, &records, sizeof *r, e) : NULL;
     if (!r)
         return false;
     *c = (struct plan_change){.at_ns = event.value[SLOT_AT],
         .token = told->first,
         .kind = (uint8_t)event.value[SLOT_KIND]};
-    *r = (struct change_record){.sent_ns = at(&event, SLOT_AT),
-        .ended_ns = at(&event, SLOT_ACK),
-        .back_sent_ns = at(&event, SLOT_BACK),
-        .back_ended_ns = at(&event, SLOT_BACK_ACK),
-        .outcome = (enum txn_outcome)event.value[SLOT_OUTCOME]};
+    record_fill(RECORD_CHANGE, r, &event);
     return true;
 }
 
@@ -279,21 +150,20 @@ static bool build_item(struct build *b, const struct event *told, struct line_re
     struct event item = *told;
 
     event_complete(&item, b->run_ns, NULL);
-    if (told->first != NUMBER_NONE && !want_token(b, told, e))
+    if (told->first != NUMBER_NONE && !build_want_token(b, told, e))
         return false;
     for (uint32_t token = told->first;; token++) {
         if (log->delivery_count >= STORY_TOKENS_MAX)
             return origin_err(&told->origin, e, "at most %u tokens in lines", STORY_TOKENS_MAX);
-        struct delivery *d = append(&log->deliveries, &log->delivery_count, sizeof *d, e);
+        struct delivery *d = build_append(&log->deliveries, &log->delivery_count, sizeof *d, e);
         if (!d)
             return false;
         *d = (struct delivery){.token = token,
             .line = number,
             .flags = (item.value[SLOT_FORGED] ? DELIVERY_FORGED : 0u) |
                      (item.value[SLOT_NAMED] ? DELIVERY_NAMED : 0u) |
-                     (item.value[SLOT_REFUSED] ? DELIVERY_REFUSED : 0u),
-            .reply = (uint8_t)item.value[SLOT_REPLY],
-            .replied_ns = event_has(&item, SLOT_REPLIED) ? at(&item, SLOT_REPLIED) : 0};
+                     (item.value[SLOT_REFUSED] ? DELIVERY_REFUSED : 0u)};
+        record_fill(RECORD_DELIVERY, d, &item);
         line->tokens += !item.value[SLOT_NAMED];
         if (token == told->last)
             return true;
@@ -307,12 +177,8 @@ static bool build_line(struct build *b, const struct event *told, struct err *e)
     uint32_t number = (uint32_t)log->line_count;
 
     event_complete(&event, b->run_ns, log);
-    struct line_record line = {.read_ns = at(&event, SLOT_AT),
-        .process = (uint32_t)event.value[SLOT_BY],
-        .empty_ns = event_has(told, SLOT_EMPTY) ? at(told, SLOT_EMPTY) : 0,
-        .seen_ns = event_has(told, SLOT_SEEN) ? at(told, SLOT_SEEN) : 0,
-        .first_delivery = (uint32_t)log->delivery_count,
-        .state = (enum line_state)event.value[SLOT_STATE]};
+    struct line_record line = {.first_delivery = (uint32_t)log->delivery_count};
+    record_fill(RECORD_LINE, &line, &event);
     if (!event_has(told, SLOT_AT))
         return origin_err(&told->origin, e, "say when it was read: 'line at 150: 0'");
     if (!event_has(&event, SLOT_BY))
@@ -323,285 +189,11 @@ static bool build_line(struct build *b, const struct event *told, struct err *e)
     for (uint32_t i = 1; i <= told->items; i++)
         if (!build_item(b, told + i, &line, number, e))
             return false;
-    struct line_record *kept = append(&log->lines, &log->line_count, sizeof *kept, e);
+    struct line_record *kept = build_append(&log->lines, &log->line_count, sizeof *kept, e);
     if (!kept)
         return false;
     *kept = line;
     log->processes[line.process].lines++;
-    return true;
-}
-
-static bool build_session(struct build *b, const struct event *event, struct err *e)
-{
-    struct history *h = &b->t->history;
-    int64_t *at_ns = append(&h->sessions, &h->ledger.session_count, sizeof *at_ns, e);
-
-    if (at_ns)
-        *at_ns = at(event, SLOT_AT);
-    return at_ns;
-}
-
-static bool build_sample(struct build *b, const struct event *told, struct err *e)
-{
-    struct subject_log *log = &b->t->history.log;
-    struct process_sample before = {0};
-    struct event event = *told;
-
-    event_complete(&event, b->run_ns, NULL);
-    size_t process = (size_t)event.value[SLOT_BY];
-    if (process >= log->process_count)
-        return origin_err(&told->origin, e, "there is no process %zu; the story has %zu", process,
-            log->process_count);
-    if (b->last_sample[process] > 0)
-        before = log->samples[b->last_sample[process] - 1];
-    struct process_sample *s = append(&log->samples, &log->sample_count, sizeof *s, e);
-    if (!s)
-        return false;
-    b->last_sample[process] = (uint32_t)log->sample_count;
-    *s = (struct process_sample){.at_ns = at(&event, SLOT_AT),
-        .process = (uint32_t)process,
-        .rss_kb = (uint32_t)event.value[SLOT_RSS],
-        .cpu_ms = before.cpu_ms + (uint64_t)(event.value[SLOT_CPU] / NS_PER_MS),
-        .wakeups = before.wakeups + (uint64_t)event.value[SLOT_WAKEUPS],
-        .starved_us = before.starved_us + (uint64_t)(event.value[SLOT_STARVED] / NS_PER_US)};
-    return true;
-}
-
-static bool build_look(struct build *b, const struct event *told, struct err *e)
-{
-    struct history *h = &b->t->history;
-    struct event event = *told;
-    struct starved_sample before = {.at_ns = at(told, SLOT_AT)};
-    size_t *count = &h->ledger.starved_count;
-
-    if (*count > 0)
-        before = h->starved[*count - 1];
-    struct starved_sample *s = append(&h->starved, count, sizeof *s, e);
-    if (!s)
-        return false;
-    if (!event_has(told, SLOT_BUSY)) // both of the machine's processors are busy
-        event_set(&event, SLOT_BUSY, 2 * (at(told, SLOT_AT) - before.at_ns));
-    event_complete(&event, b->run_ns, NULL);
-    const int64_t *v = event.value;
-    *s = (struct starved_sample){.at_ns = at(&event, SLOT_AT),
-        .collector_us = before.collector_us + (uint64_t)(v[SLOT_WAITED] / NS_PER_US),
-        .own_us = before.own_us + (uint64_t)(v[SLOT_OWN] / NS_PER_US),
-        .busy_us = before.busy_us + (uint64_t)(v[SLOT_BUSY] / NS_PER_US),
-        .load_us = before.load_us + (uint64_t)(v[SLOT_LOAD] / NS_PER_US),
-        .load_ran_us = before.load_ran_us + (uint64_t)(v[SLOT_RAN] / NS_PER_US)};
-    return true;
-}
-
-static bool build_probe(struct build *b, const struct event *told, struct err *e)
-{
-    struct history *h = &b->t->history;
-    bool flush = told->kind == EVENT_FLUSH;
-    struct event event = *told;
-    struct probe_sample *s = append(flush ? &h->flushes : &h->probes,
-        flush ? &h->ledger.flush_count : &h->ledger.probe_count, sizeof *s, e);
-
-    event_complete(&event, b->run_ns, NULL);
-    if (s)
-        *s = (struct probe_sample){.due_ns = at(&event, SLOT_AT),
-            .stall_ns = event.value[SLOT_STALLED],
-            .took_ns = event.value[SLOT_TOOK]};
-    return s;
-}
-
-static bool build_stall(struct build *b, const struct event *event, struct err *e)
-{
-    (void)e;
-    stalls_note(&b->t->history.notes.reader_stalls, at(event, SLOT_FROM), at(event, SLOT_UNTIL));
-    return true;
-}
-
-// --- faults ---------------------------------------------------------------------------------
-
-static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
-{
-    char text[32];
-    struct node *n;
-
-    if (node_child(map, key))
-        return true;
-    snprintf(text, sizeof text, "%lld.%06lldms", (long long)(ns / NS_PER_MS),
-        (long long)(ns % NS_PER_MS));
-    n = node_new(NODE_SCALAR, text, &map->origin);
-    if (n && node_add(map, n, key, &map->origin))
-        return true;
-    node_free(n);
-    return err_memory(e);
-}
-
-// Adds a fault's map to the scenario. The times of the event say when it comes and how long it
-// lasts.
-static bool add_spec(struct node *faults, const struct event *told, struct err *e)
-{
-    struct node *map = NULL;
-    struct event event = *told;
-
-    if (!parse_yaml(&map, told->text, strlen(told->text), &told->origin, e))
-        return false;
-    if (!node_add(faults, map, NULL, NULL)) {
-        node_free(map);
-        return err_memory(e);
-    }
-    event_complete(&event, 0, NULL);
-    const struct node *verb = node_child(map, "do");
-    const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
-    int64_t lasts_ns = event.value[SLOT_UNDONE] - event.value[SLOT_STRUCK];
-    int64_t planned_ns = event.value[SLOT_PLANNED];
-    if (map->kind != NODE_MAP)
-        return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
-    if (v && (v->params & PARAM_NEEDS_FOR) &&
-        !add_ms(map, "for", lasts_ns > NS_PER_MS ? lasts_ns : NS_PER_MS, e))
-        return false;
-    return add_ms(map, "at", planned_ns > 0 ? planned_ns : 0, e);
-}
-
-static bool add_specs(struct build *b, struct err *e)
-{
-    static const struct origin here = {.file = "story", .line = 1, .column = 1};
-    struct node *faults = node_new(NODE_LIST, NULL, &here);
-
-    if (!faults || !node_add(b->root, faults, "faults", &here)) {
-        node_free(faults);
-        return err_memory(e);
-    }
-    for (size_t i = 0; i < b->count; i++)
-        if (b->events[i].kind == EVENT_FAULT && b->events[i].text &&
-            !add_spec(faults, &b->events[i], e))
-            return false;
-    return true;
-}
-
-// Returns the number of the fault's map among all maps; the event may name an earlier fault.
-static bool spec_of(const struct build *b, const struct event *event, uint32_t *spec, struct err *e)
-{
-    uint32_t fault = 0;
-
-    *spec = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        const struct event *other = &b->events[i];
-        if (other->kind != EVENT_FAULT)
-            continue;
-        if (event->text ? other == event : fault == event->first)
-            return other->text ||
-                   origin_err(&event->origin, e, "there is no fault %u with a map", fault);
-        fault++;
-        *spec += other->text != NULL;
-    }
-    return origin_err(&event->origin, e, "there is no fault %u with a map", event->first);
-}
-
-static bool build_fault(struct build *b, const struct event *told, struct err *e)
-{
-    struct history *h = &b->t->history;
-    struct event event = *told;
-    size_t records = h->plan.fault_count;
-    uint32_t spec;
-
-    if (!spec_of(b, told, &spec, e))
-        return false;
-    event_complete(&event, b->run_ns, NULL);
-    struct plan_fault *f = append(&h->plan.faults, &h->plan.fault_count, sizeof *f, e);
-    struct fault_record *r = f ? append(&h->faults, &records, sizeof *r, e) : NULL;
-    if (!r)
-        return false;
-    int64_t lasts_ns = at(&event, SLOT_UNDONE) - at(&event, SLOT_STRUCK);
-    *f = (struct plan_fault){.at_ns = event.value[SLOT_PLANNED],
-        .end_ns = event.value[SLOT_PLANNED] + lasts_ns,
-        .spec = spec};
-    *r = (struct fault_record){.spec = &b->t->scenario.faults[spec],
-        .planned_ns = STORY_START_NS + event.value[SLOT_PLANNED],
-        .sought_ns = at(&event, SLOT_SOUGHT),
-        .began_ns = at(&event, SLOT_STRUCK),
-        .ended_ns = at(&event, SLOT_UNDONE),
-        .served_ns = at(&event, SLOT_SERVED),
-        .left_known = event_has(told, SLOT_LEFT),
-        .left_ns = event_has(told, SLOT_LEFT) ? at(&event, SLOT_LEFT) : 0,
-        .ok = event.value[SLOT_OK] != 0,
-        .left_out = (enum left_out)event.value[SLOT_LEFT_OUT],
-        .undone = true};
-    return true;
-}
-
-// --- what the tables hold -------------------------------------------------------------------
-
-void story_settle_rows(struct ledger_token *tokens, const struct history *h, const bool *lines)
-{
-    bool leased = h->ledger.scenario->collector.dequeue == DEQUEUE_LEASED;
-
-    for (uint32_t t = 0; t < h->plan.token_count; t++) {
-        bool committed = ledger_committed(&h->ledger, t);
-        tokens[t].expires_at_s = 900;
-        tokens[t].flags |= committed ? TOKEN_PRESENT : 0;
-        if (token_kind_unsendable(h->plan.kinds[t]) && committed)
-            tokens[t].flags |= TOKEN_DEAD_LETTER;
-    }
-    for (size_t i = 0; leased && i < h->log.delivery_count; i++) {
-        const struct delivery *d = &h->log.deliveries[i];
-        if (d->replied_ns == 0 || d->token >= h->plan.token_count || (lines && !lines[d->line]))
-            continue;
-        if (d->reply == REPLY_SENT)
-            tokens[d->token].outcome = OUTCOME_SENT;
-        if (d->reply == REPLY_PERMANENT)
-            tokens[d->token].outcome = OUTCOME_DEAD;
-    }
-}
-
-static void set_flag(struct ledger_token *token, uint8_t flag, bool on)
-{
-    token->flags = (uint8_t)(on ? token->flags | flag : token->flags & ~flag);
-}
-
-static bool build_row(struct build *b, const struct event *event, struct err *e)
-{
-    const int64_t *v = event->value;
-
-    if (!want_token(b, event, e))
-        return false;
-    for (uint32_t t = event->first; t <= event->last; t++) {
-        struct ledger_token *token = &b->t->history.ledger.tokens[t];
-        if (event_has(event, SLOT_PRESENT))
-            set_flag(token, TOKEN_PRESENT, v[SLOT_PRESENT]);
-        if (event_has(event, SLOT_BURIED)) {
-            set_flag(token, TOKEN_DEAD_LETTER, v[SLOT_BURIED]);
-            set_flag(token, TOKEN_BURIED_AGAIN, v[SLOT_BURIED] > 1);
-        }
-        set_flag(token, TOKEN_WAITING, v[SLOT_WAITING] || (token->flags & TOKEN_WAITING));
-        set_flag(token, TOKEN_UNMARKED, v[SLOT_UNMARKED] || (token->flags & TOKEN_UNMARKED));
-        if (event_has(event, SLOT_EXPIRES))
-            token->expires_at_s = (int32_t)(v[SLOT_EXPIRES] / NS_PER_S);
-        if (event_has(event, SLOT_OUTCOME))
-            token->outcome = (uint8_t)v[SLOT_OUTCOME];
-    }
-    return true;
-}
-
-static bool build_attempt(struct build *b, const struct event *event, struct err *e)
-{
-    struct ledger *l = &b->t->history.ledger;
-
-    if (!want_token(b, event, e))
-        return false;
-    if (!event_has(event, SLOT_KIND))
-        return origin_err(&event->origin, e, "say how it ended: sent, transient, dead, …");
-    size_t i = l->attempt_count;
-    struct attempt_record *a = append(&l->attempts, &l->attempt_count, sizeof *a, e);
-    if (!a)
-        return false;
-    // The records are sorted by token and number.
-    for (; i > 0 && l->attempts[i - 1].token > event->first; i--)
-        l->attempts[i] = l->attempts[i - 1];
-    uint16_t number = i > 0 && l->attempts[i - 1].token == event->first
-                          ? (uint16_t)(l->attempts[i - 1].number + 1)
-                          : 1;
-    l->attempts[i] = (struct attempt_record){.token = event->first,
-        .number = event_has(event, SLOT_NUMBER) ? (uint16_t)event->value[SLOT_NUMBER] : number,
-        .end = (uint8_t)event->value[SLOT_KIND]};
-    struct ledger_token *token = &l->tokens[event->first];
-    token->attempts = (uint16_t)(token->attempts + (l->attempts[i].end != ATTEMPT_LATE));
     return true;
 }
 
@@ -754,7 +346,7 @@ bool story_build(
     struct build b = {.t = t, .events = events, .count = count, .root = root};
 
     b.kind = calloc(count + 1, sizeof *b.kind);
-    bool ok = (b.kind || err_memory(e)) && add_specs(&b, e) &&
+    bool ok = (b.kind || err_memory(e)) && build_specs(&b, e) &&
               scenario_make(&t->scenario, root, e) && begin(&b, e) && observe(&b, e) &&
               settle(&b, e);
     free(b.kind);

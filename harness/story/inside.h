@@ -15,6 +15,8 @@
 MUST_USE bool story_build(
     struct told *t, const struct event *events, size_t count, struct node *root, struct err *e);
 
+// --- defaults.c ---------------------------------------------------------------------------
+
 // Fills in what the event does not say, except what depends on other events. `run_ns` is when the
 // run ends; a line's writer is looked for in `log`.
 void event_complete(struct event *event, int64_t run_ns, const struct subject_log *log);
@@ -23,6 +25,26 @@ void event_complete(struct event *event, int64_t run_ns, const struct subject_lo
 // there, every one that cannot be sent is buried, and the end of a leased one is what its last
 // answer says. Only the lines that `lines` has are looked at; NULL: all.
 void story_settle_rows(struct ledger_token *tokens, const struct history *h, const bool *lines);
+
+// --- fields.c -----------------------------------------------------------------------------
+
+enum record {
+    RECORD_PROCESS,
+    RECORD_TXN,
+    RECORD_CHANGE,
+    RECORD_LINE,
+    RECORD_FAULT,
+    RECORD_DELIVERY,
+    RECORD_PROBE,
+    RECORD_STALL,
+};
+
+// Fills the fields of a record for which the event has a value.
+void record_fill(enum record kind, void *record, const struct event *event);
+
+// Gives the event the values of all fields of a record; start_ns is the time 0 of the story on the
+// record's clock.
+void record_tell(enum record kind, const void *record, struct event *event, int64_t start_ns);
 
 // --- claims.c ----------------------------------------------------------------------------
 

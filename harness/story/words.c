@@ -1,142 +1,15 @@
-#include "story/words.h"
+#include "story/vocabulary.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/ledger.h"
 #include "scenario/suggest.h"
-
-#define WORDS_MAX 18 // words of one kind
-
-enum value_type {
-    VALUE_TIME,   // ms since the load began
-    VALUE_WHEN,   // the same, or never
-    VALUE_LENGTH, // ms
-    VALUE_ANSWER, // the same, or never
-    VALUE_COUNT,
-    VALUE_SHARE,     // percent; the slot holds millionths
-    VALUE_TEXT,      // within quotes
-    VALUE_FLAG,      // the word says it all
-    VALUE_FLAG_TIME, // the word, and a time for the next slot
-};
-
-struct word {
-    const char *name;
-    enum slot slot;
-    enum value_type type;
-    int64_t flag;
-};
-
-enum head { HEAD_NONE, HEAD_NUMBER, HEAD_RANGE, HEAD_REST, HEAD_FAULT };
-
-struct kind {
-    const char *name;
-    enum head head;
-    struct word words[WORDS_MAX]; // the order in which they are written
-};
-
-static const struct kind kinds[EVENT_KINDS] = {
-    [EVENT_SET] = {"set", HEAD_REST, {{0}}},
-    [EVENT_FAULT] = {"fault", HEAD_FAULT,
-        {{"planned", SLOT_PLANNED, VALUE_TIME, 0}, {"sought", SLOT_SOUGHT, VALUE_WHEN, 0},
-            {"struck", SLOT_STRUCK, VALUE_WHEN, 0}, {"undone", SLOT_UNDONE, VALUE_WHEN, 0},
-            {"served", SLOT_SERVED, VALUE_WHEN, 0}, {"left", SLOT_LEFT, VALUE_WHEN, 0},
-            {"failed", SLOT_OK, VALUE_FLAG, false},
-            {"nobody", SLOT_LEFT_OUT, VALUE_FLAG, LEFT_OUT_NOBODY},
-            {"busy", SLOT_LEFT_OUT, VALUE_FLAG, LEFT_OUT_BUSY}}},
-    [EVENT_LOAD] = {"load", HEAD_NONE,
-        {{"until", SLOT_UNTIL, VALUE_TIME, 0}, {"refused", SLOT_FAILED, VALUE_COUNT, 0},
-            {"stalled", SLOT_STALLED, VALUE_LENGTH, 0}}},
-    [EVENT_RUN] = {"run", HEAD_NONE,
-        {{"until", SLOT_UNTIL, VALUE_TIME, 0}, {"interrupted", SLOT_INTERRUPTED, VALUE_FLAG, 1},
-            {"others", SLOT_OTHERS, VALUE_SHARE, 0},
-            {"reconnects", SLOT_RECONNECTS, VALUE_COUNT, 0},
-            {"strangers", SLOT_STRANGERS, VALUE_COUNT, 0}, {"gave-up", SLOT_TEXT, VALUE_TEXT, 0}}},
-    [EVENT_PROCESS] = {"process", HEAD_NUMBER,
-        {{"instance", SLOT_INSTANCE, VALUE_COUNT, 0}, {"from", SLOT_FROM, VALUE_TIME, 0},
-            {"until", SLOT_UNTIL, VALUE_WHEN, 0}, {"killed", SLOT_SIGNAL, VALUE_FLAG, 9},
-            {"signal", SLOT_SIGNAL, VALUE_COUNT, 0}, {"exit", SLOT_EXIT, VALUE_COUNT, 0},
-            {"asked", SLOT_ASKED, VALUE_FLAG, 1}, {"unasked", SLOT_ASKED, VALUE_FLAG, 0}}},
-    [EVENT_TOKEN] = {"token", HEAD_RANGE,
-        {{"recovery", SLOT_KIND, VALUE_FLAG, TOKEN_RECOVERY},
-            {"expired", SLOT_KIND, VALUE_FLAG, TOKEN_EXPIRED},
-            {"consumed", SLOT_KIND, VALUE_FLAG, TOKEN_CONSUMED},
-            {"suspended", SLOT_KIND, VALUE_FLAG, TOKEN_SUSPENDED},
-            {"short-secret", SLOT_KIND, VALUE_FLAG, TOKEN_SHORT_SECRET},
-            {"without-code", SLOT_KIND, VALUE_FLAG, TOKEN_WITHOUT_CODE},
-            {"bad-name", SLOT_KIND, VALUE_FLAG, TOKEN_BAD_NAME},
-            {"conflict", SLOT_KIND, VALUE_FLAG, TOKEN_CONFLICT}, {"due", SLOT_DUE, VALUE_TIME, 0},
-            {"at", SLOT_AT, VALUE_WHEN, 0}, {"commit", SLOT_COMMIT, VALUE_WHEN, 0},
-            {"ack", SLOT_ACK, VALUE_WHEN, 0},
-            {"rollback", SLOT_OUTCOME, VALUE_FLAG, TXN_ROLLED_BACK},
-            {"unknown", SLOT_OUTCOME, VALUE_FLAG, TXN_UNKNOWN},
-            {"unsent", SLOT_OUTCOME, VALUE_FLAG, TXN_NOT_SENT},
-            {"unneeded", SLOT_OUTCOME, VALUE_FLAG, TXN_NOT_NEEDED},
-            {"there", SLOT_THERE, VALUE_FLAG, 1}, {"backlog", SLOT_BACKLOG, VALUE_FLAG, 1}}},
-    [EVENT_CHANGE] = {"change", HEAD_NUMBER,
-        {{"consume", SLOT_KIND, VALUE_FLAG, CHANGE_CONSUME},
-            {"suspend", SLOT_KIND, VALUE_FLAG, CHANGE_SUSPEND},
-            {"reactivate", SLOT_KIND, VALUE_FLAG, CHANGE_REACTIVATE},
-            {"expire", SLOT_KIND, VALUE_FLAG, CHANGE_EXPIRE},
-            {"delete", SLOT_KIND, VALUE_FLAG, CHANGE_DELETE}, {"at", SLOT_AT, VALUE_TIME, 0},
-            {"ack", SLOT_ACK, VALUE_WHEN, 0}, {"back", SLOT_BACK, VALUE_WHEN, 0},
-            {"back-ack", SLOT_BACK_ACK, VALUE_WHEN, 0},
-            {"unknown", SLOT_OUTCOME, VALUE_FLAG, TXN_UNKNOWN}}},
-    [EVENT_LINE] = {"line", HEAD_NONE,
-        {{"by", SLOT_BY, VALUE_COUNT, 0}, {"at", SLOT_AT, VALUE_TIME, 0},
-            {"empty", SLOT_EMPTY, VALUE_TIME, 0}, {"seen", SLOT_SEEN, VALUE_TIME, 0},
-            {"torn", SLOT_STATE, VALUE_FLAG, LINE_TORN},
-            {"tail", SLOT_STATE, VALUE_FLAG, LINE_TAIL}}},
-    [EVENT_ITEM] = {"", HEAD_RANGE,
-        {{"forged", SLOT_FORGED, VALUE_FLAG, 1}, {"named", SLOT_NAMED, VALUE_FLAG, 1},
-            {"refused", SLOT_REFUSED, VALUE_FLAG, 1},
-            {"sent", SLOT_REPLY, VALUE_FLAG_TIME, REPLY_SENT},
-            {"transient", SLOT_REPLY, VALUE_FLAG_TIME, REPLY_TRANSIENT},
-            {"permanent", SLOT_REPLY, VALUE_FLAG_TIME, REPLY_PERMANENT},
-            {"silent", SLOT_REPLY, VALUE_FLAG, REPLY_NEVER},
-            {"died", SLOT_REPLY, VALUE_FLAG_TIME, REPLY_DIED}}},
-    [EVENT_SESSION] = {"session", HEAD_NONE, {{"at", SLOT_AT, VALUE_TIME, 0}}},
-    [EVENT_SAMPLE] = {"sample", HEAD_NONE,
-        {{"by", SLOT_BY, VALUE_COUNT, 0}, {"at", SLOT_AT, VALUE_TIME, 0},
-            {"rss", SLOT_RSS, VALUE_COUNT, 0}, {"cpu", SLOT_CPU, VALUE_LENGTH, 0},
-            {"wakeups", SLOT_WAKEUPS, VALUE_COUNT, 0}, {"starved", SLOT_STARVED, VALUE_LENGTH, 0}}},
-    [EVENT_LOOK] = {"look", HEAD_NONE,
-        {{"at", SLOT_AT, VALUE_TIME, 0}, {"waited", SLOT_WAITED, VALUE_LENGTH, 0},
-            {"own", SLOT_OWN, VALUE_LENGTH, 0}, {"busy", SLOT_BUSY, VALUE_LENGTH, 0},
-            {"load", SLOT_LOAD, VALUE_LENGTH, 0}, {"ran", SLOT_RAN, VALUE_LENGTH, 0}}},
-    [EVENT_PROBE] = {"probe", HEAD_NONE,
-        {{"at", SLOT_AT, VALUE_TIME, 0}, {"stalled", SLOT_STALLED, VALUE_LENGTH, 0},
-            {"took", SLOT_TOOK, VALUE_ANSWER, 0}}},
-    [EVENT_FLUSH] = {"flush", HEAD_NONE,
-        {{"at", SLOT_AT, VALUE_TIME, 0}, {"stalled", SLOT_STALLED, VALUE_LENGTH, 0},
-            {"took", SLOT_TOOK, VALUE_ANSWER, 0}}},
-    [EVENT_STALL] = {"stall", HEAD_NONE,
-        {{"from", SLOT_FROM, VALUE_TIME, 0}, {"until", SLOT_UNTIL, VALUE_TIME, 0}}},
-    [EVENT_ROW] = {"row", HEAD_RANGE,
-        {{"gone", SLOT_PRESENT, VALUE_FLAG, 0}, {"present", SLOT_PRESENT, VALUE_FLAG, 1},
-            {"unburied", SLOT_BURIED, VALUE_FLAG, 0}, {"buried", SLOT_BURIED, VALUE_FLAG, 1},
-            {"buried-twice", SLOT_BURIED, VALUE_FLAG, 2}, {"waiting", SLOT_WAITING, VALUE_FLAG, 1},
-            {"unmarked", SLOT_UNMARKED, VALUE_FLAG, 1}, {"expires", SLOT_EXPIRES, VALUE_TIME, 0},
-            {"open", SLOT_OUTCOME, VALUE_FLAG, OUTCOME_NONE},
-            {"sent", SLOT_OUTCOME, VALUE_FLAG, OUTCOME_SENT},
-            {"dead", SLOT_OUTCOME, VALUE_FLAG, OUTCOME_DEAD},
-            {"expired", SLOT_OUTCOME, VALUE_FLAG, OUTCOME_EXPIRED}}},
-    [EVENT_ATTEMPT] = {"attempt", HEAD_NUMBER,
-        {{"number", SLOT_NUMBER, VALUE_COUNT, 0}, {"sent", SLOT_KIND, VALUE_FLAG, ATTEMPT_SENT},
-            {"transient", SLOT_KIND, VALUE_FLAG, ATTEMPT_TRANSIENT},
-            {"dead", SLOT_KIND, VALUE_FLAG, ATTEMPT_DEAD},
-            {"expired", SLOT_KIND, VALUE_FLAG, ATTEMPT_EXPIRED},
-            {"returned", SLOT_KIND, VALUE_FLAG, ATTEMPT_RETURNED},
-            {"lost", SLOT_KIND, VALUE_FLAG, ATTEMPT_LOST},
-            {"late", SLOT_KIND, VALUE_FLAG, ATTEMPT_LATE},
-            {"retried", SLOT_KIND, VALUE_FLAG, ATTEMPT_RETRIED}}},
-};
 
 const char *event_name(enum event_kind kind)
 {
-    return kinds[kind].name;
+    return vocabulary[kind].name;
 }
 
 void event_set(struct event *e, enum slot slot, int64_t value)
@@ -147,7 +20,7 @@ void event_set(struct event *e, enum slot slot, int64_t value)
 
 void event_shift(struct event *e, int64_t by_ns, uint32_t numbers)
 {
-    const struct kind *k = &kinds[e->kind];
+    const struct kind *k = &vocabulary[e->kind];
 
     for (const struct word *word = k->words; word < k->words + WORDS_MAX && word->name; word++) {
         enum slot slot = word->type == VALUE_FLAG_TIME ? word->slot + 1 : word->slot;
@@ -354,7 +227,7 @@ static const struct word *find_word(const struct kind *k, const char *name)
 
 static bool read_words(const struct reading *r, struct event *event, struct err *e)
 {
-    const struct kind *k = &kinds[event->kind];
+    const struct kind *k = &vocabulary[event->kind];
     struct origin at;
     char text[64];
 
@@ -376,7 +249,7 @@ static bool read_words(const struct reading *r, struct event *event, struct err 
 
 static bool read_head(const struct reading *r, struct event *event, struct err *e)
 {
-    const struct kind *k = &kinds[event->kind];
+    const struct kind *k = &vocabulary[event->kind];
     struct origin at;
     char text[512];
 
@@ -413,9 +286,9 @@ bool event_read(struct words *w, struct event *event,
     if (!words_next(w, name, sizeof name, &at))
         return origin_err(&at, e, "an event is missing here, such as 'token 0 at 50'");
     for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++) {
-        if (strcmp(kinds[kind].name, name) == 0)
+        if (strcmp(vocabulary[kind].name, name) == 0)
             event->kind = kind;
-        known[count++] = kinds[kind].name;
+        known[count++] = vocabulary[kind].name;
     }
     event->origin = at;
     if (event->kind == EVENT_KINDS)
@@ -483,7 +356,7 @@ static void write_value(const struct event *event, const struct word *word, stru
 
 static void write_head(const struct event *event, struct buf *out)
 {
-    const struct kind *k = &kinds[event->kind];
+    const struct kind *k = &vocabulary[event->kind];
 
     buf_append_str(out, k->name);
     if (k->head == HEAD_NONE)
@@ -498,7 +371,7 @@ static void write_head(const struct event *event, struct buf *out)
 
 void event_write(const struct event *event, struct buf *out)
 {
-    const struct kind *k = &kinds[event->kind];
+    const struct kind *k = &vocabulary[event->kind];
     uint64_t left = event->given;
 
     write_head(event, out);

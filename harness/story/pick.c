@@ -1,0 +1,85 @@
+// Which tokens, lines and processes of a history are written.
+#include <string.h>
+
+#include "story/write.h"
+
+// True when the transaction touches the part: it was planned, sent or answered within it.
+static bool txn_inside(const struct writer *w, size_t txn)
+{
+    const struct txn_record *r = &w->l->txns[txn];
+    int64_t due_ns = w->l->start_ns + w->h->plan.txns[txn].at_ns;
+
+    return is_inside(w, due_ns, due_ns) || (r->sent_ns && is_inside(w, r->sent_ns, r->ended_ns));
+}
+
+// Keeps the tokens of the part, then all lines that hold one of them, then all tokens of these
+// lines: so no token that is kept misses its line.
+static void pick_tokens(struct writer *w)
+{
+    const struct plan *plan = &w->h->plan;
+    const struct subject_log *log = &w->h->log;
+    uint32_t count = 0;
+
+    for (uint32_t t = 0; t < plan->token_count; t++)
+        w->token_no[t] =
+            (w->part && w->part->token == t) || txn_inside(w, w->l->txn_of[t]) ? 0 : DROPPED;
+    for (size_t i = 0; i < log->line_count; i++)
+        w->line_kept[i] = is_inside(w, log->lines[i].read_ns, log->lines[i].read_ns);
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        if (d->token < plan->token_count && w->token_no[d->token] != DROPPED)
+            w->line_kept[d->line] = true;
+    }
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        if (d->token < plan->token_count && w->line_kept[d->line])
+            w->token_no[d->token] = 0;
+    }
+    for (uint32_t t = 0; t < plan->token_count; t++)
+        if (w->token_no[t] != DROPPED)
+            w->token_no[t] = count++;
+}
+
+// Keeps the processes that live during the part, and those that wrote a kept line.
+static void pick_processes(struct writer *w)
+{
+    const struct subject_log *log = &w->h->log;
+    bool *wrote = (bool *)w->log.samples; // room for one bool a process
+
+    for (size_t i = 0; i < log->line_count; i++)
+        if (w->line_kept[i])
+            wrote[log->lines[i].process] = true;
+    for (size_t i = 0; i < log->process_count; i++) {
+        const struct process_record *p = &log->processes[i];
+        w->process_no[i] = DROPPED;
+        if (!wrote[i] && !is_inside(w, p->started_ns, p->ended_ns))
+            continue;
+        w->process_no[i] = (uint32_t)w->log.process_count;
+        w->log.processes[w->log.process_count] = *p;
+        w->log.processes[w->log.process_count].started_ns -= w->l->start_ns - STORY_START_NS;
+        if (p->ended_ns != CLOCK_NEVER)
+            w->log.processes[w->log.process_count].ended_ns -= w->l->start_ns - STORY_START_NS;
+        w->log.process_count++;
+    }
+}
+
+static void guess_written(struct writer *w)
+{
+    struct subject_log log = w->h->log;
+    struct ledger l = *w->l;
+
+    if (log.line_count > 0)
+        memcpy(w->guessed, log.lines, log.line_count * sizeof *w->guessed);
+    for (size_t i = 0; i < log.line_count; i++)
+        w->guessed[i].seen_ns = 0;
+    log.lines = w->guessed;
+    l.log = &log;
+    ledger_guess_written(&l);
+}
+
+void write_pick(struct writer *w)
+{
+    pick_tokens(w);
+    pick_processes(w);
+    guess_written(w);
+}
