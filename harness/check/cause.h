@@ -14,6 +14,9 @@ enum cause_kind {
     CAUSE_STARVED,     // a process that got no processor; index is its number
     CAUSE_SENDER,      // a process whose sender died; index is its number
     CAUSE_BUDGET,      // the send budget was spent; index is the line that it may have cut
+    CAUSE_RETURN,      // the subject was on its way back from a fault, whose record is the index
+    CAUSE_TAKEOVER,    // another collector took over after that fault
+    CAUSE_ADOPTION,    // another collector wrote what one had taken that this fault hit
     CAUSE_KINDS,
 };
 

@@ -29,8 +29,8 @@ static bool is_link(const struct check *c, const struct line_record *line)
     bool share = s->collector.instances > 1 && check_shares(s);
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
-           (share && (outages_last(&c->outages, line->read_ns) ||
-                         outages_last(&c->outages, line->empty_ns)));
+           (share &&
+               (check_outage_lasts(c, line->read_ns) || check_outage_lasts(c, line->empty_ns)));
 }
 
 // Returns how much of a gap the machine took: stalls, and what starved the process.
@@ -56,7 +56,7 @@ static bool lasts(
         return false;
     if (until_ns - line->read_ns <= apart_ns)
         return true;
-    struct fault_free free = outages_free(&c->outages, next_writer, line->read_ns, until_ns);
+    struct fault_free free = check_free(c, next_writer, line->read_ns, until_ns);
     return free.ns - denied_ns(c, line, until_ns) <= apart_ns * (1 + (int64_t)free.faults);
 }
 

@@ -42,10 +42,12 @@ bool check_findings(
         return false;
     r->slack_ns = check_slack_ns(l, &c.outages);
     bool ok = stall_list_make(&c.stalls, l, in->reader_stalls, &c.outages, r->slack_ns / 2, e) &&
+              (!in->by_timeline || timeline_make(&c.timeline, l, r->slack_ns, e)) &&
               check_budget(&c, e) && check_chains(&c, e) && judge_all(&c, e);
     check_chains_fini(&c);
     check_budget_fini(&c);
     outages_fini(&c.outages);
+    timeline_fini(&c.timeline);
     stall_list_fini(&c.stalls);
     return ok;
 }

@@ -68,6 +68,7 @@ struct check_input {
     int64_t reader_ns;                  // ns that this loop spent on reading, decoding and checking
                                         // all lines
     const char *cpu_users;              // who used the machine, in words; NULL: not sampled
+    bool by_timeline;    // late, early and what rests on them are judged on the timeline
     double others_share; // share of the processors that programs outside of the run used; 0:
                          // unknown
 };

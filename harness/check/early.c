@@ -11,8 +11,14 @@ static const int64_t early_slack_ns = 2 * NS_PER_MS;
 struct early {
     const struct check *c;
     struct spans announced; // transactions that committed: the time from COMMIT to its answer
-    uint32_t *short_since;  // per line: the last line of the same process behind which no tokens
-                            // waited
+    // On the timeline, per line: the earliest COMMIT of a token that was first delivered by this
+    // line or a later one.
+    int64_t *oldest_ns;
+    // On the timeline: announcements that may have opened a window although their tokens were not
+    // left behind. Each lasts from the COMMIT to the last moment at which that window can fire.
+    struct spans fired;
+    uint32_t *short_since; // per line: the last line of the same process behind which no tokens
+                           // waited
 };
 
 // True when the budget may have cut the line. Then tokens may wait behind it.
@@ -139,6 +145,87 @@ static bool is_of_new_session(
                             check_starved_ns(c->l, line->process, opened_ns, line->read_ns);
 }
 
+// --- on the timeline ----------------------------------------------------------------
+
+// True when an announcement of this token may have come after a line had taken the token: it then
+// starts a timer for nothing.
+static bool announced_behind(const struct check *c, const struct delivery *d)
+{
+    const struct line_record *line = &c->l->log->lines[d->line];
+
+    return ledger_txn(c->l, d->token)->ended_ns + travel_ns(c) >= line->empty_ns;
+}
+
+// Notes which tokens can have opened windows that they did not go out in: those that never came
+// out, and those that were announced behind their line.
+static bool index_openers(struct early *t)
+{
+    const struct check *c = t->c;
+    const struct ledger *l = c->l;
+    const struct subject_log *log = l->log;
+    bool *behind = calloc(l->plan->token_count + 1, sizeof *behind);
+
+    t->oldest_ns = calloc(log->line_count + 1, sizeof *t->oldest_ns);
+    t->fired.items = calloc(l->plan->token_count + 1, sizeof *t->fired.items);
+    if (!behind || !t->oldest_ns || !t->fired.items) {
+        free(behind);
+        return false;
+    }
+    for (size_t i = 0; i <= log->line_count; i++)
+        t->oldest_ns[i] = CLOCK_NEVER;
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        if (d->flags == 0 && d->token < l->plan->token_count)
+            behind[d->token] = behind[d->token] || announced_behind(c, d);
+    }
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        const struct txn_record *txn = ledger_txn(l, token);
+        const struct ledger_token *seen = &l->tokens[token];
+        if (!txn->commit_ns || (txn->outcome != TXN_COMMITTED && txn->outcome != TXN_UNKNOWN))
+            continue;
+        int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
+        if (seen->deliveries)
+            *oldest = clock_min(*oldest, txn->commit_ns);
+        if (!seen->deliveries || behind[token])
+            t->fired.items[t->fired.count++] = (struct txn_span){
+                txn->commit_ns, txn->ended_ns + travel_ns(c) +
+                                    l->scenario->collector.batch_timeout_ns + c->r->slack_ns};
+    }
+    for (size_t i = log->line_count; i-- > 0;)
+        t->oldest_ns[i] = clock_min(t->oldest_ns[i], t->oldest_ns[i + 1]);
+    spans_index(&t->fired);
+    free(behind);
+    return true;
+}
+
+// True when a token that was committed by `latest_ns` may have opened this line's window: it still
+// waited, or its window fires at no other time.
+static bool is_opened(const struct early *t, uint32_t index, int64_t latest_ns)
+{
+    return t->oldest_ns[index] <= latest_ns ||
+           spans_latest_end(&t->fired, latest_ns) >= t->c->l->log->lines[index].empty_ns;
+}
+
+static struct cause of_machine(
+    const struct check *c, const struct line_record *line, const struct line_record *before);
+
+// Returns what on the timeline may explain an early line: what waits at the end of a span goes out
+// at once, and under a slow fault nobody knows when an announcement arrives.
+static struct cause of_timeline(
+    const struct check *c, const struct line_record *line, const struct line_record *before)
+{
+    const struct ledger *l = c->l;
+    int64_t from_ns = line->empty_ns - l->scenario->collector.batch_timeout_ns;
+    struct cause span = timeline_cause(
+        &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
+
+    if (span.kind == CAUSE_NONE)
+        span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
+    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);
+}
+
+// --- causes -------------------------------------------------------------------------
+
 // Returns what may explain an early line. The collector sends the waiting tokens at once at its
 // start, after a reconnect, and when a fault is over. When the times of sessions are unknown, a
 // session may lie anywhere in a fault's window.
@@ -171,7 +258,19 @@ static struct cause of_session_or_machine(
         if (near)
             return o->cause;
     }
+    return of_machine(c, line, before);
+}
+
+// Returns whether the machine may explain an early line: the reader stood still at the line before,
+// or the collector had no processor.
+static struct cause of_machine(
+    const struct check *c, const struct line_record *line, const struct line_record *before)
+{
+    const struct ledger *l = c->l;
+    int64_t read_ns = line->read_ns, emptied_ns = before->read_ns;
+    int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
     struct cause stall = stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
+
     if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
                                         emptied_ns) > c->r->slack_ns / 2)
         return (struct cause){CAUSE_STARVED, before->process};
@@ -190,7 +289,8 @@ static struct cause why_early(const struct check *c, uint32_t before, uint32_t i
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};
-    return of_session_or_machine(c, &lines[index], &lines[before]);
+    return c->in->by_timeline ? of_timeline(c, &lines[index], &lines[before])
+                              : of_session_or_machine(c, &lines[index], &lines[before]);
 }
 
 static void check_line(const struct early *t, uint32_t index)
@@ -207,7 +307,8 @@ static void check_line(const struct early *t, uint32_t index)
         return;
     int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   announcement_between(t, emptied_ns, latest_ns);
+                   (c->in->by_timeline ? is_opened(t, index, latest_ns)
+                                       : announcement_between(t, emptied_ns, latest_ns));
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
@@ -230,11 +331,13 @@ bool check_early(const struct check *c, struct err *e)
     // When several collectors share the work, a token that another one takes may open the window.
     if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
         return true;
-    if (!index_all(&t))
+    if (!index_all(&t) || (c->in->by_timeline && !index_openers(&t)))
         ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
         check_line(&t, i);
     spans_fini(&t.announced);
+    spans_fini(&t.fired);
+    free(t.oldest_ns);
     free(t.short_since);
     return ok;
 }

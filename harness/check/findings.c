@@ -45,7 +45,7 @@ void result_reason(struct result *r, const char *fmt, ...)
 const char *cause_name(enum cause_kind kind)
 {
     static const char *const names[CAUSE_KINDS] = {"nothing", "fault", "batch", "transaction",
-        "stall", "session", "starved", "sender", "budget"};
+        "stall", "session", "starved", "sender", "budget", "return", "takeover", "adoption"};
 
     return names[kind];
 }

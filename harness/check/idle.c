@@ -103,7 +103,7 @@ static bool could_work(const struct idle *t, size_t step)
 
     return lives(c->l, t->instance, from_ns) && !is_spent(t) &&
            !(t->leased.on && t->unanswered[step] >= t->leased.in_flight) &&
-           outages_free(&c->outages, t->instance, from_ns, until_ns).faults == 0 &&
+           check_free(c, t->instance, from_ns, until_ns).ns == t->backlog.step_ns &&
            stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
 }
 

@@ -5,6 +5,7 @@
 #include "check/harm.h"
 #include "check/outages.h"
 #include "check/stalls.h"
+#include "check/timeline.h"
 #include "scenario/leased.h"
 
 // The state that all checks share.
@@ -13,6 +14,7 @@ struct check {
     const struct ledger *l;
     const struct check_input *in;
     struct outages outages;
+    struct timeline timeline; // empty unless in->by_timeline
     struct stall_list stalls; // stalls longer than slack/2
     double budget_per_s;      // tokens per second; 0: no budget
     bool *spent;              // owned; per line: the budget was spent there; NULL: no budget
@@ -83,6 +85,15 @@ MUST_USE bool check_end_state(const struct check *c, struct err *e);
 MUST_USE bool check_exits(const struct check *c, struct err *e);
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
+
+// --- excuses.c ---------------------------------------------------------------------
+
+// The questions about excused time, answered by the timeline or, without it, by the outages.
+struct fault_free check_free(
+    const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
+int64_t check_due_ns(const struct check *c, int instance, int64_t from_ns, int64_t need_ns);
+struct cause check_hit(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
+bool check_outage_lasts(const struct check *c, int64_t at_ns);
 
 // --- figures.c ---------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     int64_t read_ns = c->l->log->lines[line].read_ns;
     bool led_to = c->overtaken_ns[line] <= due_ns;
     int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
-    int64_t beyond_ns = outages_free(&c->outages, instance, due_ns, until_ns).ns;
+    int64_t beyond_ns = check_free(c, instance, due_ns, until_ns).ns;
 
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, until_ns))
         return stall_list_touches(&c->stalls, start_ns, until_ns);
@@ -110,15 +110,17 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns, slack_ns = c->r->slack_ns;
+    struct free_time slowed = timeline_allowance(&c->timeline, start_ns, line->read_ns);
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + slack_ns};
 
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
-    struct fault_free free = outages_free(&c->outages, instance, start_ns, line->read_ns);
-    int64_t need_ns = timeout_ns + slack_ns * (1 + (int64_t)free.faults);
-    int64_t due_ns = outages_due_ns(&c->outages, instance, start_ns, need_ns);
+    struct fault_free free = check_free(c, instance, start_ns, line->read_ns);
+    int64_t need_ns = timeout_ns + slack_ns * (1 + (int64_t)free.faults) + slowed.ns;
+    int64_t due_ns = check_due_ns(c, instance, start_ns, need_ns);
     if (line->read_ns <= due_ns || check_had_to_wait(c, index, due_ns))
-        return (struct lateness){.cause = free.cause, .due_ns = due_ns};
+        return (struct lateness){
+            .cause = free.cause.kind != CAUSE_NONE ? free.cause : slowed.cause, .due_ns = due_ns};
     struct cause cause = why_late(c, index, start_ns, due_ns);
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
 }
@@ -159,6 +161,52 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     return fault_ns > start_ns ? lateness_since(t, index, fault_ns) : late;
 }
 
+// True when a token that was due at due_ns was not yet late at a time: it was due later, or full
+// lines had followed each other until then, and none had overtaken it.
+static bool is_in_time_at(const struct check *c, int64_t due_ns, int64_t at_ns)
+{
+    const struct subject_log *log = c->l->log;
+    size_t low = 0, high = log->line_count;
+
+    if (at_ns <= due_ns)
+        return true;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (log->lines[mid].read_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 && at_ns - log->lines[low - 1].read_ns <= c->r->slack_ns &&
+           check_had_to_wait(c, (uint32_t)low - 1, due_ns);
+}
+
+// Decides whether a token is late, on the timeline. A fault may have hit the collector that had
+// taken the token when it was not yet late. Others had to write it within a time that counts once
+// for each token.
+static struct lateness lateness_on_timeline(const struct late *t, uint32_t token, int64_t start_ns)
+{
+    const struct check *c = t->c;
+    const struct ledger *l = c->l;
+    uint32_t index = l->tokens[token].first_line;
+    const struct line_record *line = &l->log->lines[index];
+    int instance = l->log->processes[line->process].instance;
+    int64_t sent_ns = ledger_txn(l, token)->commit_ns - c->r->slack_ns;
+    struct lateness late = lateness_since(t, index, start_ns);
+    struct bequest *b = NULL;
+
+    while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, line->read_ns)) &&
+           is_in_time_at(c, late.due_ns, b->struck_ns)) {
+        int64_t need_ns = l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
+        int64_t due_ns = check_due_ns(c, instance, b->until_ns, need_ns);
+        if (line->read_ns > due_ns && !check_had_to_wait(c, index, due_ns))
+            continue;
+        b->most--;
+        return (struct lateness){.cause = b->cause, .due_ns = due_ns};
+    }
+    return late;
+}
+
 static void check_token(const struct late *t, uint32_t token)
 {
     struct result *r = t->c->r;
@@ -172,7 +220,8 @@ static void check_token(const struct late *t, uint32_t token)
         ledger_changed_ns(l, token) < read_ns)
         return;
     int64_t start_ns = starts_ns(t, txn);
-    struct lateness late = lateness_of(t, token, start_ns);
+    struct lateness late = t->c->in->by_timeline ? lateness_on_timeline(t, token, start_ns)
+                                                 : lateness_of(t, token, start_ns);
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;

@@ -4,14 +4,15 @@
 
 static int compare_spans(const void *a, const void *b)
 {
-    int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
+    int64_t x = ((const struct txn_span *)a)->from_ns, y = ((const struct txn_span *)b)->from_ns;
 
     return (x > y) - (x < y);
 }
 
-static void index_ends(struct spans *s)
+void spans_index(struct spans *s)
 {
-    qsort(s->items, s->count, sizeof *s->items, compare_spans);
+    if (s->count)
+        qsort(s->items, s->count, sizeof *s->items, compare_spans);
     for (size_t i = 1; i < s->count; i++) {
         if (s->items[i].until_ns < s->items[i - 1].until_ns)
             s->items[i].until_ns = s->items[i - 1].until_ns;
@@ -26,12 +27,12 @@ bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which)
         bool announced =
             txn->commit_ns && (txn->outcome == TXN_COMMITTED || txn->outcome == TXN_UNKNOWN);
         if (which == SPANS_OPEN && txn->sent_ns)
-            s->items[s->count++] = (struct span){txn->sent_ns, txn->ended_ns};
+            s->items[s->count++] = (struct txn_span){txn->sent_ns, txn->ended_ns};
         if (which == SPANS_ANNOUNCED && announced)
-            s->items[s->count++] = (struct span){txn->commit_ns, txn->ended_ns};
+            s->items[s->count++] = (struct txn_span){txn->commit_ns, txn->ended_ns};
     }
     if (s->items)
-        index_ends(s);
+        spans_index(s);
     return s->items;
 }
 

@@ -4,13 +4,13 @@
 #include "check/inside.h"
 
 // The time in which a transaction was open, or an announcement was on its way.
-struct span {
+struct txn_span {
     int64_t from_ns;
     int64_t until_ns; // the latest end of this span and of all before it in the list
 };
 
 struct spans {
-    struct span *items; // owned; sorted by their beginning
+    struct txn_span *items; // owned; sorted by their beginning
     size_t count;
 };
 
@@ -21,6 +21,8 @@ enum spans_of {
 
 // Returns false without memory.
 MUST_USE bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which);
+// Sorts spans that were made elsewhere.
+void spans_index(struct spans *s);
 void spans_fini(struct spans *s);
 
 // Returns the latest end of all spans that began at `at_ns` or before; 0 without one.

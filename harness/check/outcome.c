@@ -58,8 +58,8 @@ struct cause check_unrecorded_by(
         return (struct cause){CAUSE_BATCH, d->line};
     // A fault that hit this instance may have prevented the commit that records the answer, or have
     // ended its lease just before.
-    return outages_hit(&c->outages, p->instance, d->replied_ns - slack_ns,
-        clock_min(again_ns, d->replied_ns + margin_ns));
+    return check_hit(
+        c, p->instance, d->replied_ns - slack_ns, clock_min(again_ns, d->replied_ns + margin_ns));
 }
 
 // Returns why another attempt may begin although this attempt had no answer: the collector had
@@ -73,7 +73,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (is_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    return outages_hit(&h->c->outages, p->instance, read_ns - h->c->r->slack_ns, again_ns);
+    return check_hit(h->c, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
 // Returns why this line may be older than the last attempt, which another instance wrote: its own
@@ -172,7 +172,7 @@ static bool had_its_time(const struct chain *h)
     int64_t needed_ns = leased_most_ns(h->m, h->failures) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
-    return outages_free(&h->c->outages, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
+    return check_free(h->c, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
 }
 
 static const char *const ends[] = {"no end", "sent", "dead", "expired"};
@@ -264,7 +264,7 @@ static double late_tokens(
     const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
-    int64_t away_ns = until_ns - from_ns - outages_free(&c->outages, -1, from_ns, until_ns).ns;
+    int64_t away_ns = until_ns - from_ns - check_free(c, -1, from_ns, until_ns).ns;
     double in_hand = 2.0 * s->batch_limit * s->instances; // the line in hand, and the next one
 
     return (double)unread_ns(c, from_ns, until_ns) / 1e9 * m->budget_per_s +

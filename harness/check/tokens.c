@@ -80,8 +80,7 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
     if (changed_ns == CLOCK_NEVER &&
         (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
-    return outages_free(&c->outages, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >=
-           enough_ns(c->r, l);
+    return check_free(c, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >= enough_ns(c->r, l);
 }
 
 // A token with an unknown outcome is not a phantom when the database has it or had it. The database
@@ -135,7 +134,7 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
-    struct cause fault = outages_free(&c->outages, -1, from_ns, expires_ns(c->l, token)).cause;
+    struct cause fault = check_free(c, -1, from_ns, expires_ns(c->l, token)).cause;
 
     return fault.kind != CAUSE_NONE ? fault
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};

@@ -79,6 +79,29 @@ static int print_token(const struct ledger *l, const struct options *o)
     return EXIT_OK;
 }
 
+// Judges once more, with the timeline, and prints where the two engines differ.
+static bool print_differences(struct replay *s, struct err *e)
+{
+    struct check_input input = s->input;
+    struct result other;
+
+    input.by_timeline = true;
+    if (!check_ledger(&other, &s->history.ledger, &input, e))
+        return false;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct finding *a = &s->result.findings[id], *b = &other.findings[id];
+        if (a->count == b->count && s->result.judged[id].judged == other.judged[id].judged)
+            continue;
+        printf("  %s: %llu of %.0f judged, by the timeline %llu of %.0f\n", metrics[id].name,
+            (unsigned long long)a->count, s->result.judged[id].judged,
+            (unsigned long long)b->count, other.judged[id].judged);
+        for (size_t i = 0; a->count != b->count && i < b->example_count; i++)
+            printf("    %s\n", b->examples[i]);
+    }
+    result_fini(&other);
+    return true;
+}
+
 // --- judging ------------------------------------------------------------------------
 
 // Judges one folder. Without a complete history the run is inconclusive, and the reason is shown:
@@ -98,6 +121,8 @@ static int check_folder(const char *folder, const struct options *o)
     } else if (ok && replay_judge(s, &e)) {
         code = verdict_exit_code(s->result.verdict);
         print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
+        if (o->both && !print_differences(s, &e))
+            code = cli_fail(&e);
     } else {
         code = cli_fail(&e);
     }

@@ -49,6 +49,8 @@ const struct draw_row draw_rows[] = {
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, ELSEWHERE},
+    {"collector.returns_within", NULL, 0, "a property of what is tested"},
+    {"collector.starts_within", NULL, 0, "a property of what is tested"},
     {"collector.dequeue", NULL, 0, ELSEWHERE},
     {"collector.sender", NULL, 0, ELSEWHERE},
     {"collector.sender.", NULL, 0, "drawn together, as collector.sender"},

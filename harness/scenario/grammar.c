@@ -277,6 +277,14 @@ static const struct field collector_fields[] = {
         .help =
             "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower rate is "
             "then judged"},
+    {"returns_within", FIELD_DURATION, AT(collector.returns_within_ns), .optional = true,
+        .min = NS_PER_MS, .max = HOUR,
+        .help = "how soon it works again after the end of its session (default 1s), at most "
+                "recovery_limit; twice as long where the server refused it"},
+    {"starts_within", FIELD_DURATION, AT(collector.starts_within_ns), .optional = true,
+        .min = NS_PER_MS, .max = HOUR,
+        .help = "how soon it works after the start of its process (default 500ms), at most "
+                "recovery_limit"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);

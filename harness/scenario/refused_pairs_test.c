@@ -6,6 +6,12 @@ static void says_what_cannot_be_done(void **state)
     static const struct wrong cases[] = {
         {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
             "x.yaml:6:42: postgres.storage: only provider: local can be crashable"},
+        {HEAD LOAD "collector: {returns_within: 6s}\n",
+            "x.yaml:6:29: collector.returns_within: this is longer than recovery_limit; shorten "
+            "it, or raise that limit"},
+        {HEAD LOAD "recovery_limit: 1s\ncollector: {starts_within: 1001ms}\n",
+            "x.yaml:7:28: collector.starts_within: this is longer than recovery_limit; shorten it, "
+            "or raise that limit"},
         {HEAD LOAD "postgres: {disk: lying}\n",
             "x.yaml:6:18: postgres.disk: this needs postgres.storage: crashable"},
         {HEAD LOAD "postgres: {provider: cloud}\n",

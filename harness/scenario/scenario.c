@@ -212,6 +212,22 @@ int64_t scenario_healthcheck_ms(const struct scenario *s)
     return timeout_ms > SCENARIO_HEALTHCHECK_MS ? timeout_ms : SCENARIO_HEALTHCHECK_MS;
 }
 
+int64_t scenario_returns_ns(const struct scenario *s)
+{
+    const int64_t usual_ns = NS_PER_S;
+    int64_t given_ns = s->collector.returns_within_ns;
+
+    return clock_min(given_ns ? given_ns : usual_ns, s->recovery_limit_ns);
+}
+
+int64_t scenario_starts_ns(const struct scenario *s)
+{
+    const int64_t usual_ns = NS_PER_S / 2;
+    int64_t given_ns = s->collector.starts_within_ns;
+
+    return clock_min(given_ns ? given_ns : usual_ns, s->recovery_limit_ns);
+}
+
 bool scenario_is_queue(const struct scenario *s)
 {
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;

@@ -99,6 +99,8 @@ struct scenario_collector {
     int promises; // bits of enum promise
     struct scenario_sender sender;
     double capacity; // tokens per second that the subject can sustain; 0: not known
+    int64_t returns_within_ns; // 0: not given; see scenario_returns_ns
+    int64_t starts_within_ns;  // 0: not given; see scenario_starts_ns
 };
 
 struct load_phase {
@@ -247,6 +249,11 @@ bool scenario_buries(const struct scenario *s);
 // interval below its batch timeout.
 #define SCENARIO_HEALTHCHECK_MS 270000
 int64_t scenario_healthcheck_ms(const struct scenario *s);
+
+// Returns the longest time that the subject may take to work again after the end of its session, and
+// after the start of its process. Both are at most recovery_limit.
+int64_t scenario_returns_ns(const struct scenario *s);
+int64_t scenario_starts_ns(const struct scenario *s);
 
 // Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);

@@ -1,0 +1,136 @@
+// After a fault, the struck instances have a bounded time in which they must work again.
+#include "base/clock.h"
+#include "check/check.h"
+#include "check/harm.h"
+#include "check/inside.h"
+#include "check/sources/sources.h"
+#include "scenario/leased.h"
+
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+// Returns when the next process of the instance started; CLOCK_NEVER: none did.
+static int64_t started_ns(const struct ledger *l, int instance, int64_t since_ns)
+{
+    int64_t first = CLOCK_NEVER;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->started_ns > since_ns && (instance == EVERY || p->instance == instance))
+            first = clock_min(first, p->started_ns);
+    }
+    return first;
+}
+
+// Returns how long the return may take after the end of the fault: a client that heard of the end
+// of its session is back sooner than one whose server refused it, or one that heard nothing and has
+// to find out by its own timers.
+static int64_t within_ns(const struct scenario *s, const struct verb *v)
+{
+    int64_t returns_ns = scenario_returns_ns(s);
+
+    if (v->silent)
+        return s->recovery_limit_ns;
+    if (v->hits == HITS_READER)
+        return 0;
+    return v->keeps_away && v->hits != HITS_PROCESS ? 2 * returns_ns : returns_ns;
+}
+
+// Returns the time at which the instance must work again.
+static int64_t bound_ns(const struct sources *s, const struct strike *k, int instance)
+{
+    const struct scenario *sc = s->l->scenario;
+    int64_t bound_ns = k->undone_ns + within_ns(sc, k->verb);
+
+    if (k->verb->ends != ENDS_PROCESSES)
+        return bound_ns;
+    int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
+    // A process that the plan ended for good comes back no more; one that ought to have ended, but
+    // lives, was never away.
+    if (start_ns == CLOCK_NEVER)
+        return k->for_good ? CLOCK_NEVER : bound_ns;
+    start_ns += scenario_starts_ns(sc);
+    return verb_stops_server(k->verb) ? latest(start_ns, bound_ns) : start_ns;
+}
+
+// Returns the first line that was read after a time.
+static size_t line_after(const struct subject_log *log, int64_t at_ns)
+{
+    size_t low = 0, high = log->line_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (log->lines[mid].read_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+// Returns how many lines a process must have written, from its first fresh one on, to show that it
+// works. The first alone may come from memory, behind a session that does not work yet.
+static int lines_that_show(const struct scenario *s)
+{
+    struct leased m;
+
+    leased_read(&m, s);
+    return m.on ? m.in_flight + 1 : 2;
+}
+
+static int64_t shown_ns(
+    const struct ledger *l, uint32_t process, size_t first, int64_t until_ns, int lines)
+{
+    for (size_t i = first; i < l->log->line_count && l->log->lines[i].read_ns < until_ns; i++) {
+        if (l->log->lines[i].process == process && --lines == 0)
+            return l->log->lines[i].read_ns;
+    }
+    return until_ns;
+}
+
+int64_t sources_back_ns(const struct sources *s, const struct strike *k, int instance)
+{
+    const struct ledger *l = s->l;
+    int64_t back_ns = bound_ns(s, k, instance);
+    int lines = lines_that_show(l->scenario);
+
+    for (size_t i = line_after(l->log, k->undone_ns);
+         i < l->log->line_count && l->log->lines[i].read_ns < back_ns; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        const struct process_record *p = &l->log->processes[line->process];
+        if ((instance == EVERY || p->instance == instance) && check_is_fresh(l, line, k->undone_ns))
+            back_ns = clock_min(back_ns, shown_ns(l, line->process, i, back_ns, lines));
+    }
+    return back_ns;
+}
+
+// Instances that share the work return one by one.
+static void return_each(struct sources *s, const struct strike *k)
+{
+    int64_t first_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < s->l->scenario->collector.instances; i++) {
+        int64_t back_ns = sources_back_ns(s, k, i);
+        sources_span(s, (struct span){k->undone_ns, back_ns, i, {CAUSE_RETURN, k->cause.index}});
+        first_ns = clock_min(first_ns, back_ns);
+    }
+    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, {CAUSE_RETURN, k->cause.index}});
+}
+
+void source_returns(struct sources *s)
+{
+    const struct scenario *sc = s->l->scenario;
+
+    for (size_t i = 0; i < s->strike_count; i++) {
+        const struct strike *k = &s->strikes[i];
+        if (strike_is_taken_over(s, k))
+            continue;
+        if (k->instance == EVERY && sc->collector.instances > 1 && check_shares(sc))
+            return_each(s, k);
+        else
+            sources_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),
+                                k->instance, {CAUSE_RETURN, k->cause.index}});
+    }
+}

@@ -1,0 +1,59 @@
+// A collector in leased mode writes no further line while as many lines as it may have in flight
+// have no answer. The harness is the sender, so it knows.
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "check/sources/sources.h"
+#include "scenario/leased.h"
+
+// Returns when the collector has the last answer to a line: CLOCK_NEVER without a line.
+static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+    int64_t end_ns = l->log->processes[line->process].ended_ns;
+    int64_t last_ns = line->read_ns;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        int64_t ns = d->replied_ns ? d->replied_ns : line->read_ns + m->answer_timeout_ns;
+        last_ns = ns > last_ns ? ns : last_ns;
+    }
+    return clock_min(last_ns, end_ns);
+}
+
+// Walks over the lines of one instance, and keeps the ends of those that are in flight.
+static void walk(struct sources *s, const struct leased *m, int instance, int64_t *in_flight)
+{
+    const struct ledger *l = s->l;
+
+    for (int i = 0; i < m->in_flight; i++)
+        in_flight[i] = INT64_MIN;
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        if (l->log->processes[line->process].instance != instance || line->tokens == 0)
+            continue;
+        int slot = 0, first = 0;
+        for (int k = 1; k < m->in_flight; k++)
+            slot = in_flight[k] < in_flight[slot] ? k : slot;
+        in_flight[slot] = settled_ns(l, m, i);
+        for (int k = 1; k < m->in_flight; k++)
+            first = in_flight[k] < in_flight[first] ? k : first;
+        int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
+        sources_span(s,
+            (struct span){line->read_ns, in_flight[first], blamed, {CAUSE_SENDER, line->process}});
+    }
+}
+
+void source_senders(struct sources *s)
+{
+    struct leased m;
+
+    leased_read(&m, s->l->scenario);
+    if (!m.on || m.in_flight < 1)
+        return;
+    int64_t *in_flight = calloc((size_t)m.in_flight, sizeof *in_flight);
+    for (int i = 0; in_flight && i < s->l->scenario->collector.instances; i++)
+        walk(s, &m, i, in_flight);
+    s->full = s->full || !in_flight;
+    free(in_flight);
+}

@@ -1,0 +1,45 @@
+// The sources of the timeline. Each is one pure function of the ledger, and lists spans by what the
+// harness did or measured itself. What the subject does may end a span early; it never begins one
+// and never lengthens one. Each span has a bound that stands in the scenario before the run.
+#pragma once
+
+#include "check/timeline.h"
+
+// One blow of a fault that stops the subject, or the death of a sender.
+struct strike {
+    int64_t struck_ns, undone_ns;
+    int instance; // EVERY: it hits all
+    const struct verb *verb;
+    bool for_good; // nobody starts the struck process again
+    struct cause cause;
+};
+
+// What the sources share.
+struct sources {
+    const struct ledger *l;
+    int64_t slack_ns;
+    struct strike *strikes; // owned; in the order of their beginning
+    size_t strike_count;
+    struct timeline *out;
+    bool full; // there was no memory for a span
+};
+
+// True when others go on in the place of the struck instance. Then only the takeover takes time.
+bool strike_is_taken_over(const struct sources *s, const struct strike *k);
+
+MUST_USE bool strikes_make(struct sources *s, struct err *e);
+
+// Adds a span, unless it is empty.
+void sources_span(struct sources *s, struct span span);
+
+void source_faults(struct sources *s);    // from the blow until it is undone
+void source_returns(struct sources *s);   // until the struck ones work again
+void source_takeovers(struct sources *s); // until another works in the place of the struck one
+void source_senders(struct sources *s);   // while no answer comes for all lines in flight
+void source_slowdowns(struct sources *s);
+void source_bequests(struct sources *s);
+
+// Returns when a strike's instance must work again and, if it showed sooner that it does, when it
+// did: at the second line of one process, the first of which holds a token that was committed after
+// the end of the fault. instance EVERY: any of them.
+int64_t sources_back_ns(const struct sources *s, const struct strike *k, int instance);

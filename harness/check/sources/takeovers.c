@@ -1,0 +1,105 @@
+// Where one collector works and others stand by, one of them takes over from an instance that a
+// fault struck, within a time that the collectors promise.
+#include "base/clock.h"
+#include "check/check.h"
+#include "check/harm.h"
+#include "check/inside.h"
+#include "check/sources/sources.h"
+
+// Returns how long others may need: they learn of a death or a lost session at once, and of a hang
+// when the holder has not been heard for a while.
+static int64_t within_ns(const struct scenario *s, const struct verb *v)
+{
+    return v->ends == ENDS_PROCESSES || v->ends == ENDS_SESSIONS
+               ? harm_grace_ns(s) + harm_takeover_ns
+               : harm_hang_ns(s);
+}
+
+// True when the struck instance may have had the turn: it wrote the last line before, or nobody had
+// written for as long as a line may take.
+static bool had_turn(const struct sources *s, const struct strike *k)
+{
+    const struct ledger *l = s->l;
+    int64_t quiet_ns = l->scenario->collector.batch_timeout_ns + s->slack_ns;
+
+    for (size_t i = l->log->line_count; i-- > 0;) {
+        const struct line_record *line = &l->log->lines[i];
+        if (line->read_ns > k->struck_ns)
+            continue;
+        return l->log->processes[line->process].instance == k->instance ||
+               k->struck_ns - line->read_ns > quiet_ns;
+    }
+    return true;
+}
+
+// Returns since when at least one of the others was not under a fault itself.
+static int64_t others_free_ns(const struct sources *s, const struct strike *k)
+{
+    int64_t first_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < s->l->scenario->collector.instances; i++) {
+        int64_t free_ns = k->struck_ns;
+        for (size_t j = 0; j < s->strike_count && s->strikes[j].struck_ns <= free_ns; j++) {
+            const struct strike *other = &s->strikes[j];
+            int64_t back_ns = other->instance == i ? sources_back_ns(s, other, i) : 0;
+            free_ns = back_ns > free_ns ? back_ns : free_ns;
+        }
+        if (i != k->instance)
+            first_ns = clock_min(first_ns, free_ns);
+    }
+    return first_ns;
+}
+
+// Returns when an instance other than the struck one wrote a token that was committed after the
+// blow; CLOCK_NEVER: none did.
+static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->log->line_count && l->log->lines[i].read_ns < until_ns; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        if (line->read_ns > k->struck_ns &&
+            l->log->processes[line->process].instance != k->instance &&
+            check_is_fresh(l, line, k->struck_ns))
+            return line->read_ns;
+    }
+    return CLOCK_NEVER;
+}
+
+static void take_over(struct sources *s, const struct strike *k)
+{
+    const struct ledger *l = s->l;
+    int64_t until_ns = others_free_ns(s, k);
+
+    if (until_ns != CLOCK_NEVER)
+        until_ns += within_ns(l->scenario, k->verb);
+    until_ns = clock_min(until_ns, sources_back_ns(s, k, k->instance));
+    until_ns = clock_min(until_ns, taken_ns(l, k, until_ns));
+    sources_span(s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
+}
+
+// When a fault ends all sessions, the holder has the grace in which only it may go on.
+static void take_over_from_all(struct sources *s, const struct strike *k)
+{
+    int64_t back_ns = sources_back_ns(s, k, EVERY);
+    int64_t until_ns = k->undone_ns + within_ns(s->l->scenario, k->verb);
+
+    until_ns = clock_min(until_ns, taken_ns(s->l, k, until_ns));
+    if (until_ns > back_ns)
+        sources_span(
+            s, (struct span){k->undone_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
+}
+
+void source_takeovers(struct sources *s)
+{
+    const struct scenario *sc = s->l->scenario;
+
+    if (sc->collector.instances == 1 || check_shares(sc))
+        return;
+    for (size_t i = 0; i < s->strike_count; i++) {
+        const struct strike *k = &s->strikes[i];
+        bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
+        if (strike_is_taken_over(s, k) && had_turn(s, k))
+            take_over(s, k);
+        else if (k->instance == EVERY && lost)
+            take_over_from_all(s, k);
+    }
+}

@@ -1,0 +1,166 @@
+#include "check/timeline.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "check/sources/sources.h"
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
+
+    return (x > y) - (x < y);
+}
+
+static bool index_spans(struct timeline *t, struct err *e)
+{
+    int64_t latest_ns = INT64_MIN;
+
+    t->latest_ns = calloc(t->span_count + 1, sizeof *t->latest_ns);
+    if (!t->latest_ns)
+        return err_memory(e);
+    if (t->span_count)
+        qsort(t->spans, t->span_count, sizeof *t->spans, compare);
+    for (size_t i = 0; i < t->span_count; i++) {
+        latest_ns = t->spans[i].until_ns > latest_ns ? t->spans[i].until_ns : latest_ns;
+        t->latest_ns[i] = latest_ns;
+    }
+    return true;
+}
+
+bool timeline_make(struct timeline *t, const struct ledger *l, int64_t slack_ns, struct err *e)
+{
+    static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
+        source_takeovers, source_senders, source_slowdowns, source_bequests};
+    struct sources s = {.l = l, .slack_ns = slack_ns, .out = t};
+
+    *t = (struct timeline){0};
+    if (!strikes_make(&s, e))
+        return false;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        sources[i](&s);
+    free(s.strikes);
+    return (!s.full || err_memory(e)) && index_spans(t, e);
+}
+
+void timeline_fini(struct timeline *t)
+{
+    free(t->spans);
+    free(t->latest_ns);
+    free(t->slowdowns);
+    free(t->bequests);
+    *t = (struct timeline){0};
+}
+
+// --- questions ----------------------------------------------------------------------
+
+// Returns the first span that may still last after from_ns.
+static size_t first_after(const struct timeline *t, int64_t from_ns)
+{
+    size_t low = 0, high = t->span_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (t->latest_ns[mid] <= from_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool excuses(const struct span *s, int instance)
+{
+    return s->instance == EVERY || s->instance == instance;
+}
+
+struct free_time timeline_free(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
+{
+    struct free_time f = {.ns = until_ns > from_ns ? until_ns - from_ns : 0};
+    int64_t done_ns = from_ns, most_ns = 0;
+
+    for (size_t i = first_after(t, from_ns); i < t->span_count; i++) {
+        const struct span *s = &t->spans[i];
+        int64_t begin_ns = s->from_ns > done_ns ? s->from_ns : done_ns;
+        int64_t end_ns = clock_min(s->until_ns, until_ns);
+        if (s->from_ns >= until_ns)
+            break;
+        if (!excuses(s, instance) || end_ns <= begin_ns)
+            continue;
+        f.ns -= end_ns - begin_ns;
+        done_ns = end_ns;
+        if (end_ns - begin_ns > most_ns) {
+            most_ns = end_ns - begin_ns;
+            f.cause = s->cause;
+        }
+    }
+    return f;
+}
+
+int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns, int64_t need_ns)
+{
+    int64_t at_ns = from_ns;
+
+    for (size_t i = first_after(t, from_ns); i < t->span_count; i++) {
+        const struct span *s = &t->spans[i];
+        if (!excuses(s, instance) || s->until_ns <= at_ns)
+            continue;
+        if (s->from_ns > at_ns) {
+            if (s->from_ns - at_ns >= need_ns)
+                break;
+            need_ns -= s->from_ns - at_ns;
+        }
+        at_ns = s->until_ns;
+    }
+    return at_ns >= CLOCK_NEVER - need_ns ? CLOCK_NEVER : at_ns + need_ns;
+}
+
+struct cause timeline_cause(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = first_after(t, from_ns - 1); i < t->span_count; i++) {
+        const struct span *s = &t->spans[i];
+        if (s->from_ns > until_ns)
+            break;
+        if (excuses(s, instance) && s->until_ns >= from_ns)
+            return s->cause;
+    }
+    return CAUSE_IS_NONE;
+}
+
+bool timeline_lasts(const struct timeline *t, int64_t at_ns)
+{
+    for (size_t i = first_after(t, at_ns - 1); i < t->span_count; i++) {
+        if (t->spans[i].from_ns > at_ns)
+            return false;
+        if (t->spans[i].until_ns >= at_ns)
+            return true;
+    }
+    return false;
+}
+
+struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns)
+{
+    struct free_time sum = {0};
+
+    for (size_t i = 0; i < t->slowdown_count; i++) {
+        const struct slowdown *s = &t->slowdowns[i];
+        if (s->from_ns >= until_ns || s->until_ns <= from_ns)
+            continue;
+        sum.ns += s->allows_ns;
+        sum.cause = s->cause;
+    }
+    return sum;
+}
+
+struct bequest *timeline_bequest(
+    const struct timeline *t, const struct bequest *after, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = after ? (size_t)(after - t->bequests) + 1 : 0; i < t->bequest_count; i++) {
+        struct bequest *b = &t->bequests[i];
+        if (b->struck_ns >= from_ns && b->struck_ns <= until_ns && b->most > 0)
+            return b;
+    }
+    return NULL;
+}

@@ -1,0 +1,69 @@
+// One timeline of all that excuses a wait: spans of time, each with its cause. The sources
+// (sources/) make them from the ledger; nobody else looks at the records of faults for that.
+#pragma once
+
+#include "check/cause.h"
+#include "ledger/ledger.h"
+
+#define EVERY (-1) // a span with this instance excuses the lines of all
+
+struct span {
+    int64_t from_ns, until_ns;
+    int instance;
+    struct cause cause;
+};
+
+// While it lasts, a step of a token's way may take that much longer.
+struct slowdown {
+    int64_t from_ns, until_ns;
+    int64_t allows_ns;
+    struct cause cause;
+};
+
+// The tokens that an instance had taken when a fault struck it: others write them later.
+struct bequest {
+    int64_t struck_ns, until_ns;
+    uint64_t most; // so many tokens can it have taken
+    struct cause cause;
+};
+
+struct timeline {
+    struct span *spans; // owned; in the order of their beginning
+    size_t span_count;
+    int64_t *latest_ns;         // owned; per span: the latest end of this one and of all before it
+    struct slowdown *slowdowns; // owned, as are the next
+    size_t slowdown_count;
+    struct bequest *bequests;
+    size_t bequest_count;
+};
+
+MUST_USE bool timeline_make(
+    struct timeline *t, const struct ledger *l, int64_t slack_ns, struct err *e);
+void timeline_fini(struct timeline *t);
+
+// The free part of a stretch of time for the lines of an instance; EVERY: for those of any.
+struct free_time {
+    int64_t ns;
+    struct cause cause; // the span that took most of the rest; CAUSE_NONE without one
+};
+
+struct free_time timeline_free(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
+
+// Returns when `need_ns` of free time have passed since from_ns.
+int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns, int64_t need_ns);
+
+// Returns the first span of this instance, or of every one, that touches a stretch of time.
+struct cause timeline_cause(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
+
+// True in the middle of a span, for at least one instance.
+bool timeline_lasts(const struct timeline *t, int64_t at_ns);
+
+// Returns by how much slow faults between two times may lengthen a wait.
+struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns);
+
+// Returns the first bequest after `after` (NULL: the first of all) between two times that is not
+// used up; NULL: there is none. A token claims one at most.
+struct bequest *timeline_bequest(
+    const struct timeline *t, const struct bequest *after, int64_t from_ns, int64_t until_ns);
