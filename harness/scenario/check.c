@@ -203,11 +203,12 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
 }
 
 // A bound beyond recovery_limit would excuse more than the scenario allows.
-static bool check_bound(
-    const struct scenario *s, const struct node *n, int64_t bound_ns, struct err *e)
+static bool check_bound(const struct scenario *s, const struct node *collector, const char *key,
+    int64_t bound_ns, struct err *e)
 {
     return bound_ns <= s->recovery_limit_ns ||
-           node_err(n, e, "this is longer than recovery_limit; shorten it, or raise that limit");
+           node_err(node_child(collector, key), e,
+               "this is longer than recovery_limit; shorten it, or raise that limit");
 }
 
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e)
@@ -234,10 +235,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
         s->collector.adaptive_from_ns > s->collector.batch_timeout_ns)
         return node_err(node_child(collector, "adaptive_from"), e,
             "this is the lower bound of a window: whole milliseconds, at most batch_timeout");
-    return check_bound(s, node_child(collector, "returns_within"), s->collector.returns_within_ns,
-               e) &&
-           check_bound(
-               s, node_child(collector, "starts_within"), s->collector.starts_within_ns, e);
+    return check_bound(s, collector, "returns_within", s->collector.returns_within_ns, e) &&
+           check_bound(s, collector, "starts_within", s->collector.starts_within_ns, e);
 }
 
 static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
