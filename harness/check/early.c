@@ -10,6 +10,7 @@ static const int64_t early_slack_ns = 2 * NS_PER_MS;
 
 struct early {
     const struct check *c;
+    bool sharers;           // several collectors share the work
     struct spans announced; // transactions that committed: the time from COMMIT to its answer
     // On the timeline, per line: the earliest COMMIT of a token that was first delivered by this
     // line or a later one.
@@ -186,7 +187,7 @@ static bool index_openers(struct early *t)
         int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
         if (seen->deliveries)
             *oldest = clock_min(*oldest, txn->commit_ns);
-        if (!seen->deliveries || behind[token])
+        if (!seen->deliveries || behind[token] || t->sharers)
             t->fired.items[t->fired.count++] = (struct txn_span){
                 txn->commit_ns, txn->ended_ns + travel_ns(c) +
                                     l->scenario->collector.batch_timeout_ns + c->r->slack_ns};
@@ -219,6 +220,8 @@ static struct cause of_timeline(
     struct cause span = timeline_cause(
         &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
 
+    if (span.kind == CAUSE_NONE)
+        span = timeline_bequeathed(&c->timeline, from_ns, line->read_ns);
     if (span.kind == CAUSE_NONE)
         span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
     return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);
@@ -306,9 +309,10 @@ static void check_line(const struct early *t, uint32_t index)
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[before].read_ns;
-    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   (c->in->by_timeline ? is_opened(t, index, latest_ns)
-                                       : announcement_between(t, emptied_ns, latest_ns));
+    bool in_time =
+        holds_token_announced_before(l, line, latest_ns) ||
+        (c->in->by_timeline && !t->sharers ? is_opened(t, index, latest_ns)
+                                           : announcement_between(t, emptied_ns, latest_ns));
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
@@ -320,16 +324,25 @@ static void check_line(const struct early *t, uint32_t index)
     finding_add_faults(c->r, METRIC_EARLY, l, line->read_ns);
 }
 
+// When several collectors share the work, each announcement starts the timers of all, also of those
+// that do not get its token. With a bell, a look that nobody announced may explain a line as well,
+// and in leased mode the retry of a token that another takes.
+static bool is_judged_of_sharers(const struct check *c)
+{
+    return c->in->by_timeline && c->l->scenario->postgres.announce == ANNOUNCE_EACH &&
+           c->l->scenario->collector.dequeue == DEQUEUE_SHARED;
+}
+
 bool check_early(const struct check *c, struct err *e)
 {
-    struct early t = {.c = c};
+    const struct scenario_collector *s = &c->l->scenario->collector;
+    struct early t = {.c = c, .sharers = s->instances > 1 && check_shares(c->l->scenario)};
     bool ok = true;
 
     // A collector with an adaptive window may fire before the timeout.
     if (c->l->scenario->collector.adaptive_from_ns > 0)
         return true;
-    // When several collectors share the work, a token that another one takes may open the window.
-    if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
+    if (t.sharers && !is_judged_of_sharers(c))
         return true;
     if (!index_all(&t) || (c->in->by_timeline && !index_openers(&t)))
         ok = err_memory(e);

@@ -68,7 +68,7 @@ enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
         return HARM_OUTPUT;
     // A foreign transaction delays a subject that waits for writers, and no other. Nobody waits for
     // one that writes nothing.
-    if (v->does == BURDENS)
+    if (v->does == BURDENS || v->does == HOLDS_UP)
         return (s->collector.promises & PROMISE_WAITS_FOR_WRITERS) && v->id != VERB_OLD_SNAPSHOT
                    ? HARM_SLOWS
                    : HARM_NONE;

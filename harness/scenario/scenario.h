@@ -98,7 +98,7 @@ struct scenario_collector {
     bool restart;
     int promises; // bits of enum promise
     struct scenario_sender sender;
-    double capacity; // tokens per second that the subject can sustain; 0: not known
+    double capacity;           // tokens per second that the subject can sustain; 0: not known
     int64_t returns_within_ns; // 0: not given; see scenario_returns_ns
     int64_t starts_within_ns;  // 0: not given; see scenario_starts_ns
 };
@@ -250,8 +250,8 @@ bool scenario_buries(const struct scenario *s);
 #define SCENARIO_HEALTHCHECK_MS 270000
 int64_t scenario_healthcheck_ms(const struct scenario *s);
 
-// Returns the longest time that the subject may take to work again after the end of its session, and
-// after the start of its process. Both are at most recovery_limit.
+// Returns the longest time that the subject may take to work again after the end of its session,
+// and after the start of its process. Both are at most recovery_limit.
 int64_t scenario_returns_ns(const struct scenario *s);
 int64_t scenario_starts_ns(const struct scenario *s);
 

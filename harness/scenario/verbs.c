@@ -132,7 +132,7 @@ const struct verb verbs[VERB_COUNT] = {
         .params = PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR,
         .help = "the connection ends before or after the n-th message of a kind, which must come "
                 "within for (default 5s)"),
-    VERB(HOLD_HORIZON, "hold-horizon", .hits = HITS_DATABASE, .does = BURDENS,
+    VERB(HOLD_HORIZON, "hold-horizon", .hits = HITS_DATABASE, .does = HOLDS_UP,
         .params = PARAM_PREPARED | PARAM_DATABASE | LASTS,
         .help = "another writing transaction stays open, here or in another database"),
     VERB(OLD_SNAPSHOT, "old-snapshot", .hits = HITS_DATABASE, .does = BURDENS, .params = LASTS,
@@ -174,7 +174,7 @@ const char *verb_hits_name(enum verb_hits hits)
 
 const char *verb_does_name(enum verb_does does)
 {
-    static const char *const names[VERB_DOES] = {"burdens", "slows", "stops"};
+    static const char *const names[VERB_DOES] = {"burdens", "holds up", "slows", "stops"};
 
     assert(does < VERB_DOES);
     return names[does];

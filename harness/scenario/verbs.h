@@ -100,7 +100,8 @@ enum verb_hits {
 
 // How a fault keeps the subject from its work while it lasts.
 enum verb_does {
-    BURDENS, // only a subject that waits for open writers feels it
+    BURDENS,  // the server has more to do
+    HOLDS_UP, // a subject that waits for open writers waits; nobody else does
     SLOWS,
     STOPS,
     VERB_DOES,

@@ -8,12 +8,14 @@
 #include "check/harm.h"
 #include "check/sources/sources.h"
 
-// What only slows the subject is no blow, except where nobody can say by how much.
+// What only slows the subject or burdens its server is no blow, except where nobody can say by how
+// much it slows.
 static bool is_blow(const struct scenario *s, const struct fault_spec *f)
 {
     bool measured = f->verb->params & PARAM_BY;
 
-    return harm_of(s, f) != HARM_NONE && !measured && f->verb->hits != HITS_SENDER;
+    return harm_of(s, f) != HARM_NONE && f->verb->does != BURDENS && !measured &&
+           f->verb->hits != HITS_SENDER;
 }
 
 static int instance_of(const struct scenario *s, const struct fault_spec *f)

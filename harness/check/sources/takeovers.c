@@ -15,19 +15,33 @@ static int64_t within_ns(const struct scenario *s, const struct verb *v)
                : harm_hang_ns(s);
 }
 
-// True when the struck instance may have had the turn: it wrote the last line before, or nobody had
-// written for as long as a line may take.
+// True when the holder of the turn, who wrote the line, may have lost it before the blow: a fault
+// struck it, or its process ended.
+static bool lost_turn(const struct sources *s, const struct line_record *line, int64_t until_ns)
+{
+    const struct process_record *p = &s->l->log->processes[line->process];
+
+    for (size_t i = 0; i < s->strike_count && s->strikes[i].struck_ns < until_ns; i++) {
+        const struct strike *k = &s->strikes[i];
+        if ((k->instance == EVERY || k->instance == p->instance) &&
+            k->undone_ns >= line->read_ns - s->slack_ns)
+            return true;
+    }
+    return p->ended_ns < until_ns;
+}
+
+// True when the struck instance may have had the turn: it wrote the last line before, or the one
+// that did may have lost the turn since then.
 static bool had_turn(const struct sources *s, const struct strike *k)
 {
-    const struct ledger *l = s->l;
-    int64_t quiet_ns = l->scenario->collector.batch_timeout_ns + s->slack_ns;
+    const struct subject_log *log = s->l->log;
 
-    for (size_t i = l->log->line_count; i-- > 0;) {
-        const struct line_record *line = &l->log->lines[i];
+    for (size_t i = log->line_count; i-- > 0;) {
+        const struct line_record *line = &log->lines[i];
         if (line->read_ns > k->struck_ns)
             continue;
-        return l->log->processes[line->process].instance == k->instance ||
-               k->struck_ns - line->read_ns > quiet_ns;
+        return log->processes[line->process].instance == k->instance ||
+               lost_turn(s, line, k->struck_ns);
     }
     return true;
 }
