@@ -309,10 +309,9 @@ static void check_line(const struct early *t, uint32_t index)
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[before].read_ns;
-    bool in_time =
-        holds_token_announced_before(l, line, latest_ns) ||
-        (c->in->by_timeline && !t->sharers ? is_opened(t, index, latest_ns)
-                                           : announcement_between(t, emptied_ns, latest_ns));
+    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
+                   (c->in->by_timeline ? is_opened(t, index, latest_ns)
+                                       : announcement_between(t, emptied_ns, latest_ns));
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
