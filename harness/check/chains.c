@@ -50,7 +50,8 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
-    int64_t apart_ns = chain_ns(c);
+    int64_t slowed_ns = timeline_allowance(&c->timeline, line->read_ns, until_ns).ns;
+    int64_t apart_ns = chain_ns(c) + slowed_ns;
 
     if (!is_link(c, line))
         return false;
