@@ -9,21 +9,35 @@
 
 #define TEXT_MAX ((size_t)4 << 20)
 
-// What a judgement says about a token: the invariants whose examples name it.
+// What a judgement says about a token: the invariants whose examples name it, or a line that it was
+// read in.
 struct said {
     bool by[METRIC_COUNT];
     bool any;
 };
 
-static struct said said_of(const struct result *r, uint32_t token)
+static void add_said(struct said *s, const struct result *r, const char *text)
 {
-    char login[NAMES_MAX];
-    struct said s = {0};
-
-    names_login(login, token);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         for (size_t i = 0; r->findings[id].count > 0 && i < r->findings[id].example_count; i++)
-            s.any |= s.by[id] |= strstr(r->findings[id].examples[i], login) != NULL;
+            s->any |= s->by[id] |= strstr(r->findings[id].examples[i], text) != NULL;
+}
+
+static struct said said_of(const struct result *r, const struct history *h, uint32_t token)
+{
+    char text[NAMES_MAX];
+    struct said s = {0};
+
+    names_login(text, token);
+    add_said(&s, r, text);
+    for (size_t i = 0; i < h->log.delivery_count; i++) {
+        const struct delivery *d = &h->log.deliveries[i];
+        if (d->token != token)
+            continue;
+        snprintf(text, sizeof text, "read at %.3f s",
+            ledger_seconds(&h->ledger, h->log.lines[d->line].read_ns));
+        add_said(&s, r, text);
+    }
     return s;
 }
 
@@ -41,19 +55,6 @@ static bool shows_the_same(const struct result *part, const struct result *whole
     return same;
 }
 
-// Reads the text back and judges it, because only that shows what a reader of the story will see.
-static bool judge(const char *text, struct result *r, struct err *e)
-{
-    struct told t;
-
-    if (!story_read_text(&t, text, "story", e))
-        return false;
-    struct check_input in = check_input_of(&t.history);
-    bool ok = check_ledger(r, &t.history.ledger, &in, e);
-    story_fini(&t);
-    return ok;
-}
-
 // Returns the token's number in the text, which begins with the numbers and old names of runs of
 // tokens.
 static uint32_t number_in(const char *text, uint32_t token)
@@ -69,17 +70,32 @@ static uint32_t number_in(const char *text, uint32_t token)
     return found;
 }
 
+// Reads the text back and judges it, because only that shows what a reader of the story will see.
+static bool judge(
+    const char *text, uint32_t token, struct result *r, struct said *said, struct err *e)
+{
+    struct told t;
+
+    if (!story_read_text(&t, text, "story", e))
+        return false;
+    struct check_input in = check_input_of(&t.history);
+    bool ok = check_ledger(r, &t.history.ledger, &in, e);
+    if (ok)
+        *said = said_of(r, &t.history, number_in(text, token));
+    story_fini(&t);
+    return ok;
+}
+
 static bool try_part(const struct scenario *s, const struct history *h, const struct result *whole,
     const struct part *part, struct buf *out, bool *same, struct err *e)
 {
-    struct said in_whole = said_of(whole, part->token), in_part;
+    struct said in_whole = said_of(whole, h, part->token), in_part;
     struct result r;
 
     if (!story_write(s, h, part, false, out) || !buf_str(out))
         return err_set(e, ERR_USAGE, "no part of this history that a story can hold shows it");
-    if (!judge(buf_str(out), &r, e))
+    if (!judge(buf_str(out), part->token, &r, &in_part, e))
         return err_prefix(e, "no part of this history that a story can hold shows it");
-    in_part = said_of(&r, number_in(buf_str(out), part->token));
     *same = shows_the_same(&r, whole, &in_part, &in_whole);
     if (*same)
         story_write_claims(&r, out);
@@ -107,7 +123,7 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
         if (!try_part(s, h, whole, &part, out, &same, e))
             return false;
     }
-    return same || err_set(e, ERR_USAGE,
-                       "no invariant is broken by this token, or by it alone; a story would show "
-                       "nothing");
+    return same ||
+           err_set(e, ERR_USAGE,
+               "no finding names this token; 'mailproof check' shows some that findings name");
 }

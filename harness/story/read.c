@@ -224,8 +224,12 @@ static bool read_without(struct reader *r, struct words *w, struct err *e)
 {
     size_t from = r->count;
     struct origin at = w->origin;
+    size_t liked = r->liked;
 
-    if (!read_event(r, w, e))
+    r->liked = 0; // so that a token or a process completes nothing
+    bool ok = read_event(r, w, e);
+    r->liked = liked;
+    if (!ok)
         return false;
     size_t events = r->count - from;
     for (size_t i = 0; events > 0 && i + events <= from; i++) {

@@ -9,7 +9,7 @@
 static bool is_other(const struct writer *w, const char *path)
 {
     static const char *const others[] = {
-        "name", "summary", "tags", "seed", "faults", "collector.command"};
+        "name", "summary", "tags", "seed", "needs", "faults", "collector.command"};
     static const char *const objectives[] = {"allow.", "judged.", "expect."};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
