@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The page for those who write a collector is true. Its test vector is correct, and its
-# two examples keep their promises: in one scenario with many faults, and with the
+# examples keep their promises: in one scenario with many faults, and with the
 # argument "all" also in every scenario of a promise that they make.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,13 +18,43 @@ main() {
     local python=$!
     survives_everything collector.sh 60/s
     wait "$python" || fail "collector.py"
+    if installs_node; then
+        refuses_to_start_without_settings node/collector.js
+        survives_everything node/collector.js 200/s
+    fi
     if [ "${1-}" = all ]; then
         keeps_its_promises collector.py
         judge collector.py promise-small-idle --promises no_loss,small
         keeps_its_promises collector.sh --set load.0.rate=60/s --set slack=500ms
         dies_at_every_message collector.py
+        for collector in collector.py $node; do
+            is_green "$collector" --tag promise
+            is_green "$collector" --tag quick
+        done
     fi
     expect_nothing_left
+}
+
+# Makes the Node example run from a copy of the examples that has its modules.
+installs_node() {
+    command -v node npm >/dev/null || { echo "collector.js: not tried, node or npm is not installed" && return 1; }
+    cp -r "$examples" "$place/examples"
+    (cd "$place/examples/node" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) ||
+        { echo "collector.js: not tried, npm ci failed" && return 1; }
+    examples=$place/examples node=node/collector.js
+}
+node=
+
+# A correct collector breaks nothing that it promises, in any scenario, and what it does not promise
+# is skipped. A busy machine may make a run inconclusive or late.
+is_green() { # collector, option…
+    local collector=$1
+    shift
+    "$mailproof" run scenarios "$@" --quiet --out "$place/green" --collector "$examples/$collector" \
+        --set slack=1s >"$place/green.out" 2>&1 || true
+    ! grep -E ' [0-9]+ BROKEN' "$place/green.out" ||
+        { cat "$place/green.out" && fail "$collector: a promise is broken: $*"; }
+    grep -q ' runs passed' "$place/green.out" || { cat "$place/green.out" && fail "$collector: no verdict"; }
 }
 
 skip() {
@@ -82,8 +112,8 @@ judge() {
     local collector=$1 got=0
     shift
     run --collector "$examples/$collector" "$@" \
-        >"$place/$collector.out" 2>&1 || got=$?
-    [ "$got" = 0 ] || { cat "$place/$collector.out" && fail "$collector: exit code $got: $*"; }
+        >"$place/${collector//\//-}.out" 2>&1 || got=$?
+    [ "$got" = 0 ] || { cat "$place/${collector//\//-}.out" && fail "$collector: exit code $got: $*"; }
 }
 
 survives_everything() { # collector, rate

@@ -6,6 +6,7 @@ const char *cursor_read_sql(enum defect defect)
 {
     return defect == DEFECT_ID_ONLY     ? sql_read_id_only
            : defect == DEFECT_XMIN_ONLY ? sql_read_xmin_only
+           : defect == DEFECT_GIVES_UP  ? sql_read_gaps
                                         : sql_read;
 }
 

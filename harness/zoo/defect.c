@@ -16,6 +16,8 @@ static const struct defect_row defects[] = {
     {DEFECT_ID_ONLY, "id-only", "reads id > last_seq, whatever commits later", "lost", "held"},
     {DEFECT_XMIN_ONLY, "xmin-only", "waits for the horizon, but its cursor is the id alone", "lost",
         "interleaved"},
+    {DEFECT_GIVES_UP, "gives-up",
+        "reads id after id, and gives up one that is missing after a second", "lost", "held-long"},
     {DEFECT_COUNTS_WAKEUPS, "counts-wakeups", "takes each wake-up for one token", "lost,late",
         "bulk"},
     {DEFECT_DROPS_SOME, "drops-some", "forgets one token in a thousand", "lost", "large"},

@@ -84,28 +84,31 @@ def confirm(sql):
 def serve(db, sql):  # one session, until it dies or the process is told to stop
     sql.execute("LISTEN token_insert")
     confirm(sql)  # the line that the last session could not confirm
-    heard = []  # when each waiting token was announced
-    unheard = -math.inf  # when tokens that were not announced are due; at first: at once
+    due = {}  # when each waiting token has to go, by its id
     more = True  # a full batch was sent: look again at once
+    patience = -math.inf  # how long a token waits that was not announced; at first: not at all
     while not stop:
         db.poll()
         now = time.monotonic()
-        heard += [now] * len(db.notifies)
+        due.update((int(notice.payload), now + TIMEOUT) for notice in db.notifies)
         db.notifies.clear()
-        due = heard[0] + TIMEOUT if heard else unheard
-        if now < due and len(heard) < LIMIT and not more:
-            woken = any(select.select([db, WAKE], [], [], min(due - now, HEALTH)))
-            if not woken and due == math.inf:
+        first = min(due.values(), default=math.inf)
+        if now < first and len(due) < LIMIT and not more:
+            woken = any(select.select([db, WAKE], [], [], min(first - now, HEALTH)))
+            if not woken and first == math.inf:
                 sql.execute("SELECT 1")  # nothing was heard for long: does the session still live?
             continue
         batch = take(sql)
         more = len(batch) == LIMIT
-        if more or (batch and now >= due):
+        now = time.monotonic()
+        waiting = {token: due.get(token, now + patience) for token, _ in batch}
+        patience = NOTICE
+        if not more:  # all that waits is in this batch; what is not was passed over, or sent before
+            due = waiting
+        if more or (batch and now >= min(waiting.values())):
             send(sql, batch)
-            heard, unheard = heard[LIMIT:] if more else [], math.inf
-        else:  # an announced token that is not there was passed over, or sent before its notice
-            heard = heard[:len(batch)]
-            unheard = now + NOTICE if batch else math.inf
+            for token, _ in batch:
+                due.pop(token, None)
 
 
 def on_term(*_):
