@@ -87,6 +87,7 @@ void subjects_suit(struct scenario *s)
     needs_drop_expectations(s);
     if (!scenario_is_queue(s))
         return;
+    s->load[0].ids_from = 1;               // a queue numbers its jobs itself
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {

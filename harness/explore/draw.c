@@ -160,8 +160,8 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
             !value_of(rng, path, value, sizeof value) ||
-            // Only the first phase may have a backlog.
-            (number > 1 && strcmp(key, "backlog") == 0))
+            // Only the first phase may have a backlog, and say where ids begin.
+            (number > 1 && (strcmp(key, "backlog") == 0 || strcmp(key, "ids_from") == 0)))
             continue;
         buf_printf(d->out, "    %s: %s\n", key, value);
         if (strcmp(key, "for") == 0)

@@ -91,6 +91,9 @@ struct load_result {
 // superuser before the clock starts.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
+// Makes the ids of accounts and tokens begin with `first`. Call it before load_prepare.
+MUST_USE bool load_ids_from(PGconn *conn, int first, struct err *e);
+
 // Carries out the plan's transactions from config.first to config.end. Returns when each of them
 // has an outcome and all connections are closed. `result` must be zeroed, or be the result of an
 // earlier part of the plan, whose records it keeps.

@@ -1,5 +1,7 @@
 // Inserts the accounts that must exist before the load: active accounts for recovery tokens, and
 // those that upserts conflict with.
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "load/load.h"
 #include "plan/names.h"
@@ -71,6 +73,17 @@ static bool has_bad_names(const struct plan *plan)
             return true;
     }
     return false;
+}
+
+bool load_ids_from(PGconn *conn, int first, struct err *e)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof sql,
+        "SELECT setval(pg_get_serial_sequence('tokens', 'id'), %d, false),"
+        " setval(pg_get_serial_sequence('accounts', 'id'), %d, false)",
+        first, first);
+    return first == 1 || sql_exec(conn, sql, e);
 }
 
 bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)

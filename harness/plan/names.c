@@ -71,6 +71,9 @@ static void make_one(
         snprintf(
             out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, face, end);
         return;
+    case NAME_MIXED:
+        snprintf(out, NAMES_SHAPED_MAX, "%sO'Neill & \\X\xc3\x89%s", start, end);
+        return;
     case NAME_COMMA:
         snprintf(out, NAMES_SHAPED_MAX, "%s,%s%s", start, start, end);
         return;

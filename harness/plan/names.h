@@ -25,6 +25,7 @@ enum name_shape {
     NAME_UTF8,    // letters of two, three and four bytes
     NAME_LONG,    // 254 characters, the most that the table accounts takes
     NAME_WIDEST,  // 254 characters, most of them of four bytes
+    NAME_MIXED,   // capitals, UTF-8, and signs that some programs escape: & \ '
     NAME_COMMA,   // a comma makes one field too many
     NAME_QUOTE,   // a double quote misleads a reader that knows quoting
     NAME_CONTROL, // a control character other than a newline

@@ -165,7 +165,7 @@ static void upserts_conflict_and_names_are_hostile(void **state)
     within(kinds[TOKEN_RECOVERY], 0.2, 50000);
     within(kinds[TOKEN_BAD_NAME], 0.1, 50000);
     for (enum name_shape shape = 0; shape < NAME_SHAPES; shape++)
-        assert_true(shapes[shape] > (shape < NAME_COMMA ? 50000 * 0.9 / 5 : 50000 * 0.1 / 7));
+        assert_true(shapes[shape] > (shape < NAME_COMMA ? 50000 * 0.9 / 6 : 50000 * 0.1 / 7));
     drop(f);
 }
 

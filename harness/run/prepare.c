@@ -78,7 +78,9 @@ bool run_prepare_server(struct run *r, struct err *e)
     return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
-           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->context.admin, &r->plan, e) &&
+           ledger_init(&r->ledger, s, &r->plan, e) &&
+           load_ids_from(r->context.admin, s->load[0].ids_from, e) &&
+           load_prepare(r->context.admin, &r->plan, e) &&
            (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
 }
 

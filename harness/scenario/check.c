@@ -308,6 +308,9 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         if (i > 0 && s->load[i].backlog > 0)
             return node_key_err(node_child(n, "backlog"), e,
                 "only the first phase can have a backlog: the collector starts before the second");
+        if (i > 0 && s->load[i].ids_from > 1)
+            return node_key_err(node_child(n, "ids_from"), e,
+                "only the first phase can say where ids begin: the next one goes on from there");
         const struct node *name = node_child(n, "name");
         if (!want_name(name ? name : n, s->load[i].name, e))
             return false;

@@ -360,6 +360,8 @@ static const struct field load_fields[] = {
             "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
     {"backlog", FIELD_INT, PHASE(backlog), .default_text = "0", .min = 0, .max = 10000000,
         .help = "tokens committed before the collector starts; only in the first phase"},
+    {"ids_from", FIELD_INT, PHASE(ids_from), .default_text = "1", .min = 1, .max = 2147483647,
+        .help = "the first id of accounts and tokens; only in the first phase"},
     {"changes", FIELD_MAP, .default_text = "{}", .table = &changes_table,
         .help = "tokens whose account or token changes while they wait, so that they may go out "
                 "or be passed over"},

@@ -118,6 +118,10 @@ static void refuses_what_does_not_fit_together(void **state)
         {HEAD "load:\n  - {for: 1s, rate: 1/s, changes: {delete: 0.6, consume: 0.5}}\n",
             "x.yaml:4:35: load.0.changes: these are shares of the same tokens; together they "
             "should not exceed 1"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s}\n  - {for: 1s, rate: 1/s, ids_from: 5}\n",
+            "x.yaml:5:26: load.1: only the first phase can say where ids begin: the next one goes "
+            "on "
+            "from there"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s}\n  - {for: 1s, rate: 1/s, backlog: 5}\n",
             "x.yaml:5:26: load.1: only the first phase can have a backlog: the collector starts "
             "before the second"},

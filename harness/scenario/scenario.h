@@ -123,8 +123,9 @@ struct load_phase {
     double unsendable; // share of the tokens that the wire format cannot carry
     enum load_names names;
     enum load_insert insert;
-    int backlog; // number of tokens that are committed before the collector starts; first phase
-                 // only
+    int backlog;  // number of tokens that are committed before the collector starts; first phase
+                  // only
+    int ids_from; // the first id of accounts and tokens; first phase only
     // Shares of tokens whose account or token changes while they wait.
     double consume, suspend, reactivate, expire, delete;
 };

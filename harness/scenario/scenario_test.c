@@ -108,6 +108,7 @@ static const char full[] =
     "    names: hostile\n"
     "    insert: upsert\n"
     "    backlog: 1000\n"
+    "    ids_from: 2147482648\n"
     "    changes: {consume: 0.1, suspend: 0.2, reactivate: 0.3, expire: 0.15, delete: 0.25}\n"
     "  - {for: 10s, rate: 0/s}\n"
     "  - {for: 10s, rate: max}\n"
