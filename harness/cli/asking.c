@@ -11,7 +11,7 @@
 #include "runner.h"
 #include "scenario/needs.h"
 
-#define FURTHER_MAX 5
+#define FURTHER_MAX 6
 #define SET_MAX 40
 
 // All changes (--set) that a run makes: those for every question, those for this one, and those
@@ -43,6 +43,8 @@ static void collect(const struct asking *a, struct sets *s)
     add(s, "expect={}");
     add(s, "drain=%ds", a->drain_s);
     add(s, "recovery_limit=%ds", a->drain_s);
+    // The verdicts judge no times, so a busy machine makes no run inconclusive.
+    add(s, "slack=3s");
     for (size_t i = 0; i < ASKING_SETS_MAX && a->question->sets[i]; i++)
         s->items[s->count++] = a->question->sets[i];
     if (a->rate != ASKING_RATE || !a->question->has_rate)
@@ -108,6 +110,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .postgres = number_at(json_object_get(result, "environment"), "postgres_version"),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
+    snprintf(a->folder, sizeof a->folder, "%.199s", outcome->folder);
     read_faults(a, json_object_get(result, "faults"));
     json_decref(result);
     return true;

@@ -124,7 +124,9 @@ static void show(struct cell *c, double value, int decimals, const char *unit, i
 // the whole table.
 static bool note_failure(struct cell *c, const struct err *e)
 {
-    snprintf(c->text, sizeof c->text, "%.100s", e->text);
+    const char *before = e->kind == ERR_SKIP ? "not asked: " : "not run: ";
+
+    snprintf(c->text, sizeof c->text, "%s%.150s", before, e->text);
     return e->kind != ERR_INTERRUPTED;
 }
 

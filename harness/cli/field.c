@@ -11,6 +11,7 @@
 #include "cli/cells.h"
 #include "cli/files.h"
 #include "cli/finding.h"
+#include "field/site.h"
 #include "os/interrupt.h"
 #include "report/environment.h"
 #include "scenario/scenario.h"
@@ -125,7 +126,9 @@ static bool field(struct field_run *f, char *const *names, size_t count, struct 
     describe_run(f);
     bool ok = cells_fill(f, e);
     print_table(&f->grid, f->options->field.commands);
-    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) && ok;
+    const char *site = f->options->field.site;
+    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
+           (!site || site_write(&f->grid, &f->answers, site, e)) && ok;
 }
 
 int cli_field(const struct options *o)

@@ -56,7 +56,7 @@ struct options {
         int jobs;
     } explore;
     struct {
-        const char *answers, *finding;
+        const char *answers, *finding, *site;
         bool quick, verdicts, commands, control;
     } field;
     struct {

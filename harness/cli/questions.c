@@ -19,6 +19,16 @@ const struct question questions[] = {
         true},
     {"silence for 2 s", "partition",
         {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, true},
+    {"half-open for 2 s", "half-open",
+        {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: true}]"},
+        true},
+    // The consumer is asked to end, as at each deployment.
+    {"TERM 3 times", "promise-stop",
+        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: stop-collector}]"}, true},
+    {"two consumers, one killed", "collector-killed",
+        {LOAD, "collector.instances=2",
+            "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector, instance: 0}]"},
+        true},
     {"commits out of order", "late-commits",
         {"load=[{name: paced, for: 6s, rate: 100/s, connections: 24, hold_open: {share: 0.1, for: "
          "500ms}, rollback: 0.05}]"},

@@ -95,13 +95,16 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
         const json_t *value = json_object_get(line, figures[i].name);
         *figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
     }
+    const char *folder = json_string_value(json_object_get(line, "folder"));
+    if (line)
+        snprintf(answer->folder, sizeof answer->folder, "%s", folder ? folder : "");
     return line;
 }
 
 static json_t *line_of(const char *key, const struct answer *answer)
 {
     struct answer copy = *answer;
-    json_t *line = json_pack("{s:s}", "run", key);
+    json_t *line = json_pack("{s:s, s:s}", "run", key, "folder", answer->folder);
 
     for (size_t i = 0; line && i < FIGURES; i++) {
         double value = *figure(&copy, i);

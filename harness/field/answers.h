@@ -17,6 +17,7 @@ struct answer {
     double recovery_ms;     // longest recovery
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num
+    char folder[200];       // the run's result folder
     double judged;          // 0: the run was inconclusive
 };
 

@@ -1,0 +1,158 @@
+#include "field/site.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "field/fill.h"
+#include "field_pages.h"
+#include "os/paths.h"
+
+#define PAGE_MAX (16u << 20)
+
+static bool write_bytes(
+    const char *dir, const char *name, const void *bytes, size_t len, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_join(path, dir, name, e) || !path_make_parent(path, e))
+        return false;
+    FILE *file = fopen(path, "we");
+    bool ok = file && fwrite(bytes, 1, len, file) == len;
+    ok = file && fclose(file) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+}
+
+static bool write_page(
+    const char *dir, const char *name, const char *page, const json_t *root, struct err *e)
+{
+    struct buf text;
+
+    buf_init(&text, PAGE_MAX);
+    fill_page(&text, page, root);
+    bool ok = buf_str(&text) ? write_bytes(dir, name, text.data, text.len, e)
+                             : err_set(e, ERR_INTERNAL, "%s would be too long", name);
+    buf_fini(&text);
+    return ok;
+}
+
+// A subject's page sees the members of the root as well, such as the date.
+static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
+{
+    json_t *both = json_copy((json_t *)root);
+    char name[200];
+
+    json_object_update(both, (json_t *)subject);
+    snprintf(name, sizeof name, "%s-%s.html", json_string_value(json_object_get(subject, "name")),
+        json_string_value(json_object_get(subject, "version")));
+    bool ok = write_page(dir, name, field_pages_subject, both, e);
+    snprintf(
+        name, sizeof name, "badges/%s.svg", json_string_value(json_object_get(subject, "name")));
+    ok = ok && write_page(dir, name, field_pages_badge, both, e);
+    json_decref(both);
+    return ok;
+}
+
+static bool write_subjects(const char *dir, const json_t *root, const char *list, struct err *e)
+{
+    const json_t *subject;
+    size_t i;
+
+    json_array_foreach(json_object_get(root, list), i, subject)
+    {
+        // A folder of a user's own is named by its path, which is no name of a page.
+        if (!strchr(json_string_value(json_object_get(subject, "name")), '/') &&
+            !write_subject(dir, root, subject, e))
+            return false;
+    }
+    return true;
+}
+
+static bool write_json(const char *dir, const char *name, const json_t *value, struct err *e)
+{
+    char *text = json_dumps(value, JSON_INDENT(1));
+    bool ok = text ? write_bytes(dir, name, text, strlen(text), e) : err_memory(e);
+
+    free(text);
+    return ok;
+}
+
+// --- the raw results --------------------------------------------------------------------
+
+static void append_checksum(struct buf *sums, const char *name, const struct buf *text)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    unsigned int len = 0;
+
+    if (!EVP_Digest(text->data, text->len, sum, &len, EVP_sha256(), NULL))
+        return;
+    for (unsigned int i = 0; i < len; i++)
+        buf_printf(sums, "%02x", sum[i]);
+    buf_printf(sums, "  %s\n", name);
+}
+
+// Copies one result. A run whose folder is gone keeps its figures in field.json alone.
+static bool copy_result(
+    const char *dir, const char *name, const char *folder, struct buf *sums, struct err *e)
+{
+    char path[PATH_MAX], place[80];
+    struct buf text;
+    bool ok = true;
+
+    snprintf(place, sizeof place, "raw/%s", name);
+    buf_init(&text, PAGE_MAX);
+    FILE *file = path_join(path, folder, "result.json", e) ? fopen(path, "re") : NULL;
+    char chunk[4096];
+    size_t got;
+    while (file && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        buf_append(&text, chunk, got);
+    if (file)
+        fclose(file);
+    if (text.len > 0 && buf_str(&text)) {
+        ok = write_bytes(dir, place, text.data, text.len, e);
+        append_checksum(sums, name, &text);
+    }
+    buf_fini(&text);
+    return ok;
+}
+
+static bool write_raw(const char *dir, const struct answers *answers, struct err *e)
+{
+    struct buf sums;
+    const char *run;
+    json_t *line, *index = json_array();
+    bool ok = true;
+
+    buf_init(&sums, PAGE_MAX);
+    json_object_foreach(answers->all, run, line)
+    {
+        char name[40];
+        const char *folder = json_string_value(json_object_get(line, "folder"));
+        snprintf(name, sizeof name, "%04zu.json", json_array_size(index) + 1);
+        json_t *copy = json_copy(line);
+        json_object_del(copy, "folder"); // a path of this machine
+        json_object_set_new(copy, "file", json_string(name));
+        json_array_append_new(index, copy);
+        ok = ok && (!folder || copy_result(dir, name, folder, &sums, e));
+    }
+    ok = ok && write_json(dir, "raw/runs.json", index, e) && buf_str(&sums) &&
+         write_bytes(dir, "raw/SHA256SUMS", sums.data, sums.len, e);
+    json_decref(index);
+    buf_fini(&sums);
+    return ok;
+}
+
+bool site_write(const struct grid *g, const struct answers *answers, const char *dir, struct err *e)
+{
+    json_t *root = site_json(g, e);
+
+    if (!root)
+        return false;
+    bool ok = write_page(dir, "index.html", field_pages_index, root, e) &&
+              write_page(dir, "findings.html", field_pages_findings, root, e) &&
+              write_page(dir, "rules.html", field_pages_rules, root, e) &&
+              write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
+              write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
+    json_decref(root);
+    return ok;
+}

@@ -1,0 +1,127 @@
+// A template is filled from JSON, and the pages of a table hold what the table says, escaped.
+#include "field/site.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "field/fill.h"
+
+static void templates_are_filled(void **state)
+{
+    static const struct {
+        const char *page, *text;
+    } cases[] = {
+        {"a {{word}} b", "a x&lt;y b"},
+        {"{{number}}{{nothing}}", "7"},
+        {"{{#list}}[{{name}}{{word}}]{{/list}}", "[1x&lt;y][2z]"},
+        {"{{#word}}yes{{/word}}{{^word}}no{{/word}}", "yes"},
+        {"{{#nothing}}yes{{/nothing}}{{^nothing}}no{{/nothing}}", "no"},
+        {"{{#empty}}yes{{/empty}}{{#false}}yes{{/false}}{{^false}}no{{/false}}", "no"},
+        {"{{#list}}{{#list}}{{name}}{{/list}};{{/list}}", "12;12;"},
+    };
+    json_t *root =
+        json_loads("{\"word\": \"x<y\", \"number\": 7, \"empty\": \"\", \"false\": false,"
+                   "\"list\": [{\"name\": \"1\"}, {\"name\": \"2\", \"word\": \"z\"}]}",
+            0, NULL);
+    (void)state;
+
+    assert_non_null(root);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf out;
+        buf_init(&out, 1 << 16);
+        fill_page(&out, cases[i].page, root);
+        assert_string_equal(buf_str(&out) ? out.data : "", cases[i].text);
+        buf_fini(&out);
+    }
+    json_decref(root);
+}
+
+static void read_page(const char *dir, const char *name, char *text, size_t size)
+{
+    char path[200];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        fail_msg("%s is missing", path);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+    unlink(path);
+}
+
+static void fill_grid(struct grid *g)
+{
+    static const char *const titles[] = {"server <killed>", "p50"};
+    struct err e;
+
+    assert_true(grid_init(g, titles, 2, 2, &e));
+    g->speeds = 1;
+    snprintf(g->postgres, sizeof g->postgres, "15.18");
+    snprintf(g->rows[0].name, sizeof g->rows[0].name, "mailroom");
+    snprintf(g->rows[0].version, sizeof g->rows[0].version, "1");
+    g->rows[0].ours = true;
+    snprintf(g->rows[1].name, sizeof g->rows[1].name, "dbos");
+    snprintf(g->rows[1].version, sizeof g->rows[1].version, "5");
+    g->rows[1].manifest.wakes = strdup("a poll");
+    g->rows[1].cells[0].mark = CELL_BROKEN;
+    snprintf(g->rows[1].cells[0].text, sizeof g->rows[1].cells[0].text, "broken 2 of 3");
+    snprintf(g->rows[1].cells[0].told, sizeof g->rows[1].cells[0].told, "seed 1: 2 left");
+}
+
+static void pages_hold_the_table(void **state)
+{
+    static char text[200000];
+    char dir[] = "/tmp/site-test-XXXXXX";
+    struct answers answers = {.all = json_object()};
+    struct grid g;
+    struct err e = {0};
+    (void)state;
+
+    assert_non_null(mkdtemp(dir));
+    fill_grid(&g);
+    if (!site_write(&g, &answers, dir, &e))
+        fail_msg("%s", e.text);
+    read_page(dir, "index.html", text, sizeof text);
+    assert_non_null(strstr(text, "server &lt;killed&gt;"));
+    assert_non_null(strstr(text, ">broken 2 of 3</td>"));
+    assert_true(strstr(text, "dbos-5.html") < strstr(text, "mailroom-1.html"));
+    assert_null(strstr(text, "{{"));
+    read_page(dir, "dbos-5.html", text, sizeof text);
+    assert_non_null(strstr(text, "seed 1: 2 left"));
+    assert_non_null(strstr(text, "id=\"DB-1\""));
+    assert_null(strstr(text, "id=\"GW-1\""));
+    read_page(dir, "findings.html", text, sizeof text);
+    assert_non_null(strstr(text, "id=\"GW-1\""));
+    read_page(dir, "field.json", text, sizeof text);
+    assert_non_null(strstr(text, "\"broken 2 of 3\""));
+    read_page(dir, "badges/dbos.svg", text, sizeof text);
+    assert_non_null(strstr(text, "1 of 1 broken"));
+    static const char *const rest[] = {
+        "mailroom-1.html", "rules.html", "badges/mailroom.svg", "raw/runs.json", "raw/SHA256SUMS"};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        read_page(dir, rest[i], text, sizeof text);
+    char below[100];
+    snprintf(below, sizeof below, "%s/badges", dir);
+    rmdir(below);
+    snprintf(below, sizeof below, "%s/raw", dir);
+    rmdir(below);
+    assert_int_equal(rmdir(dir), 0);
+    json_decref(answers.all);
+    grid_fini(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(templates_are_filled),
+        cmocka_unit_test(pages_hold_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
