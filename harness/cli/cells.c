@@ -336,14 +336,15 @@ static bool fill_rates(struct field_run *f, struct err *e)
 
 // --- all of them ------------------------------------------------------------------------
 
-// Says of every speed that nobody measured it.
-static void leave_speeds_out(struct field_run *f)
+// Says of each cell that is still empty that nobody asked.
+static void name_gaps(struct field_run *f)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
-        for (enum speed speed = 0; speed < SPEEDS; speed++) {
-            struct cell *c = speed_cell(f, row, speed);
-            if (!c->text[0])
-                snprintf(c->text, sizeof c->text, "not measured");
+        for (size_t c = 0; c < f->grid.columns; c++) {
+            struct cell *cell = &f->grid.rows[row].cells[c];
+            if (!cell->text[0])
+                snprintf(cell->text, sizeof cell->text, "%s",
+                    c < question_count ? "not asked" : "not measured");
         }
     }
 }
@@ -358,10 +359,8 @@ static void plan_runs(struct field_run *f)
     f->planned = subjects * (1 + question_count + (rounds ? ROUNDS - 1 : 0));
 }
 
-// Fills in the cells. After an interrupt those that are filled in stay.
-bool cells_fill(struct field_run *f, struct err *e)
+static bool ask_all(struct field_run *f, struct err *e)
 {
-    plan_runs(f);
     for (size_t row = 0; row < f->grid.row_count; row++) {
         if (f->grid.rows[row].absent[0])
             continue;
@@ -371,11 +370,15 @@ bool cells_fill(struct field_run *f, struct err *e)
         if (f->manners[row].rate == 0)
             snprintf(c->text, sizeof c->text, "does not sustain %d/s here", PACE_LEAST);
     }
-    if (!fill_faults(f, e))
-        return false;
-    if (f->options->field.verdicts) {
-        leave_speeds_out(f);
-        return true;
-    }
-    return ask_rounds(f, e) && fill_rates(f, e);
+    return fill_faults(f, e) &&
+           (f->options->field.verdicts || (ask_rounds(f, e) && fill_rates(f, e)));
+}
+
+// Fills in the cells. After an interrupt those that are filled in stay.
+bool cells_fill(struct field_run *f, struct err *e)
+{
+    plan_runs(f);
+    bool ok = ask_all(f, e);
+    name_gaps(f);
+    return ok;
 }

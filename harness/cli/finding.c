@@ -59,6 +59,13 @@ static bool logs_say(const struct field_finding *f, const char *folder)
     return say;
 }
 
+// Counts the jobs whose handler ran, and which the queue still shows as not done. Jobs whose
+// handler did not run may only have had no time yet; they are `lost`.
+static double count_left(const struct run_outcome *outcome)
+{
+    return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
+}
+
 // Says what the run showed of the finding: the first metric of `breaks` that is above zero.
 static bool read_result(const struct field_finding *f, const struct run_outcome *outcome,
     char *text, size_t size, bool *seen, struct err *e)
@@ -69,7 +76,7 @@ static bool read_result(const struct field_finding *f, const struct run_outcome 
     *seen = false;
     for (char **name = f->breaks; result && *name && !*seen; name++) {
         double count =
-            strcmp(*name, FINDING_LEFT) == 0 ? outcome->left : parse_number(figures, *name);
+            strcmp(*name, FINDING_LEFT) == 0 ? count_left(outcome) : parse_number(figures, *name);
         *seen = count > 0 && logs_say(f, outcome->folder);
         if (*seen)
             snprintf(text, size, "seen, %s %.0f", *name, count);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 
 #define FINDING_NONE "none"
-#define FINDING_LEFT "left" // in `breaks`: jobs that the subject's end_state query still counts
+#define FINDING_LEFT "left" // in `breaks`: jobs whose handler ran, and which end_state still counts
 
 enum finding_state {
     FINDING_DRAFT,     // nobody was told yet
