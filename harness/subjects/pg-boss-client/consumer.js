@@ -23,7 +23,7 @@ async function work(boss, job) {
 }
 
 async function main() {
-    const boss = await start({ maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2 });
+    const boss = await start({ superviseIntervalSeconds: 2, maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2 });
     if (process.argv[2] === "schema") {
         await boss.createQueue("q", { retryLimit: 20, retryDelay: 1, expireInSeconds: 5 });
         return boss.stop({ graceful: false });

@@ -8,7 +8,7 @@ const mode = process.argv[2];
 const work = { batchSize: 200, pollingIntervalSeconds: 0.5, includeMetadata: true };
 
 async function main() {
-    const boss = await start({ maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2, useListenNotify: mode === "notify" });
+    const boss = await start({ superviseIntervalSeconds: 2, maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2, useListenNotify: mode === "notify" });
     if (mode === "schema") {
         // Both modes use one queue: without useListenNotify nobody hears its notices.
         await boss.createQueue("q", { retryLimit: 10, retryDelay: 1, expireInSeconds: 5, notify: true });
