@@ -150,10 +150,36 @@ static bool keep_files(struct run *r, const struct report *report, struct err *e
            report_write(report, e) && folder_link_latest(&r->folder, e);
 }
 
+static bool rests_on(const struct result *result, int promise)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (result->broken[id] && (metrics[id].promise & (unsigned)promise))
+            return true;
+    }
+    return false;
+}
+
+// A queue is convicted by its own words, so they stand beside the conviction.
+static void print_broken_promises(const struct run *r, FILE *out)
+{
+    const struct quoted_flags *promises = &r->queue.manifest.promises;
+
+    for (size_t i = 0; i < promises->count; i++) {
+        const struct quoted *q = &promises->items[i];
+        if (rests_on(&r->end.result, q->flag))
+            fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
+    }
+}
+
 static bool tell(const struct run *r, const struct report *report, struct err *e)
 {
-    return (!r->options->suites || report_junit_suite(report, r->options->suites, e)) &&
-           (keeps_silent(r) || report_print(report, stdout, e));
+    if (r->options->suites && !report_junit_suite(report, r->options->suites, e))
+        return false;
+    if (keeps_silent(r))
+        return true;
+    bool ok = report_print(report, stdout, e);
+    print_broken_promises(r, stdout);
+    return ok;
 }
 
 static char *program_of(const struct run *r)

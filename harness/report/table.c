@@ -9,11 +9,17 @@ static double value(const struct report *r, enum metric_id id)
     return r->result->values[id];
 }
 
+// A queue has jobs and consumers, where a collector of mail lines has tokens.
+static const char *word(const struct report *r, const char *of_mails, const char *of_jobs)
+{
+    return scenario_is_queue(r->scenario) ? of_jobs : of_mails;
+}
+
 static void print_tokens(const struct report *r, FILE *out)
 {
-    fprintf(out, "  tokens      %.0f attempted, %.0f committed, %.0f rolled back, %.0f unknown\n",
-        value(r, METRIC_ATTEMPTED), value(r, METRIC_COMMITTED), value(r, METRIC_ROLLED_BACK),
-        value(r, METRIC_UNKNOWN));
+    fprintf(out, "  %-11s %.0f attempted, %.0f committed, %.0f rolled back, %.0f unknown\n",
+        word(r, "tokens", "jobs"), value(r, METRIC_ATTEMPTED), value(r, METRIC_COMMITTED),
+        value(r, METRIC_ROLLED_BACK), value(r, METRIC_UNKNOWN));
     fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
         value(r, METRIC_DELIVERED));
     if (value(r, METRIC_UNDELIVERABLE) > 0)
@@ -78,8 +84,10 @@ static void print_faults(const struct report *r, FILE *out)
 
 static void print_collector(const struct report *r, FILE *out)
 {
-    fprintf(out, "  collector   %.0f batches, %.0f deaths, ", value(r, METRIC_COLLECTOR_BATCHES),
-        value(r, METRIC_COLLECTOR_DEATHS));
+    fprintf(out, "  %-11s ", word(r, "collector", "consumer"));
+    if (!scenario_is_queue(r->scenario))
+        fprintf(out, "%.0f batches, ", value(r, METRIC_COLLECTOR_BATCHES));
+    fprintf(out, "%.0f deaths, ", value(r, METRIC_COLLECTOR_DEATHS));
     if (!isnan(value(r, METRIC_COLLECTOR_RECONNECTS)))
         fprintf(out, "%.0f reconnects, ", value(r, METRIC_COLLECTOR_RECONNECTS));
     fprintf(out, "%.1f MiB, %.2f s CPU\n", value(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,

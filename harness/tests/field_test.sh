@@ -58,6 +58,8 @@ convicts_one_that_loses() {
         "$place/loses/consumer.py"
     expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=3s
     grep -q 'lost [1-9][0-9]* BROKEN' "$place/out" || { cat "$place/out" && fail "no loss is seen"; }
+    grep -q '^  jobs .* committed' "$place/out" || fail "the jobs are not called jobs"
+    grep -q '^  promised .*A job that was not marked is free again' "$place/out" || fail "its promise is not told"
 }
 
 main "$@"
