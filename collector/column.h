@@ -7,7 +7,8 @@
 
 #include "line.h"
 
-// Each returns 0, or a field without data, for SQL's null. A field points into the answer.
+// Each returns 0, or a field without data, for SQL's null; 0 as well for a number of another size.
+// A field points into the answer.
 int64_t column_int64(const PGresult *r, int row, int column);
 int32_t column_int32(const PGresult *r, int row, int column);
 struct field column_field(const PGresult *r, int row, int column);

@@ -136,7 +136,7 @@ static bool send_free(struct leased *l, struct err *e)
 
 static bool on_others(struct leased *l, const PGresult *r, struct err *e)
 {
-    watch_begin(&l->others.watch);
+    watch_begin(&l->others.watch, l->now_ns);
     for (int i = 0; i < PQntuples(r); i++)
         watch_seen(&l->others.watch, strtoll(PQgetvalue(r, i, 0), NULL, 10),
             strtoll(PQgetvalue(r, i, 1), NULL, 10), PQgetvalue(r, i, 2)[0] == 't', l->now_ns);

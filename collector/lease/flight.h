@@ -54,6 +54,7 @@ void flight_fini(struct flight *f); // accepts a zeroed struct
 // Returns a new line that was leased: without tokens, FLIGHT_READY.
 struct flight_line *flight_new(struct flight *f, int64_t row);
 
+// Fails if the line has as many tokens as there is room for.
 bool flight_add(struct flight_line *line, struct flight_token token, struct err *e) MUST_USE;
 
 // Forgets a line that is not complete.

@@ -53,7 +53,8 @@ static bool known_rows(const struct leased *l, struct buf *out)
 static bool send_join(struct leased *l, struct err *e)
 {
     static const char patient[] = "SELECT set_config('statement_timeout', '0', false)";
-    static const char usual[] = "SELECT set_config('statement_timeout', '4s', false)";
+    static const char usual[] = "SELECT set_config('statement_timeout', $1, false)";
+    char ms[SESSION_NUMBER_LEN];
     char host[256] = "", settings[256];
     struct buf rows;
     const struct config *c = l->config;
@@ -71,7 +72,8 @@ static bool send_join(struct leased *l, struct err *e)
              SESSION_PARAMS(c->queue_name, l->owner, rows.data, l->join.recorded ? NULL : host,
                  MAILROOM_VERSION, settings),
              CLOCK_NEVER, e) &&
-         leased_ask(l, REQUEST_SETTINGS, usual, none, CLOCK_NEVER, e);
+         leased_ask(l, REQUEST_SETTINGS, usual,
+             SESSION_PARAMS(session_number(ms, leased_patience_ms(l))), CLOCK_NEVER, e);
     buf_fini(&rows);
     return ok;
 }
@@ -155,7 +157,7 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
         watch_restart(&l->others.watch);
         l->others.look_at_ns = l->now_ns;
         l->heartbeat.renew_at_ns = l->heartbeat.check_at_ns = l->now_ns;
-        l->take.complete_ns = CLOCK_NEVER;
+        due_restart(&l->take.due);
         l->heartbeat.slow = 0;
         log_line("QUEUE", "leasing from '%s' with others, as %s", c->queue_name, l->owner);
         return true;

@@ -11,6 +11,7 @@
 #include "backoff.h"
 #include "base/clock.h"
 #include "lease/child.h"
+#include "lease/due.h"
 #include "lease/fill.h"
 #include "lease/flight.h"
 #include "lease/leased.h"
@@ -55,9 +56,9 @@ struct join {
 struct take {
     struct fill fill;
     struct sign sign;
-    int64_t complete_ns; // all that was due before this time is taken; CLOCK_NEVER: unknown
-    int64_t budget_ns;   // nothing is leased before this time
-    unsigned lines;      // how many lines were leased
+    struct due due;
+    int64_t budget_ns; // nothing is leased before this time
+    unsigned lines;    // how many lines were leased
 };
 
 // Signs of life. The session gives its own by answering, and we give ours by renewing our lease.
@@ -162,11 +163,18 @@ static inline bool leased_awaits(const struct leased *l, enum request request)
     return session_awaits(&l->link.session, (int)request);
 }
 
+// Returns how long a statement may take: 4 s, and 1 ms for each token of a line, because each may
+// become a row of its own. The server then cancels it.
+static inline int64_t leased_patience_ms(const struct leased *l)
+{
+    return 4000 + l->config->batch_limit;
+}
+
 // Returns the deadline of a request that is sent now. Without an answer by then, the session counts
 // as lost.
 static inline int64_t leased_deadline_ns(const struct leased *l)
 {
-    return l->now_ns + 5 * NS_PER_S;
+    return l->now_ns + (leased_patience_ms(l) + 1000) * NS_PER_MS;
 }
 
 // Notes when the next request is sent.

@@ -8,9 +8,7 @@
 #include "line.h"
 #include "queue.h"
 
-#define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
-#define DUE_ALL_NS (30 * NS_PER_S) // the pause between two looks at everything that is due
-#define OTHERS_NS NS_PER_S         // the pause before a look at other collectors
+#define OTHERS_NS NS_PER_S // the pause before a look at other collectors
 
 enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
 
@@ -93,8 +91,7 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
         fill_due(&t->fill, t->budget_ns);
         return true;
     }
-    if (!more)
-        t->complete_ns = sent_ns;
+    due_looked(&t->due, !more && (taken > 0 || column_int32(r, 0, NUMBER) == 0), sent_ns);
     if (taken == 0) {
         fill_left(&t->fill, column_int32(r, 0, NUMBER), l->now_ns);
         return true;
@@ -131,11 +128,11 @@ static bool send_lease(struct leased *l, struct err *e)
     char wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN],
         daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], burst[32];
     const struct config *c = l->config;
-    bool all = t->complete_ns == CLOCK_NEVER || l->now_ns - t->complete_ns > DUE_ALL_NS;
+    int64_t due_ms = due_since_ms(&t->due, l->now_ns);
 
     session_number(wanted, c->batch_limit);
     session_number(fewest, fill_fewest(&t->fill, l->now_ns));
-    session_number(due, (l->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
+    session_number(due, due_ms);
     session_number(daily, c->budget.daily);
     session_number(ageing, (c->ageing_ms + 999) / 1000);
     snprintf(per_s, sizeof per_s, "%.9g", c->budget.per_s);
@@ -146,8 +143,8 @@ static bool send_lease(struct leased *l, struct err *e)
         return false;
     leased_stamp(l, REQUEST_LEASE);
     return session_execute_binary(&l->link.session, REQUEST_LEASE, "lease",
-        SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
-            daily, t->lines % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1 ? "t" : "f", ageing),
+        SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, due_ms < 0 ? NULL : due, per_s,
+            burst, daily, t->lines % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1 ? "t" : "f", ageing),
         leased_deadline_ns(l), e);
 }
 

@@ -9,8 +9,15 @@ void watch_restart(struct watch *w)
     *w = (struct watch){0};
 }
 
-void watch_begin(struct watch *w)
+void watch_begin(struct watch *w, int64_t now_ns)
 {
+    for (int i = 0; i < w->count && now_ns - w->looked_ns > WATCH_NS; i++) {
+        struct watched *o = &w->others[i];
+        o->renewed_ns = now_ns;
+        if (o->gone_ns != CLOCK_NEVER)
+            o->gone_ns = now_ns;
+    }
+    w->looked_ns = now_ns;
     w->round++;
 }
 
@@ -58,6 +65,8 @@ bool watch_end(struct watch *w)
 const struct watched *watch_expired(
     const struct watch *w, int64_t grace_ns, int64_t lease_ns, int64_t now_ns, const char **why)
 {
+    if (now_ns - w->looked_ns > WATCH_NS)
+        return NULL;
     for (int i = 0; i < w->count; i++) {
         const struct watched *o = &w->others[i];
         *why = "its session has ended";

@@ -22,14 +22,18 @@ struct watch {
     struct watched others[WATCH_MAX]; // further collectors are watched when there is room
     int count;
     uint64_t round;
+    int64_t looked_ns; // when the last look was
 };
+
+#define WATCH_NS INT64_C(2000000000) // looks further apart do not count as watching
 
 // Begins a new session: nothing that was seen before counts.
 void watch_restart(struct watch *w);
 
-// A look has begun. Call watch_seen for each other collector, then watch_end, which returns true
-// when a collector that was there has left.
-void watch_begin(struct watch *w);
+// A look has begun. If we have not looked for a while, we may have been stopped ourselves, and the
+// others with us: then all times begin anew. Call watch_seen for each other collector, then
+// watch_end, which returns true when a collector that was there has left.
+void watch_begin(struct watch *w, int64_t now_ns);
 void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected, int64_t now_ns);
 bool watch_end(struct watch *w);
 

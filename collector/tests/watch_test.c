@@ -15,7 +15,7 @@ static const char *why;
 
 static bool look(int64_t renewed, bool connected, int64_t now_ns)
 {
-    watch_begin(&w);
+    watch_begin(&w, now_ns);
     watch_seen(&w, 7, renewed, connected, now_ns);
     return watch_end(&w);
 }
@@ -48,11 +48,28 @@ static void a_hanging_collector_gets_the_lease(void **state)
     watch_restart(&w);
     look(1, true, 0);
     look(2, true, 20 * S);
-    look(2, true, 49 * S);
-    assert_int_equal(expired(49 * S), 0);
+    for (int s = 21; s <= 49; s++) {
+        assert_int_equal(expired(s * S), 0);
+        look(2, true, s * S);
+    }
     assert_int_equal(expired(50 * S), 7);
     watch_forget(&w, 7);
     assert_int_equal(expired(50 * S), 0);
+}
+
+// The whole host was suspended for longer than a lease, and the other had no chance to renew its
+// own.
+static void a_pause_of_our_own_is_nobodys_lease(void **state)
+{
+    (void)state;
+    watch_restart(&w);
+    look(1, true, 0);
+    look(1, true, 1 * S);
+    assert_int_equal(expired(41 * S), 0);
+    look(1, true, 41 * S);
+    assert_int_equal(expired(41 * S), 0);
+    look(2, true, 42 * S);
+    assert_int_equal(expired(42 * S), 0);
 }
 
 // After a long outage and with an old counter, only what this session saw counts.
@@ -72,10 +89,10 @@ static void a_collector_that_left_is_forgotten(void **state)
     (void)state;
     watch_restart(&w);
     assert_false(look(1, false, 0));
-    watch_begin(&w);
+    watch_begin(&w, 1 * S);
     assert_true(watch_end(&w));
     assert_int_equal(expired(1000 * S), 0);
-    watch_begin(&w);
+    watch_begin(&w, 2 * S);
     assert_false(watch_end(&w));
 }
 
@@ -84,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_session_gets_the_grace),
         cmocka_unit_test(a_hanging_collector_gets_the_lease),
+        cmocka_unit_test(a_pause_of_our_own_is_nobodys_lease),
         cmocka_unit_test(nothing_seen_before_counts),
         cmocka_unit_test(a_collector_that_left_is_forgotten),
     };
