@@ -8,6 +8,7 @@ DROP FUNCTION mailroom_protocol(), mailroom_take(text, bigint, bigint, int, int,
     mailroom_peers(text, bigint, text, text, bigint, bool, text, bigint, bool, bigint[], bigint[], bool[], text,
     text, text, text, bigint), mailroom_moved(text), mailroom_release(job_type, bigint, text, text),
     mailroom_locks(), mailroom_walk(job_type, int, int), mailroom_refuse(text),
+    mailroom_unsendable(token_action, varchar, varchar, bytea, varchar),
     mailroom_clamp(pg_snapshot, xid8);
 DO $$
 BEGIN

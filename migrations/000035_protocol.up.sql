@@ -129,8 +129,38 @@ LANGUAGE sql STABLE AS $$
            AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
          ORDER BY xid, id)
         ORDER BY xid, id) AS t
-    LEFT JOIN here.accounts AS a ON a.id = t.account
+    -- One look at the index for each token. A join might walk all accounts where there are no
+    -- statistics yet.
+    LEFT JOIN LATERAL (SELECT x.email, x.login, x.status FROM here.accounts AS x WHERE x.id = t.account
+                       LIMIT 1) AS a ON true
     OFFSET 0
+$$
+$make$);
+
+-- Returns why a line cannot carry a token, or null. Nothing in a line is quoted, so nothing in it may
+-- end a field or a line, or control a terminal. The server puts the function into the statement that
+-- calls it.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar, login varchar,
+    secret bytea, code varchar) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN email || ' ' || login COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]' THEN
+            CASE substring(email COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
+                WHEN ',' THEN 'comma in email'
+                WHEN '"' THEN 'quote in email'
+                ELSE CASE
+                    WHEN email COLLATE "C" ~ '[\x01-\x1f\x7f-\x9f]' THEN 'control character in email'
+                    ELSE CASE substring(login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
+                        WHEN ',' THEN 'comma in login'
+                        WHEN '"' THEN 'quote in login'
+                        ELSE 'control character in login'
+                    END
+                END
+            END
+        WHEN secret IS NULL THEN 'secret is not 32 bytes'
+        WHEN code IS NULL AND action = 'password_recovery' THEN 'recovery without a code'
+        WHEN code !~ '^[0-9]{5}$' THEN 'code is not 5 digits'
+    END
 $$
 $make$);
 
@@ -156,7 +186,7 @@ RETURNS TABLE (kind int, line bigint, nonce bigint, token bigint, number int, er
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -320,9 +350,9 @@ BEGIN
                w.number, w.errors, w.paid, row_number() OVER () AS examined,
                CASE
                    WHEN w.passed IS NOT NULL OR NOT hold THEN w.passed
-                   WHEN w.secret IS NULL THEN 'secret is not 32 bytes'
-                   WHEN w.code IS NULL AND w.action = 'password_recovery' THEN 'recovery without a code'
-               END AS passed
+                   ELSE here.mailroom_unsendable(w.action, w.email, w.login, w.secret, w.code)
+               END AS passed,
+               hold AND w.passed IS NULL AS eligible
         FROM (SELECT 0 AS lane, 0 AS part, '0'::xid8 AS xid, d.id, t.action, t.account, a.email, a.login,
                      CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret, t.code,
                      d.number, d.errors, d.paid,
@@ -448,21 +478,20 @@ BEGIN
         SELECT array_agg(r.n ORDER BY r.n) AS n, array_agg(r.nonce ORDER BY r.n) AS nonce
         FROM (SELECT * FROM joined UNION ALL SELECT * FROM delivery) AS r
     ), passed AS MATERIALIZED (
-        SELECT w.id, w.account, w.action, w.passed, coalesce(w.number, 0) AS number
+        SELECT w.id, w.account, w.action, w.passed, w.eligible AS dead, coalesce(w.number, 0) AS number
         FROM (SELECT * FROM walk LIMIT (SELECT l.examined FROM last AS l, turn AS t WHERE l.examined > t.taken
                                         UNION ALL SELECT 0 LIMIT 1)) AS w
         WHERE w.passed IS NOT NULL
     ), dead AS (
         INSERT INTO here.dead_letters (token, account, action, reason)
         SELECT p.id, p.account, p.action, p.passed FROM passed AS p
-        WHERE hold AND p.passed IN ('secret is not 32 bytes', 'recovery without a code')
+        WHERE p.dead
     ), recorded AS (
         INSERT INTO here.attempts (token, number, run, outcome, text)
-        SELECT p.id, p.number, me, CASE WHEN p.passed IN ('secret is not 32 bytes', 'recovery without a code')
-            THEN 'dead' ELSE 'expired' END, p.passed
+        SELECT p.id, p.number, me, CASE WHEN p.dead THEN 'dead' ELSE 'expired' END, p.passed
         FROM passed AS p WHERE hold AND answers
     )
-    SELECT 0, NULL::bigint, NULL::bigint, NULL::bigint, NULL::int, NULL::int, NULL::varchar, NULL::varchar,
+    SELECT 0, NULL::bigint, NULL::bigint, NULL::bigint, NULL::int, p.dead, NULL::varchar, NULL::varchar,
            NULL::bytea, NULL::varchar,
            CASE WHEN t.taken = 0 THEN EXISTS (SELECT FROM walk AS w WHERE w.examined = rows_max)
                     OR EXISTS (SELECT FROM last AS l, found AS f WHERE f.examined > l.examined)
@@ -481,7 +510,8 @@ BEGIN
     FROM turn AS t,
          (SELECT count(*) FILTER (WHERE p.passed = 'expired') AS expired,
                  count(*) FILTER (WHERE p.passed = 'consumed') AS consumed,
-                 count(*) FILTER (WHERE p.passed NOT IN ('expired', 'consumed')) AS others
+                 count(*) FILTER (WHERE p.dead)::int AS dead,
+                 count(*) FILTER (WHERE NOT p.dead AND p.passed NOT IN ('expired', 'consumed')) AS others
           FROM passed AS p) AS p
     UNION ALL
     SELECT CASE f.action WHEN 'activation' THEN 1 ELSE 2 END, r.n[(f.at - 1) / wanted + 1],
@@ -718,7 +748,8 @@ BEGIN
         WHERE d.queue = q AND d.owner = gone;
     END IF;
     WITH back AS (
-        UPDATE here.deliveries AS d SET owner = 0, due = '-infinity',
+        -- Its line may be out already, so what it paid does not count for the next one.
+        UPDATE here.deliveries AS d SET owner = 0, due = '-infinity', paid_at = NULL,
             numbers = CASE WHEN mode = 'leased' THEN ARRAY(SELECT coalesce(d.numbers[u.at], 1) + 1
                 FROM unnest(d.tokens) WITH ORDINALITY AS u (t, at) ORDER BY u.at) ELSE d.numbers END,
             errors = CASE WHEN mode = 'leased' AND d.errors IS NULL
@@ -754,7 +785,7 @@ RETURNS TABLE (state text, epoch_ bigint, holder_ text, progress bigint, waits b
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -835,7 +866,7 @@ BEGIN
                   AND c.n = (SELECT x.n FROM here.cursors AS x WHERE x.queue = q AND x.lane = 1
                              ORDER BY x.n DESC LIMIT 1);
                 WITH ours AS (
-                    UPDATE here.deliveries AS d SET owner = me, due = '-infinity'
+                    UPDATE here.deliveries AS d SET owner = me, due = '-infinity', paid_at = NULL
                     WHERE d.queue = q AND d.owner <> me RETURNING cardinality(d.tokens) AS n
                 )
                 SELECT coalesce(sum(o.n), 0) INTO adopted FROM ours AS o;
@@ -864,11 +895,11 @@ BEGIN
             PERFORM FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner AND o.renewed = g.counter FOR UPDATE;
             CONTINUE WHEN NOT FOUND;
             adopted := adopted + here.mailroom_release(q, g.owner, mode,
-                CASE WHEN g.hangs THEN 'it hung' ELSE 'it was gone' END);
+                CASE WHEN g.hangs THEN 'it does not renew its lease' ELSE 'its session has ended' END);
             IF NOT g.hangs THEN
                 DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner;
                 IF mode = 'leased' THEN
-                    INSERT INTO here.runs (run, event, queue, how) VALUES (g.owner, 'ended', q, 'it was gone');
+                    INSERT INTO here.runs (run, event, queue, how) VALUES (g.owner, 'ended', q, 'its session has ended');
                 END IF;
             END IF;
         END LOOP;
@@ -1111,7 +1142,7 @@ DECLARE
     f regprocedure;
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
-        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_walk', 'mailroom_take',
+        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_unsendable', 'mailroom_walk', 'mailroom_take',
             'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers', 'tokens_truncated')
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
