@@ -47,7 +47,7 @@ static const char *end_of(const char *p)
         if (*p == '"')
             quoted = !quoted;
         depth += quoted ? 0 : (*p == '{') - (*p == '}');
-        if (word ? isspace((unsigned char)*p) || *p == ':' : !quoted && depth == 0)
+        if (word ? *p == ' ' || *p == '\t' || *p == ':' : !quoted && depth == 0)
             return word ? p : p + 1;
     }
     return p;
