@@ -1,9 +1,11 @@
 #include "os/starved.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -128,6 +130,26 @@ static void count(struct starved *s, enum whose whose, uint64_t waited_us, uint6
     }
 }
 
+// True when a thread asks for less of the processors than we do. Its waits are of its own choice.
+static bool is_humble(pid_t pid, const char *tid)
+{
+    char name[300], text[1024];
+    int nice, policy;
+
+    snprintf(name, sizeof name, "task/%s/stat", tid);
+    if (!process_file(pid, name, text, sizeof text))
+        return false;
+    // The name in parentheses may hold any byte. Fields 19 and 41 of proc(5) count from the pid.
+    const char *fields = strrchr(text, ')');
+    if (!fields || sscanf(fields,
+                       ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s "
+                       "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                       "%*s %*s %d",
+                       &nice, &policy) != 2)
+        return false;
+    return policy == SCHED_IDLE || nice > getpriority(PRIO_PROCESS, 0);
+}
+
 // Adds what a thread did since the look before. A thread that was not there at that look has begun
 // since then. At the first look all threads are new.
 static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const char *tid)
@@ -146,8 +168,9 @@ static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const
     if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // the thread has ended, and a new
                                                                 // one has its number
         *t = (struct task){0};
+    bool humble = whose == OF_COLLECTOR && is_humble(pid, tid);
     if (s->looks > 0)
-        count(s, whose, now.waited_us - t->waited_us, now.ran_us - t->ran_us);
+        count(s, whose, humble ? 0 : now.waited_us - t->waited_us, now.ran_us - t->ran_us);
     *t = now;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/process.h"
 #include "os/starved.h"
 
 static void spin(int policy)
@@ -85,8 +86,7 @@ static void watch_disk(pid_t disk, struct starved_sample *seen)
         seen);
 }
 
-// Two busy processes share one processor. One of them has the idle policy and gets hardly any of
-// it.
+// Two busy processes share one processor.
 static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
 {
     struct starved_sample seen = {0};
@@ -102,7 +102,7 @@ static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        spin(SCHED_IDLE);
+        spin(SCHED_OTHER);
     while (seen.collector_us < 200000 && clock_now_ns() < deadline_ns)
         look(child, &seen);
     end(child);
@@ -121,6 +121,24 @@ static void a_starving_disk_is_seen(void **state)
 {
     (void)state;
     see_starving(watch_disk);
+}
+
+// A collector that runs its threads at the idle policy makes them wait itself.
+static void a_humble_thread_does_not_starve(void **state)
+{
+    struct starved_sample seen = {0};
+
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        spin(SCHED_IDLE);
+    struct process_stat stat;
+    while (process_stat(child, &stat) && stat.cpu_ms == 0) // until it runs at that policy
+        usleep(1000);
+    watch_collector(child, &seen);
+    end(child);
+    assert_int_equal(seen.collector_us, 0);
 }
 
 // The processor time of a collector's children counts as the collector's.
@@ -152,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_starving_collector_is_seen),
         cmocka_unit_test(a_starving_disk_is_seen),
+        cmocka_unit_test(a_humble_thread_does_not_starve),
         cmocka_unit_test(children_of_a_collector_count),
     };
 

@@ -26,12 +26,15 @@ static int64_t until_ns(const struct sources *s, const struct strike *k)
     return latest(clock_min(k->struck_ns + harm_hang_ns(sc), k->undone_ns) + handed_ns, back_ns);
 }
 
+// Returns how many tokens the instances can have taken. One that shares a backlog may take several
+// lines at once, and nobody but it knows how many.
 static uint64_t most_tokens(const struct scenario *s, int instances)
 {
+    const int at_once = 16;
     struct leased m;
 
     leased_read(&m, s);
-    return (uint64_t)(instances * (1 + (m.on ? m.in_flight : 1)) * s->collector.batch_limit);
+    return (uint64_t)(instances * (m.on ? 1 + m.in_flight : at_once) * s->collector.batch_limit);
 }
 
 void source_bequests(struct sources *s)
