@@ -177,8 +177,10 @@ static bool is_in_time_at(const struct check *c, int64_t due_ns, int64_t at_ns)
         else
             high = mid;
     }
-    return low > 0 && at_ns - log->lines[low - 1].read_ns <= c->r->slack_ns &&
-           check_had_to_wait(c, (uint32_t)low - 1, due_ns);
+    // The fault may have ended the chain itself, so the line before it counts as well.
+    return (low < log->line_count && check_had_to_wait(c, (uint32_t)low, due_ns)) ||
+           (low > 0 && at_ns - log->lines[low - 1].read_ns <= c->r->slack_ns &&
+               check_had_to_wait(c, (uint32_t)low - 1, due_ns));
 }
 
 // Decides whether a token is late, on the timeline. A fault may have hit the collector that had
