@@ -200,11 +200,18 @@ static bool index_openers(struct early *t)
 }
 
 // True when a token that was committed by `latest_ns` may have opened this line's window: it still
-// waited, or its window fires at no other time.
-static bool is_opened(const struct early *t, uint32_t index, int64_t latest_ns)
+// waited, or its window fires at no other time. The process's short line before has closed all
+// windows that were opened before it.
+static bool is_opened(const struct early *t, uint32_t before, uint32_t index, int64_t latest_ns)
 {
+    const struct check *c = t->c;
+    const struct line_record *lines = c->l->log->lines;
+    int64_t closed_ns =
+        lines[before].empty_ns + c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
+    int64_t fired_ns = spans_latest_end(&t->fired, latest_ns);
+
     return t->oldest_ns[index] <= latest_ns ||
-           spans_latest_end(&t->fired, latest_ns) >= t->c->l->log->lines[index].empty_ns;
+           (fired_ns >= lines[index].empty_ns && fired_ns >= closed_ns);
 }
 
 static struct cause of_machine(
@@ -310,7 +317,7 @@ static void check_line(const struct early *t, uint32_t index)
         return;
     int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   (c->in->by_timeline ? is_opened(t, index, latest_ns)
+                   (c->in->by_timeline ? is_opened(t, before, index, latest_ns)
                                        : announcement_between(t, emptied_ns, latest_ns));
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
