@@ -1,5 +1,6 @@
 #include "report/report.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "measure/hgrm.h"
@@ -72,6 +73,7 @@ static bool write_files(
 
 bool report_write(const struct report *r, struct err *e)
 {
+    assert(r->silence && r->observed && r->environment && r->folder);
     return write_files(r, files, sizeof files / sizeof *files, e);
 }
 

@@ -285,6 +285,8 @@ static bool make_sums(
 static bool write_report(
     const struct cutreport *c, const struct report_cuts *n, const struct sums *s, struct err *e)
 {
+    // Each trial tells for itself what came out, so there is nothing to explain for all of them.
+    const struct silence none = {0};
     struct environment environment;
     struct observed observed = {0};
     const struct report report = {
@@ -295,6 +297,7 @@ static bool write_report(
         .input = &s->input,
         .environment = &environment,
         .observed = &observed,
+        .silence = &none,
         .folder = c->folder,
     };
 
