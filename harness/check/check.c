@@ -36,7 +36,7 @@ static bool judge_all(const struct check *c, struct err *e)
 bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
-    struct check c = {.r = r, .l = l, .in = in};
+    struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
 
     if (!outages_make(&c.outages, l, e))
         return false;

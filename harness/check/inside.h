@@ -13,6 +13,7 @@ struct check {
     struct result *r;
     const struct ledger *l;
     const struct check_input *in;
+    int64_t flush_ns; // check_flush_ns
     struct outages outages;
     struct timeline timeline; // empty unless in->by_timeline
     struct stall_list stalls; // stalls longer than slack/2

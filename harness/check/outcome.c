@@ -6,7 +6,9 @@
 #include "check/inside.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "scenario/leased.h"
@@ -46,12 +48,22 @@ static bool is_timed_out(
     return at_ns - line_of(c->l, d)->empty_ns >= m->answer_timeout_ns - c->r->slack_ns;
 }
 
+// Returns how long before the end of its process an answer may have come that is not recorded. A
+// process that is asked to end may take a second for it, and may leave out what comes meanwhile.
+// One that is killed has recorded all but what its last commits held.
+static int64_t unrecorded_ns(const struct check *c, const struct process_record *p)
+{
+    bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
+
+    return c->r->slack_ns + (killed ? 2 * c->flush_ns : NS_PER_S);
+}
+
 struct cause check_unrecorded_by(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = c->l;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
-    int64_t slack_ns = c->r->slack_ns, margin_ns = NS_PER_S + slack_ns;
+    int64_t slack_ns = c->r->slack_ns, margin_ns = unrecorded_ns(c, p);
 
     if ((p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns) ||
         is_timed_out(c, m, d, d->replied_ns))

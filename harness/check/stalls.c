@@ -39,6 +39,24 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct outages *o
     return slack_ns;
 }
 
+int64_t check_flush_ns(const struct ledger *l)
+{
+    int64_t *took = calloc(l->flush_count + 1, sizeof *took);
+    int64_t p99_ns = slack_base_ns;
+    size_t count = 0;
+
+    for (size_t i = 0; took && i < l->flush_count; i++) {
+        if (l->flushes[i].took_ns != CLOCK_NEVER)
+            took[count++] = l->flushes[i].took_ns;
+    }
+    if (count > 0) {
+        qsort(took, count, sizeof *took, compare_times);
+        p99_ns = took[(count * 99 - 1) / 100];
+    }
+    free(took);
+    return p99_ns;
+}
+
 int64_t check_slack_ns(const struct ledger *l, const struct outages *o)
 {
     return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l, o) : l->scenario->slack_ns;

@@ -26,5 +26,8 @@ int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns);
 // Returns the first stall that touches it, as a cause; CAUSE_NONE when none does.
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
+// Returns the p99 of the probe's commits, in ns; 50 ms when there are none.
+int64_t check_flush_ns(const struct ledger *l);
+
 // Returns the scenario's slack, or the one that the probe measured.
 int64_t check_slack_ns(const struct ledger *l, const struct outages *o);
