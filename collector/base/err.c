@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 {
     va_list args;
@@ -14,6 +16,7 @@ bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
     va_end(args);
+    utf8_mend(e->text);
     return false;
 }
 
@@ -31,6 +34,7 @@ bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...)
 
     size_t used = strlen(e->text);
     snprintf(e->text + used, sizeof e->text - used, ": %s", strerror(saved));
+    utf8_mend(e->text);
     return false;
 }
 
@@ -46,6 +50,7 @@ bool err_prefix(struct err *e, const char *fmt, ...)
 
     size_t used = strlen(e->text);
     snprintf(e->text + used, sizeof e->text - used, ": %s", old);
+    utf8_mend(e->text);
     return false;
 }
 

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 static size_t stamp(char *line, size_t size, const char *tag)
 {
     time_t now = time(NULL);
@@ -77,11 +79,8 @@ void log_line(const char *tag, const char *fmt, ...)
     size_t end = used + (more < 0 ? 0 : (size_t)more);
     if (end > sizeof line - 2)
         end = sizeof line - 2;
-    for (size_t i = used; i < end; i++) {
-        unsigned char c = (unsigned char)line[i];
-        if (c < 0x20 || c == 0x7f)
-            line[i] = '?';
-    }
+    line[end] = '\0';
+    utf8_mend(line + used);
     line[end] = '\n';
     put(line, end + 1);
     errno = saved;

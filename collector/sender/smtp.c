@@ -6,6 +6,8 @@
 
 #include <curl/curl.h>
 
+#include "base/utf8.h"
+
 struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
@@ -32,10 +34,11 @@ static void copy_line(char *out, size_t size, const char *data, size_t len)
     size_t n = 0;
 
     while (n < len && n < size - 1 && data[n] != '\r' && data[n] != '\n') {
-        unsigned char c = (unsigned char)data[n];
-        out[n++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        out[n] = data[n] ? data[n] : '?';
+        n++;
     }
     out[n] = '\0';
+    utf8_mend(out);
 }
 
 static size_t on_header(char *data, size_t one, size_t len, void *context)

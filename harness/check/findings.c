@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "os/mutant.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "scenario/needs.h"
 
 // An example and a reason may quote bytes of the collector, and may be cut in the middle of a

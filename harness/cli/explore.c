@@ -15,7 +15,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "os/workdir.h"
 #include "report/parse.h"
 #include "report/terminal.h"

@@ -12,7 +12,7 @@
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 #define TEXT_MAX (4u << 20)
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 static bool has_verb(const struct scenario *s, size_t verb)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 enum mode mode_of(const struct scenario *s)
 {

@@ -8,7 +8,7 @@
 #include "fault/agenda.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "postgres/migrate.h"
 
 static const int64_t poll_ns = 2 * NS_PER_MS;

@@ -182,6 +182,17 @@ bool process_run(
     return process_collect(&spec, text, size, e);
 }
 
+// Shows the output on one line, with bars between its lines.
+static bool failed(const char *program, const char *output, struct err *e)
+{
+    char line[sizeof e->text];
+
+    snprintf(line, sizeof line, "%s", output);
+    for (char *p = line; (p = strchr(p, '\n'));)
+        *p = '|';
+    return err_set(e, ERR_SYSTEM, "%s failed: %s", program, line);
+}
+
 bool process_collect(const struct process_spec *what, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = *what;
@@ -205,7 +216,7 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
     process_wait(pid, CLOCK_NEVER, &status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    return err_set(e, ERR_SYSTEM, "%s failed: %s", spec.argv[0], size > 0 ? text : "");
+    return failed(spec.argv[0], size > 0 ? text : "", e);
 }
 
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 // XML 1.0 allows neither bytes that are no character nor these characters, not even escaped ones.
 static bool is_allowed(uint32_t c)
@@ -30,6 +30,33 @@ void append_escaped(struct buf *out, const char *text)
         else
             buf_append_char(out, '?');
     }
+}
+
+void append_markdown(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\`*[]<>|~&!", *text))
+            buf_append_char(out, '\\');
+        buf_append_char(out, *text);
+    }
+}
+
+void append_code(struct buf *out, const char *text)
+{
+    size_t longest = 0;
+
+    // A run of backticks that is as long as the first one would end the span.
+    for (const char *at = text; *(at += strcspn(at, "`"));) {
+        size_t run = strspn(at, "`");
+        longest = run > longest ? run : longest;
+        at += run;
+    }
+    for (size_t i = 0; i <= longest; i++)
+        buf_append_char(out, '`');
+    // A blank keeps a backtick at either end apart; a renderer drops both blanks.
+    buf_printf(out, longest ? " %s " : "%s", text);
+    for (size_t i = 0; i <= longest; i++)
+        buf_append_char(out, '`');
 }
 
 void append_url(struct buf *out, const char *path)

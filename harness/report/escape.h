@@ -1,4 +1,4 @@
-// Quotes text for XML, HTML, links and shells.
+// Quotes text for XML, HTML, Markdown, links and shells.
 #pragma once
 
 #include "base/buf.h"
@@ -6,6 +6,13 @@
 // Appends text so that XML and HTML show it unchanged, in content and in attributes. Bytes that
 // they cannot show become '?'.
 void append_escaped(struct buf *out, const char *text);
+
+// Appends text so that Markdown shows it unchanged, also in a table. The text may not have a line
+// end.
+void append_markdown(struct buf *out, const char *text);
+
+// Appends text as a code span of Markdown.
+void append_code(struct buf *out, const char *text);
 
 // Appends a relative path as a link.
 void append_url(struct buf *out, const char *path);

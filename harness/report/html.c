@@ -3,16 +3,19 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "dygraphs_css.h"
 #include "dygraphs_js.h"
-#include "scenario/utf8.h"
 #include "page.h"
 #include "report/charts.h"
 #include "report/escape.h"
 #include "report/glance.h"
 #include "report/template.h"
+
+#define PAGE_DATA_MAX (256u << 20)
 
 static json_t *parse(bool made, struct buf *text)
 {
@@ -87,18 +90,34 @@ static bool complete(const json_t *root)
     return true;
 }
 
-static char *page_data(const struct report *r, struct err *e)
+// Appends JSON for a script element. "</script>" would end the element, and after "<!--<script"
+// nothing would, so each '<' is written as JSON's escape, which stands for the same text.
+static bool append_json(struct buf *out, const char *json)
+{
+    while (*json) {
+        size_t len = strcspn(json, "<");
+        buf_append(out, json, len);
+        json += len;
+        if (*json == '<') {
+            buf_append_str(out, "\\u003c");
+            json++;
+        }
+    }
+    return buf_str(out) != NULL;
+}
+
+static bool page_data(const struct report *r, struct buf *out, struct err *e)
 {
     json_t *root = page_json(r, e);
     char *text = NULL;
 
-    // Slashes are escaped, so that no text can end the script element around it.
     if (complete(root))
-        text = json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH | JSON_REAL_PRECISION(15));
-    if (!text)
-        err_set(e, ERR_INTERNAL, "cannot make the report's data");
+        text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    bool ok = (text && append_json(out, text)) ||
+              err_set(e, ERR_INTERNAL, "cannot make the report's data");
+    free(text);
     json_decref(root);
-    return text;
+    return ok;
 }
 
 static bool fill_page(struct buf *out, const char *data)
@@ -119,10 +138,12 @@ static bool fill_page(struct buf *out, const char *data)
 
 bool report_html(const struct report *r, struct buf *out, struct err *e)
 {
-    char *data = page_data(r, e);
-    bool ok =
-        data && (fill_page(out, data) || err_set(e, ERR_INTERNAL, "report.html would be too long"));
+    struct buf data;
 
-    free(data);
+    buf_init(&data, PAGE_DATA_MAX);
+    bool ok =
+        page_data(r, &data, e) &&
+        (fill_page(out, data.data) || err_set(e, ERR_INTERNAL, "report.html would be too long"));
+    buf_fini(&data);
     return ok;
 }

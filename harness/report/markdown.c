@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#include "report/escape.h"
+
+#define REPEAT_MAX (1u << 16)
+
 static void latencies(const struct report *r, struct buf *out)
 {
     static const struct {
@@ -73,6 +77,14 @@ static void expectations(const struct report *r, struct buf *out)
     }
 }
 
+// Appends a line that ends with a text, which may quote bytes of a collector.
+static void append_line(struct buf *out, const char *before, const char *text)
+{
+    buf_append_str(out, before);
+    append_markdown(out, text);
+    buf_append_char(out, '\n');
+}
+
 static void examples(const struct report *r, struct buf *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -82,8 +94,10 @@ static void examples(const struct report *r, struct buf *out)
             glance_groups(r, id, out);
         if (out->len > before)
             buf_append_str(out, "\n\n");
-        for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)
-            buf_printf(out, "%s- %s: %s\n", i ? "" : "\n", metrics[id].name, f->examples[i]);
+        for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++) {
+            buf_printf(out, "%s- %s", i ? "" : "\n", metrics[id].name);
+            append_line(out, ": ", f->examples[i]);
+        }
     }
 }
 
@@ -100,17 +114,25 @@ static void silence(const struct silence *s, struct buf *out)
         buf_printf(out, "    %s\n", s->ends[i]);
 }
 
+static void append_named(struct buf *out, const char *name, const char *code)
+{
+    buf_printf(out, "\n%s: ", name);
+    append_code(out, code);
+    buf_append_char(out, '\n');
+}
+
 bool report_summary(const struct report *r, struct buf *out, struct err *e)
 {
     const double *v = r->result->values;
+    struct buf repeat;
 
-    buf_printf(out, "## %s: %s\n\n%s\n", r->scenario->name, verdict_name(r->result->verdict),
-        r->scenario->summary);
+    buf_printf(out, "## %s: %s\n", r->scenario->name, verdict_name(r->result->verdict));
+    append_line(out, "\n", r->scenario->summary);
     silence(r->silence, out);
     for (size_t i = 0; i < r->result->reason_count; i++)
-        buf_printf(out, "\n- because %s\n", r->result->reasons[i]);
+        append_line(out, "\n- because ", r->result->reasons[i]);
     if (r->input->gave_up)
-        buf_printf(out, "\n- because %s\n", r->input->gave_up);
+        append_line(out, "\n- because ", r->input->gave_up);
     buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
         v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
     if (v[METRIC_LEFT_BEHIND] > 0)
@@ -124,10 +146,14 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     expectations(r, out);
     latencies(r, out);
     if (r->observed->program)
-        buf_printf(out, "\nCollector: `%s`\n", r->observed->program);
+        append_named(out, "Collector", r->observed->program);
     if (r->observed->changed)
-        buf_printf(out, "\nChanged: `%s`\n", r->observed->changed);
-    buf_append_str(out, "\nRepeat: `");
-    report_repeat(r, out);
-    return buf_append_str(out, "`\n") || err_set(e, ERR_INTERNAL, "summary.md would be too long");
+        append_named(out, "Changed", r->observed->changed);
+    buf_init(&repeat, REPEAT_MAX);
+    report_repeat(r, &repeat);
+    bool ok = buf_str(&repeat) != NULL;
+    if (ok)
+        append_named(out, "Repeat", repeat.data);
+    buf_fini(&repeat);
+    return (ok && !out->failed) || err_set(e, ERR_INTERNAL, "summary.md would be too long");
 }

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "report/escape.h"
 #include "report/parse.h"
 

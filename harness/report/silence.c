@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "os/paths.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 // So much of a log is read, half from its beginning and half from its end.
 #define LOG_MAX (1u << 20)

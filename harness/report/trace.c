@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "report/report.h"
 
 // Viewers cannot handle traces of more tokens than this. A longer run shows every n-th token.

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 #include "report/junit.h"
 #include "run/cutkinds.h"
 #include "subject/command.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "scenario/parse.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 // Below these keys a name may hold dots, and a value is free text.
 static const char *const free_names[] = {"expect", "allow", "collector.env", "postgres.settings"};

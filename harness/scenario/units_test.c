@@ -9,7 +9,7 @@
 
 #include "scenario/suggest.h"
 #include "scenario/units.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 static void reads_durations(void **state)
 {
@@ -212,6 +212,10 @@ static void bytes_that_are_no_character_are_replaced(void **state)
     (void)state;
     assert_mended("für 1 € 😀 \xf4\x8f\xbf\xbf", "für 1 € 😀 \xf4\x8f\xbf\xbf");
     assert_mended("f\xfcr", "f?r");
+    assert_mended("a\x1b[2J\xc2\x9b\x7f", "a?[2J???"); // a terminal would obey these
+    assert_mended("a\xe2\x80\xae"
+                  "b\xd8\x9c",
+        "a???b??");                                   // these turn the direction of text
     assert_mended("\x82\xac 1 \xe2\x82", "?? 1 ??");  // both ends of a text that was cut
     assert_mended("\xc0\xaf \xe0\x80\xaf", "?? ???"); // longer than need be
     assert_mended("\xed\xa0\x80", "???");             // half of a pair of UTF-16

@@ -7,7 +7,7 @@
 #include "scenario/grammar.h"
 #include "scenario/scenario.h"
 #include "scenario/units.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 static void write_table(
     const struct table *t, const void *base, int indent, bool item, struct buf *out);

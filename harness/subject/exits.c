@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "os/process.h"
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int exits_without_line_max = 3;
@@ -92,7 +92,7 @@ static void take_last_words(const struct instance *in, char *words, size_t size)
         got--;
     words[got > 0 ? got : 0] = '\0';
     for (char *p = words; *p; p++)
-        *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+        *p = *p == '\n' ? '|' : *p;
     utf8_mend(words);
 }
 

@@ -1,6 +1,7 @@
-#include "scenario/utf8.h"
+#include "base/utf8.h"
 
 #include <stddef.h>
+#include <string.h>
 
 bool utf8_next(const char **text, uint32_t *character)
 {
@@ -35,23 +36,29 @@ bool utf8_valid(const char *text)
     return true;
 }
 
+// True for a character that has no picture, but acts: it moves a terminal's cursor, or changes the
+// order in which a line is shown.
+static bool acts(uint32_t c)
+{
+    return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 void utf8_mend(char *text)
 {
-    uint32_t ignored;
+    uint32_t c = 0;
 
     while (*text) {
         const char *at = text;
-        if (utf8_next(&at, &ignored))
-            text += at - text;
-        else
-            *text++ = '?';
+        size_t len = utf8_next(&at, &c) ? (size_t)(at - text) : 1;
+        if (at == text || acts(c))
+            memset(text, '?', len);
+        text += len;
     }
 }
 
 bool utf8_prints(uint32_t c)
 {
-    if (c < ' ' || (c >= 0x7f && c < 0xa0))
-        return false;
     // Excludes two more line breaks, the byte order mark, and two codes that are not characters.
-    return c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
+    return !acts(c) && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
 }

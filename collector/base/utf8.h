@@ -1,7 +1,6 @@
 // Reads the characters of a UTF-8 text. --set needs it because libyaml does not check its text,
-// and writing needs it to know which characters must be escaped. Reports need it because output of
-// other programs, names of files and text that was cut to fit need not be UTF-8, but JSON and XML
-// must be.
+// and writing needs it to know which characters must be escaped. Logs and reports need it because
+// output of other programs, names of files and text that was cut to fit may have any bytes.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +13,9 @@ bool utf8_next(const char **text, uint32_t *character);
 // True when the whole text is UTF-8.
 bool utf8_valid(const char *text);
 
-// Puts a '?' in the place of each byte that is not part of a character.
+// Makes a text of one line fit to be shown. Puts a '?' in the place of each byte that is not part
+// of a character, or that belongs to a control character or to one that changes the direction of
+// text. A terminal, a page and a log would obey these.
 void utf8_mend(char *text);
 
 // True when YAML accepts the character without an escape within double quotes.
