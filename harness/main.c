@@ -52,8 +52,8 @@ static const struct command commands[] = {
     {"field", "field [SUBJECT]...", SCOPE_FIELD, cli_field,
         "run the same plans and faults against several queues, print one table",
         "SUBJECT is a queue that 'mailproof list' shows (default: all of them)."},
-    {"load", "load --listen ADDR", SCOPE_LOAD, cli_load,
-        "be a worker of a run elsewhere: send a part of its plan", NULL},
+    {"load", "load -", SCOPE_LOAD, cli_load,
+        "be a worker that a run has started: send a part of its plan", NULL},
     {"list", "list", SCOPE_LIST, cli_list, "show scenarios and their keys, fault verbs and metrics",
         NULL},
 };

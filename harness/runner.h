@@ -29,9 +29,9 @@ struct run_options {
     struct buf *suites;  // gets the run's <testsuite>; NULL: nobody asks
     struct server *server; // a borrowed server that runs already and gets a fresh database
                            // (shared.h); NULL: the run has a server of its own
-    const char *workers;   // --workers: list of HOST:PORT that send the load; NULL: this process
-                           // sends it
-    bool count_trips;      // a proxy in front of the server counts the collector's round trips
+    const char *workers; // --workers: list of commands that lead to those that send the load; NULL:
+                         // this process sends it
+    bool count_trips;    // a proxy in front of the server counts the collector's round trips
 };
 
 // The outcome of a run, after everything that it used is freed.

@@ -11,11 +11,11 @@
 #include "scenario/suggest.h"
 
 enum {
-    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_LOAD,
+    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
-                  SCOPE_STORY,
+                  SCOPE_STORY | SCOPE_LOAD,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
@@ -95,14 +95,10 @@ static const struct {
     {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
         "run a scenario up to N times more while its run is inconclusive"},
     {"workers", "LIST", SCOPE_RUN, TEXT(run.workers),
-        "where the load comes from: HOST:PORT of each 'mailproof load --listen', or ssh://HOST"},
+        "send the load from workers: a command for each, with commas between, such as 'ssh HOST "
+        "mailproof load -'"},
     {"metrics", "ADDR", SCOPE_RUN, TEXT(run.metrics),
         "serve OpenMetrics while runs go on: HOST:PORT or the path of a Unix socket"},
-    {"listen", "ADDR", SCOPE_LOAD, TEXT(listen),
-        "where the run connects: HOST:PORT, or PORT of 127.0.0.1 (0: any free one); -: the "
-        "standard streams"},
-    {"part", "K/N", SCOPE_LOAD, TEXT(load.part), "accept only this part of a plan"},
-    {"of", "SCENARIO", SCOPE_LOAD, TEXT(load.of), "accept only the plan of this scenario"},
     {"listen", "ADDR", SCOPE_PROXY, TEXT(listen),
         "where clients connect: HOST:PORT, or PORT of 127.0.0.1"},
     {"to", "CONNINFO", SCOPE_PROXY, TEXT(proxy.to), "the server; only its host and port are used"},

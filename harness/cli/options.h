@@ -24,7 +24,7 @@ struct options {
     const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL: any
     const char *tag;    // run, list
     const char *cut_at; // run --every-cut: only there, NULL: everywhere; proxy: there
-    const char *listen; // proxy, load
+    const char *listen; // proxy
     const char *html, *markdown, *json_file, *csv;
     const char *output; // shrink, story
     const char *token;  // check, story
@@ -65,9 +65,6 @@ struct options {
     struct {
         const char *to, *nth, *side;
     } proxy;
-    struct {
-        const char *part, *of;
-    } load;
     struct {
         bool trace_spans; // --trace
         bool tokens;

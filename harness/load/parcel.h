@@ -8,7 +8,9 @@
 #include "load/post.h"
 #include "load/remote.h"
 
-#define PARCEL_GREETING "mailproof-load 2"
+#define PARCEL_GREETING "mailproof-load 3"
+#define PARCEL_FILE_MAX (512u << 20) // size of a file that a run sends
+#define PARCEL_SCENARIO "scenario.yaml"
 
 MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);

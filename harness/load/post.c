@@ -1,116 +1,85 @@
 #include "load/post.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-void post_init(struct post *p, int fd)
-{
-    const unsigned unheard_ms = POST_UNHEARD_NS / NS_PER_MS;
-    const int on = 1;
+#include "os/process.h"
+#include "os/words.h"
 
-    p->fd = fd;
+void post_init(struct post *p, int in, int out)
+{
+    p->in = in;
+    p->out = out;
     p->from = p->used = 0;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // makes the kernel notice when the
-                                                              // other side has vanished
 }
 
 void post_close(struct post *p)
 {
-    if (p->fd >= 0)
-        close(p->fd);
-    p->fd = -1;
+    if (p->in >= 0)
+        close(p->in);
+    if (p->out >= 0 && p->out != p->in)
+        close(p->out);
+    p->in = p->out = -1;
 }
 
-static bool resolve(const char *address, bool passive, struct addrinfo **found, struct err *e)
+static pid_t start(char *const *argv, int stream, struct err *e)
 {
-    const struct addrinfo hints = {
-        .ai_socktype = SOCK_STREAM, .ai_flags = passive ? AI_PASSIVE : 0};
-    const char *colon = strrchr(address, ':');
-    size_t len = colon ? (size_t)(colon - address) : 0;
-    char host[256];
+    struct process_spec spec = PROCESS_SPEC_INIT;
 
-    if (len > 1 && address[0] == '[' && address[len - 1] == ']') {
-        address++;
-        len -= 2;
+    spec.argv = (const char *const *)argv;
+    spec.in = spec.out = stream;
+    spec.err = STDERR_FILENO;
+    spec.death_signal = SIGTERM;
+    return process_start(&spec, e);
+}
+
+pid_t post_start(struct post *p, const char *command, struct err *e)
+{
+    char **argv = NULL;
+    size_t count = 0;
+    pid_t pid = -1;
+    int ends[2];
+
+    post_init(p, -1, -1);
+    bool ok = words_split(&argv, &count, command, e) &&
+              (count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty"));
+    if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
+    if (ok) {
+        pid = start(argv, ends[1], e);
+        close(ends[1]);
+        if (pid > 0)
+            post_init(p, ends[0], ends[0]);
+        else
+            close(ends[0]);
     }
-    snprintf(host, sizeof host, "%.*s", (int)len, address);
-    int why = getaddrinfo(*host ? host : "127.0.0.1", colon ? colon + 1 : address, &hints, found);
-    if (why == EAI_SERVICE)
-        return err_set(e, ERR_USAGE, "'%.100s' is not HOST:PORT or PORT", address);
-    return why == 0 || err_set(e, passive ? ERR_USAGE : ERR_CONNECTION, "%.100s: %s", address,
-                           gai_strerror(why));
+    for (size_t i = 0; i < count; i++)
+        free(argv[i]);
+    free(argv);
+    return pid;
 }
 
-// Returns a socket; -1 with errno.
-static int connect_to(const struct addrinfo *at)
+bool post_standard(struct post *p, struct err *e)
 {
-    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3),
+        out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
-    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0)
-        return fd;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = why;
-    return -1;
-}
-
-// Tries all addresses of the host: a worker that listens on 127.0.0.1 is not at the first address
-// of localhost where that is ::1.
-int post_connect(const char *address, struct err *e)
-{
-    struct addrinfo *found;
-
-    if (!resolve(address, false, &found, e))
-        return -1;
-    int fd = -1;
-    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
-        fd = connect_to(at);
-    if (fd < 0)
-        err_sys(e, ERR_CONNECTION,
-            "cannot connect to %s (is 'mailproof load --listen' running there?)", address);
-    freeaddrinfo(found);
-    return fd;
-}
-
-int post_listen(const char *address, int *port, struct err *e)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } bound = {0};
-    socklen_t len = sizeof bound;
-    struct addrinfo *found;
-    const int on = 1;
-
-    if (!resolve(address, true, &found, e))
-        return -1;
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 4) != 0 ||
-        getsockname(fd, &bound.any, &len) != 0) {
-        err_sys(e, ERR_USAGE, "cannot listen on %s", address);
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(found);
-    *port = fd < 0                            ? 0
-            : bound.any.sa_family == AF_INET6 ? ntohs(bound.v6.sin6_port)
-                                              : ntohs(bound.v4.sin_port);
-    return fd;
+    post_init(p, in, out);
+    bool ok = nowhere >= 0 && in >= 0 && out >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0;
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot use the standard streams");
+    if (nowhere >= 0)
+        close(nowhere);
+    return ok;
 }
 
 bool post_write(struct post *p, const void *bytes, size_t count, struct err *e)
@@ -118,7 +87,7 @@ bool post_write(struct post *p, const void *bytes, size_t count, struct err *e)
     const char *at = bytes;
 
     while (count > 0) {
-        ssize_t n = send(p->fd, at, count, MSG_NOSIGNAL);
+        ssize_t n = write(p->out, at, count);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -146,7 +115,7 @@ bool post_say(struct post *p, struct err *e, const char *fmt, ...)
 // Reads more bytes and puts them behind the bytes that it has.
 static bool fill(struct post *p, struct err *e)
 {
-    struct pollfd polled = {.fd = p->fd, .events = POLLIN};
+    struct pollfd polled = {.fd = p->in, .events = POLLIN};
     int ready;
 
     memmove(p->bytes, p->bytes + p->from, p->used - p->from);
@@ -159,7 +128,7 @@ static bool fill(struct post *p, struct err *e)
     while (ready < 0 && errno == EINTR);
     if (ready == 0)
         return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
-    ssize_t n = recv(p->fd, p->bytes + p->used, sizeof p->bytes - p->used, 0);
+    ssize_t n = read(p->in, p->bytes + p->used, sizeof p->bytes - p->used);
     if (n < 0)
         return errno == EINTR || err_sys(e, ERR_CONNECTION, "the other side is gone");
     p->used += (size_t)n;
@@ -203,7 +172,7 @@ bool post_read(struct post *p, void *bytes, size_t count, struct err *e)
 
 bool post_waits(const struct post *p, int limit_ms)
 {
-    struct pollfd polled = {.fd = p->fd, .events = POLLIN};
+    struct pollfd polled = {.fd = p->in, .events = POLLIN};
 
     return p->used > p->from || poll(&polled, 1, limit_ms) > 0;
 }

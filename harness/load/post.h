@@ -1,11 +1,17 @@
-// Lines and bytes over a TCP connection between the run and its workers. Calls block for a limited
-// time. A worker that is silent for longer than POST_SILENCE_NS counts as lost. Before
-// that, a worker stops by itself when it has heard nothing from its run for POST_UNHEARD_NS.
+// Lines and bytes between the run and a worker, over the standard streams of the command that the
+// run starts: ssh, kubectl exec, podman exec, or mailproof itself. There is no other way to a
+// worker, so nobody can reach one who could not run commands there anyway, and the command
+// encrypts.
+//
+// A call blocks for a limited time. A worker that is silent for longer than POST_SILENCE_NS counts
+// as lost. Before that, a worker stops by itself when it has heard nothing from its run for
+// POST_UNHEARD_NS.
 //
 // Fails with ERR_CONNECTION. One thread uses a post at a time.
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,18 +21,20 @@
 #define POST_UNHEARD_NS (5 * NS_PER_S)
 
 struct post {
-    int fd; // -1: closed
+    int in, out; // descriptors, which may be the same; -1: closed
     size_t from, used;
     char bytes[16384]; // bytes that were read and not taken yet
 };
 
-void post_init(struct post *p, int fd); // owns fd from now on
+void post_init(struct post *p, int in, int out); // owns the descriptors from now on
 void post_close(struct post *p);
 
-// Connects to an address: "host:port", "[host]:port" or "port". The caller closes the returned
-// descriptor; -1 with the reason.
-MUST_USE int post_connect(const char *address, struct err *e);
-MUST_USE int post_listen(const char *address, int *port, struct err *e);
+// Starts a command, which is split at blanks, without a shell. It writes its messages to our
+// standard error. Returns its pid, -1 with the reason. The caller ends it when the post is closed.
+MUST_USE pid_t post_start(struct post *p, const char *command, struct err *e);
+
+// Takes our own standard streams. From then on, what the program prints is lost.
+MUST_USE bool post_standard(struct post *p, struct err *e);
 
 MUST_USE bool post_say(struct post *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct err *e);

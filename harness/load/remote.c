@@ -10,14 +10,14 @@
 
 #include "load/parcel.h"
 #include "load/post.h"
-#include "load/ssh.h"
 #include "os/process.h"
+#include "scenario/trace.h"
 
 #define READINGS 32
 
 struct worker {
     struct post post;
-    pid_t ssh; // 0: it listens
+    pid_t pid; // of the command that leads to it; 0: not started
     struct remote_part part;
     struct remote_clock clock;
     pthread_t thread;
@@ -126,13 +126,38 @@ static bool can_be_shared(const struct scenario *s, const struct plan *plan, str
            err_set(e, ERR_USAGE, "--workers: a subject's queue needs one generator");
 }
 
-static bool send_plan(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
+// Sends a file that the plan is made from: the scenario, or the times of a recording.
+static bool send_file(struct worker *w, const char *name, const struct buf *text, struct err *e)
+{
+    return post_say(&w->post, e, "file %zu %s", text->len, name) &&
+           post_write(&w->post, text->data, text->len, e);
+}
+
+static bool send_traces(struct worker *w, const struct scenario *s, struct err *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < s->load_count; i++) {
+        struct buf times;
+        if (s->load[i].trace_count == 0)
+            continue;
+        buf_init(&times, PARCEL_FILE_MAX);
+        ok = (trace_write(&s->load[i], &times) ||
+                 err_set(e, ERR_USAGE, "--workers: the recording is too long")) &&
+             send_file(w, s->load[i].file, &times, e);
+        buf_fini(&times);
+    }
+    return ok;
+}
+
+static bool send_plan(struct worker *w, const struct scenario *s, const struct buf *text,
+    uint64_t print, struct err *e)
 {
     char line[POST_LINE_MAX];
 
-    if (!post_say(&w->post, e, "plan %u/%u %016" PRIx64 " %zu", w->part.part, w->part.of, print,
-            scenario->len) ||
-        !post_write(&w->post, scenario->data, scenario->len, e) || !post_line(&w->post, line, e))
+    if (!send_traces(w, s, e) || !send_file(w, PARCEL_SCENARIO, text, e) ||
+        !post_say(&w->post, e, "plan %u/%u %016" PRIx64, w->part.part, w->part.of, print) ||
+        !post_line(&w->post, line, e))
         return false;
     return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
 }
@@ -154,23 +179,24 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
     return true;
 }
 
-static bool hire(struct worker *w, const char *address, const struct buf *scenario, uint64_t print,
-    struct err *e)
+static bool hire(struct worker *w, const char *command, const struct scenario *s,
+    const struct buf *text, uint64_t print, struct err *e)
 {
     char line[POST_LINE_MAX];
-    int fd = ssh_is(address) ? ssh_connect(address, &w->ssh, e) : post_connect(address, e);
 
-    if (fd < 0)
+    w->pid = post_start(&w->post, command, e);
+    if (w->pid < 0) {
+        e->kind = ERR_USAGE; // the user has named the command
         return err_prefix(e, "--workers");
-    post_init(&w->post, fd);
+    }
     bool ok = (post_line(&w->post, line, e) &&
                   (strcmp(line, PARCEL_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
-              send_plan(w, scenario, print, e) && measure_clock(w, &w->clock, e);
-    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, address);
+              send_plan(w, s, text, print, e) && measure_clock(w, &w->clock, e);
+    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, command);
 }
 
-struct remote *remote_open(const char *const *addresses, unsigned count,
+struct remote *remote_open(const char *const *commands, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e)
 {
     struct remote *r = calloc(1, sizeof *r);
@@ -188,8 +214,8 @@ struct remote *remote_open(const char *const *addresses, unsigned count,
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
         r->count++;
-        *w = (struct worker){.post.fd = -1, .part = {i, count}};
-        ok = hire(w, addresses[i], &text, remote_fingerprint(plan), e);
+        *w = (struct worker){.post = {.in = -1, .out = -1}, .part = {i, count}};
+        ok = hire(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
     if (ok)
@@ -204,8 +230,8 @@ void remote_free(struct remote *r)
         return;
     for (unsigned i = 0; i < r->count; i++) {
         post_close(&r->workers[i].post);
-        if (r->workers[i].ssh > 0)
-            process_end(r->workers[i].ssh, SIGTERM, NS_PER_S);
+        if (r->workers[i].pid > 0)
+            process_end(r->workers[i].pid, SIGTERM, NS_PER_S);
     }
     pthread_mutex_destroy(&r->lock);
     free(r->workers);

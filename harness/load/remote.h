@@ -21,10 +21,11 @@ struct remote_part {
 
 struct remote;
 
-// Connects to the workers, or has ssh start them (ssh.h). Tells each worker the scenario and its
-// part, and measures its clock. `scenario` and `plan` must outlive the result. ERR_USAGE for a plan
-// that cannot be shared out: closed loops, changes of waiting tokens, a subject's queue.
-MUST_USE struct remote *remote_open(const char *const *addresses, unsigned count,
+// Starts the command that leads to each worker (post.h), such as "ssh HOST mailproof load -". Tells
+// each worker the scenario and its part, and measures its clock. `scenario` and `plan` must outlive
+// the result. ERR_USAGE for a plan that cannot be shared out: closed loops, changes of waiting
+// tokens, a subject's queue.
+MUST_USE struct remote *remote_open(const char *const *commands, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e);
 void remote_free(struct remote *r); // accepts NULL
 
@@ -34,11 +35,9 @@ MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
 
 // --- the worker's side ---------------------------------------------------------------
 
-// Serves one run after another on `address` until a signal comes, and prints on standard output
-// where it listens. With the address "-" it serves one run on the standard streams. If `plan` is
-// given it refuses every other plan, and if `only` is given every other part.
-MUST_USE bool remote_serve(
-    const char *address, const struct plan *plan, const struct remote_part *only, struct err *e);
+// Serves one run on the standard streams. The worker reads no file of its machine that the run
+// names, and logs in with no password or certificate that lies there.
+MUST_USE bool remote_serve(struct err *e);
 
 // --- pure -----------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@
 #include "load/parcel.h"
 #include "load/post.h"
 #include "load/remote.h"
-#include "load/ssh.h"
 
 #define TXNS 10
 
@@ -117,8 +116,8 @@ static void parcels_come_to_their_places(void **state)
     (void)state;
     set_up(&b);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    post_init(&from, fds[0]);
-    post_init(&to, fds[1]);
+    post_init(&from, fds[0], fds[0]);
+    post_init(&to, fds[1], fds[1]);
     for (int i = 0; i < TXNS; i++)
         theirs[i] = (struct txn_record){2000 + i, 3000 + i, 4000 + i, TXN_COMMITTED};
     stalls_note(&sent.stalls, 2000, 2000 + 9000000);
@@ -167,34 +166,12 @@ static void another_plan_has_another_fingerprint(void **state)
     assert_false(remote_fingerprint(&b.plan) == print);
 }
 
-static void addresses_mean_nothing_to_a_shell(void **state)
-{
-    static const char *const wrong[] = {"ssh://", "ssh://-oProxyCommand=x", "ssh://a b",
-        "ssh://a;b", "ssh://h:", "ssh://h:x", "ssh://h/$(x)", "ssh://h:22/p q", "ssh://h/"};
-    struct ssh_address a;
-    struct err e = {0};
-
-    (void)state;
-    assert_false(ssh_is("127.0.0.1:5"));
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(ssh_parse(wrong[i], &a, &e));
-    assert_true(ssh_parse("ssh://load-1", &a, &e));
-    assert_string_equal(a.host, "load-1");
-    assert_string_equal(a.port, "");
-    assert_string_equal(a.program, "mailproof");
-    assert_true(ssh_parse("ssh://me@10.0.0.7:2222/opt/bin/mailproof", &a, &e));
-    assert_string_equal(a.host, "me@10.0.0.7");
-    assert_string_equal(a.port, "2222");
-    assert_string_equal(a.program, "/opt/bin/mailproof");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quickest_answer_tells_the_offset),
         cmocka_unit_test(a_drift_widens_the_bound),
         cmocka_unit_test(records_are_widened_by_the_bound),
-        cmocka_unit_test(addresses_mean_nothing_to_a_shell),
         cmocka_unit_test(the_part_of_a_lost_worker_is_unknown),
         cmocka_unit_test(parcels_come_to_their_places),
         cmocka_unit_test(another_plan_has_another_fingerprint),

@@ -1,26 +1,23 @@
 // A worker: carries out its part of the plan that a run gives it, on its own clock.
+#include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include <libpq-fe.h>
 
 #include "load/parcel.h"
 #include "load/post.h"
 #include "load/remote.h"
-#include "load/ssh.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 
-#define SCENARIO_MAX (16u << 20)
 #define CONNINFO_MAX 8192
 
 static const useconds_t word_every_us = 100000;
-static const int accept_every_ms = 200; // longest time until it notices a signal, and the pause
-                                        // after an accept that failed
 
 struct job {
     struct post post;
@@ -28,6 +25,7 @@ struct job {
     struct plan plan;
     struct remote_part part;
     char conninfo[CONNINFO_MAX];
+    char dir[40]; // holds the files of the plan while it is made
     struct load_config config;
     struct load_progress progress;
     struct load_result result;
@@ -38,69 +36,101 @@ struct job {
 
 // --- what is to be done -----------------------------------------------------------------
 
-static bool write_text(const char *path, const char *text, size_t len, struct err *e)
+// A name that stays in the worker's own folder.
+static bool is_plain_name(const char *name)
 {
-    FILE *file = fopen(path, "we");
-    bool ok = file && fwrite(text, 1, len, file) == len;
-
-    if (file)
-        ok = fclose(file) == 0 && ok;
-    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
 
-// Writes the text to a file and loads that, because a scenario is read from a file.
-static bool load_text(struct scenario *s, const char *text, size_t len, struct err *e)
+static bool copy(struct post *p, FILE *file, size_t len, struct err *e)
 {
-    char dir[] = "/tmp/mailproof-load.XXXXXX", path[PATH_MAX];
-    const struct overrides none = {0};
+    char bytes[16384];
 
-    if (!mkdtemp(dir))
-        return err_sys(e, ERR_SYSTEM, "cannot make a folder for the scenario");
-    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
-    bool ok = write_text(path, text, len, e) && scenario_load(s, path, &none, e);
-    unlink(path);
-    rmdir(dir);
-    return ok;
-}
-
-static bool read_scenario(struct job *j, size_t len, struct err *e)
-{
-    char *text = len <= SCENARIO_MAX ? malloc(len + 1) : NULL;
-
-    if (!text)
-        return err_set(e, ERR_CONNECTION, "the scenario is too long");
-    bool ok = post_read(&j->post, text, len, e) && load_text(&j->scenario, text, len, e);
-    free(text);
-    return ok;
-}
-
-static bool is_expected(const struct job *j, uint64_t print, const struct plan *plan,
-    const struct remote_part *only, struct err *e)
-{
-    if (remote_fingerprint(&j->plan) != print)
-        return err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
-    if (plan && remote_fingerprint(plan) != print)
-        return err_set(e, ERR_USAGE, "it was started for another plan");
-    if (only && (only->part != j->part.part || only->of != j->part.of))
-        return err_set(e, ERR_USAGE, "it was started for part %u/%u, not %u/%u", only->part + 1,
-            only->of, j->part.part + 1, j->part.of);
+    while (len > 0) {
+        size_t n = len < sizeof bytes ? len : sizeof bytes;
+        if (!post_read(p, bytes, n, e))
+            return false;
+        if (fwrite(bytes, 1, n, file) != n)
+            return err_sys(e, ERR_SYSTEM, "cannot write the plan");
+        len -= n;
+    }
     return true;
 }
 
-static bool take_plan(
-    struct job *j, const struct plan *plan, const struct remote_part *only, struct err *e)
+static bool take_file(struct job *j, const char *line, struct err *e)
+{
+    char path[PATH_MAX];
+    size_t len = 0;
+    int at = 0;
+
+    if (sscanf(line, "file %zu %n", &len, &at) != 1 || !at || len > PARCEL_FILE_MAX ||
+        !is_plain_name(line + at))
+        return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
+    if (!path_join(path, j->dir, line + at, e))
+        return false;
+    FILE *file = fopen(path, "wxe");
+    if (!file)
+        return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    bool ok = copy(&j->post, file, len, e);
+    return (fclose(file) == 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) && ok;
+}
+
+static bool make_plan(struct job *j, uint64_t print, struct err *e)
+{
+    const struct overrides foreign = {.trust = TRUST_BESIDE};
+    char path[PATH_MAX];
+
+    if (!path_join(path, j->dir, PARCEL_SCENARIO, e) ||
+        !scenario_load(&j->scenario, path, &foreign, e) || !plan_make(&j->plan, &j->scenario, e))
+        return false;
+    return remote_fingerprint(&j->plan) == print ||
+           err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
+}
+
+// Takes the files that the plan is made from, into a folder of our own, and makes the plan.
+static bool take_plan(struct job *j, struct err *e)
 {
     char line[POST_LINE_MAX];
     uint64_t print;
-    size_t len;
 
-    if (!post_say(&j->post, e, PARCEL_GREETING) || !post_line(&j->post, line, e))
+    if (!post_say(&j->post, e, PARCEL_GREETING))
         return false;
-    if (sscanf(line, "plan %u/%u %" SCNx64 " %zu", &j->part.part, &j->part.of, &print, &len) != 4 ||
+    for (;;) {
+        if (!post_line(&j->post, line, e))
+            return false;
+        if (strncmp(line, "file ", 5) != 0)
+            break;
+        if (!take_file(j, line, e))
+            return false;
+    }
+    if (sscanf(line, "plan %u/%u %" SCNx64, &j->part.part, &j->part.of, &print) != 3 ||
         j->part.part >= j->part.of)
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
-    return read_scenario(j, len, e) && plan_make(&j->plan, &j->scenario, e) &&
-           is_expected(j, print, plan, only, e);
+    return make_plan(j, print, e);
+}
+
+static void remove_folder(const char *dir)
+{
+    DIR *files = opendir(dir);
+    struct dirent *file;
+
+    while (files && (file = readdir(files)) != NULL) {
+        if (file->d_name[0] != '.')
+            unlinkat(dirfd(files), file->d_name, 0);
+    }
+    if (files)
+        closedir(files);
+    rmdir(dir);
+}
+
+static bool take_plan_in_folder(struct job *j, struct err *e)
+{
+    snprintf(j->dir, sizeof j->dir, "/tmp/mailproof-load.XXXXXX");
+    if (!mkdtemp(j->dir))
+        return err_sys(e, ERR_SYSTEM, "cannot make a folder for the plan");
+    bool ok = take_plan(j, e);
+    remove_folder(j->dir);
+    return ok;
 }
 
 // Answers "time" lines with the present time, and skips "heard" lines, until another line comes.
@@ -216,67 +246,55 @@ static bool carry_out(struct job *j, struct err *e)
            parcel_send(&j->post, &j->config, &j->part, &j->result, e);
 }
 
-static void serve(int fd, const struct plan *plan, const struct remote_part *only)
+// Keeps what lies on this machine from the servers that a run names: libpq would offer a password
+// of ~/.pgpass, a client's certificate or a ticket of Kerberos to any of them.
+static bool without_credentials(char *conninfo, struct err *e)
+{
+    static const char *const refused[] = {"service", "passfile", "sslcert", "sslkey"};
+    static const char none[] = " passfile=/dev/null sslcert=/dev/null/none gssencmode=disable";
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool ok = options || err_set(e, ERR_USAGE, "the run's conninfo cannot be read");
+
+    for (PQconninfoOption *o = options; ok && o->keyword; o++) {
+        for (size_t i = 0; o->val && i < sizeof refused / sizeof *refused; i++) {
+            if (strcmp(o->keyword, refused[i]) == 0)
+                ok = err_set(e, ERR_USAGE,
+                    "the conninfo has %s=, and a worker uses nothing that lies on its machine",
+                    o->keyword);
+        }
+    }
+    PQconninfoFree(options);
+    if (!ok)
+        return false;
+    size_t len = strlen(conninfo);
+    snprintf(conninfo + len, CONNINFO_MAX - len, "%s", none);
+    setenv("KRB5CCNAME", "FILE:/dev/null/none", 1);
+    return len + sizeof none <= CONNINFO_MAX ||
+           err_set(e, ERR_USAGE, "the run's conninfo is too long");
+}
+
+static bool serve(struct job *j, struct err *e)
+{
+    struct err ignored;
+
+    bool ok = take_plan_in_folder(j, e);
+    // The run shows this reason in its own error.
+    if (!ok && !post_say(&j->post, &ignored, "%.300s", e->text))
+        post_close(&j->post);
+    return ok && take_start(j, e) && without_credentials(j->conninfo, e) && carry_out(j, e);
+}
+
+bool remote_serve(struct err *e)
 {
     struct job *j = calloc(1, sizeof *j);
-    struct err e = {0}, ignored;
 
-    if (!j) {
-        close(fd);
-        return;
-    }
-    post_init(&j->post, fd);
-    bool ok = take_plan(j, plan, only, &e);
-    // The run shows this reason in its own error.
-    if (!ok && !post_say(&j->post, &ignored, "%.300s", e.text))
-        post_close(&j->post);
-    ok = ok && take_start(j, &e) && carry_out(j, &e);
-    if (ok)
-        printf("part %u/%u of %s is done\n", j->part.part + 1, j->part.of, j->scenario.name);
-    else
-        printf("part %u/%u: %s\n", j->part.part + 1, j->part.of, e.text);
-    fflush(stdout);
+    if (!j)
+        return err_memory(e);
+    bool ok = post_standard(&j->post, e) && serve(j, e);
     post_close(&j->post);
     load_result_fini(&j->result);
     plan_fini(&j->plan);
     scenario_fini(&j->scenario);
     free(j);
-}
-
-static bool serve_streams(const struct plan *plan, const struct remote_part *only, struct err *e)
-{
-    struct ssh_bridge bridge;
-    int fd = ssh_accept(&bridge, e);
-
-    if (fd < 0)
-        return false;
-    serve(fd, plan, only);
-    ssh_finish(&bridge);
-    return true;
-}
-
-bool remote_serve(
-    const char *address, const struct plan *plan, const struct remote_part *only, struct err *e)
-{
-    if (strcmp(address, "-") == 0)
-        return serve_streams(plan, only, e);
-
-    int port, fd = post_listen(address, &port, e);
-
-    if (fd < 0)
-        return err_prefix(e, "--listen");
-    printf("listening on port %d\n", port);
-    fflush(stdout);
-    while (!interrupt_signal()) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (poll(&p, 1, accept_every_ms) <= 0)
-            continue;
-        int run = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-        if (run >= 0)
-            serve(run, plan, only);
-        else // The run waits in the kernel's queue, and poll would report it again at once.
-            interrupt_sleep_until(clock_now_ns() + accept_every_ms * NS_PER_MS);
-    }
-    close(fd);
-    return err_set(e, ERR_INTERRUPTED, "interrupted");
+    return ok;
 }

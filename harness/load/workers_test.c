@@ -86,8 +86,8 @@ static void run_workers(struct load_config *config, struct load_result *all)
         int fds[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
         w = (struct worker){.part = {k, WORKERS}, .ahead_ns = (int64_t)k * 777777777 - NS_PER_S};
-        post_init(&w.post, fds[0]);
-        post_init(&to, fds[1]);
+        post_init(&w.post, fds[0], fds[0]);
+        post_init(&to, fds[1], fds[1]);
         assert_int_equal(pthread_create(&w.thread, NULL, work, &w), 0);
         take(&to, &w, config, all, &e);
         fewest = w.sent < fewest ? w.sent : fewest;

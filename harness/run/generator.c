@@ -39,7 +39,7 @@ bool generator_backlog(
 bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e)
 {
-    const char *addresses[REMOTE_MAX];
+    const char *commands[REMOTE_MAX];
     unsigned count = 0;
     bool ok = true;
 
@@ -51,12 +51,13 @@ bool generator_hire(struct generator *g, const char *list, const struct scenario
     for (char *one; ok && (one = strsep(&rest, ",")) != NULL;) {
         ok = (*one && count < REMOTE_MAX) ||
              err_set(e, ERR_USAGE,
-                 "--workers takes up to %d of HOST:PORT or ssh://HOST, commas between them",
+                 "--workers takes up to %d commands with commas between, such as 'ssh HOST "
+                 "mailproof load -'",
                  REMOTE_MAX);
         if (ok)
-            addresses[count++] = one;
+            commands[count++] = one;
     }
-    g->workers = ok ? remote_open(addresses, count, s, plan, e) : NULL;
+    g->workers = ok ? remote_open(commands, count, s, plan, e) : NULL;
     free(text);
     return g->workers;
 }

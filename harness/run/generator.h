@@ -25,7 +25,7 @@ struct generator {
 MUST_USE bool generator_backlog(
     struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
 
-// Connects to the workers of a list such as HOST:PORT,ssh://HOST; with NULL it does nothing.
+// Starts the workers of a list of commands with commas between; with NULL it does nothing.
 MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e);
 

@@ -13,6 +13,7 @@
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
 #include "scenario/scale.h"
+#include "scenario/trust.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 
@@ -36,6 +37,7 @@ bool scenario_load(
         goto out;
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
+         trust_check(s, root, sets ? sets->trust : TRUST_ALL, e) &&
          check_scenario(s, root, path, e) && keep_sets(s, sets, e);
     if (ok)
         needs_resolve(s, sets ? sets->collector : NULL, says_promises(root));

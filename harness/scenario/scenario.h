@@ -202,12 +202,19 @@ struct scenario {
 
 #define SLACK_AUTO INT64_C(-1)
 
+// Whose the scenario is, hence what it may name.
+enum trust {
+    TRUST_ALL,    // the user's own file, which is code
+    TRUST_BESIDE, // it may name no file but those in its folder
+};
+
 // What the command line changes. The strings are not owned.
 struct overrides {
     const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;
     const char *collector; // --collector, which decides what `auto` means; NULL: the scenario's own
     double scale; // --scale: how long load and faults are, relative to the file; 0: as long
+    enum trust trust;
 };
 
 // Reads the file, applies the overrides, fills in defaults and validates. An error (ERR_USAGE)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
+#include "os/words.h"
 #include "plan/rng.h"
 #include "scenario/suggest.h"
 #include "subject/manifest.h"
@@ -38,19 +39,6 @@ static bool append(char ***list, size_t *count, const char *fmt, ...)
     }
     (*list)[(*count)++] = text;
     (*list)[*count] = NULL;
-    return true;
-}
-
-static bool split(char ***argv, const char *line)
-{
-    size_t count = 0;
-
-    for (const char *p = line; *(p += strspn(p, " \t"));) {
-        size_t len = strcspn(p, " \t");
-        if (!append(argv, &count, "%.*s", (int)len, p))
-            return false;
-        p += len;
-    }
     return true;
 }
 
@@ -108,12 +96,12 @@ static bool make_argv(
             return false;
         ok = append(&c->argv, &count, "%s", path);
     } else if (collector) {
-        ok = split(&c->argv, collector);
+        ok = words_split(&c->argv, &count, collector, e);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
             ok = append(&c->argv, &count, "%s", *arg);
     }
-    if (ok && !c->argv)
+    if (ok && !(c->argv && c->argv[0]))
         return err_set(e, ERR_USAGE, "the collector's command names no program");
     return ok || err_memory(e);
 }

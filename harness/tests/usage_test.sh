@@ -82,9 +82,9 @@ refused '--out: cannot make the folder' run steady --quiet --out "$place/kept/re
 refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/results"
 refused 'have to be UTF-8' explore --within 1s --out "$place/results" --collector $'\xe4'
 
-refused "--workers: 'here' is not HOST:PORT or PORT" \
+refused '--workers: cannot start here' \
     run steady --quiet --out "$place/results" --workers here
-refused "--listen: 'here' is not HOST:PORT or PORT" load --listen here
+refused "a run starts its workers by --workers" load here
 refused "--cut-at: 'Bnd' is not a message" \
     proxy --listen 0 --to 'host=127.0.0.1 port=1' --cut-at 'client Bnd'
 refused "--timeout: '5' has no unit" tune steady --timeout 5

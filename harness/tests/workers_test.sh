@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Several generators. Four workers send what one generator would, and the verdict is the
-# same. A killed worker leaves unknown outcomes and an inconclusive run. A worker refuses
-# another plan. With `ssh`, the same with workers that a real ssh starts through a real
+# same. A killed worker leaves unknown outcomes and an inconclusive run. A worker gives away
+# nothing of its machine. With `ssh`, the same with workers that a real ssh starts through a real
 # sshd: those of another user, and one on another machine.
 #
 # The other machine is a network namespace. For it, and for the files of root's sshd, the
@@ -13,32 +13,21 @@ fi
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# hire COUNT [OPTION…]: starts workers; their addresses are then in $workers.
-hire() {
-    local count=$1 k left
-    shift
-    pids=() workers=
-    rm -f "$place"/worker-*
-    for ((k = 1; k <= count; k++)); do
-        "$mailproof" load --listen 127.0.0.1:0 "$@" >"$place/worker-$k" 2>&1 &
-        pids+=($!)
+# of COUNT [COMMAND]: the list of so many workers, which run on this machine.
+of() {
+    local k list=
+    for ((k = 0; k < $1; k++)); do
+        list+=${list:+,}${2:-$mailproof load -}
     done
-    for ((k = 1; k <= count; k++)); do
-        left=1200
-        until grep -qs '^listening on port' "$place/worker-$k"; do
-            left=$((left - 1))
-            [ "$left" -gt 0 ] || fail "no worker: $(cat "$place/worker-$k")"
-            sleep 0.05
-        done
-        workers+=${workers:+,}127.0.0.1:$(sed -n 's/^listening on port //p' "$place/worker-$k")
-    done
+    echo "$list"
 }
 
 dismiss() {
-    kill "${pids[@]}" 2>/dev/null || true
-    wait "${pids[@]}" 2>/dev/null || true
+    [ -z "${pids[*]-}" ] || kill "${pids[@]}" 2>/dev/null || true
+    wait
 }
 trap 'dismiss; rm -rf "$place"' EXIT
+pids=()
 
 metric() { # key
     number "$1" "$place/results/late-commits/latest/result.json"
@@ -82,29 +71,74 @@ ends_without() {
 }
 
 several() {
-    hire 4
-    expect_exit 0 run "${plan[@]}" --workers "$workers"
+    expect_exit 0 run "${plan[@]}" --workers "$(of 4)"
     [ "$(figures)" = "$alone" ] || fail "four workers: $(figures); one generator: $alone"
-    for k in 1 2 3 4; do
-        grep -q "part $k/4 of late-commits is done" "$place/worker-$k" || fail "worker $k: $(cat "$place/worker-$k")"
-    done
     # A worker is killed in the middle of the load, when it has committed something. The
     # others go on.
-    begin "$workers"
-    kill -KILL "${pids[1]}"
-    ends_without 2 4
-    dismiss
+    begin "$(of 4)"
+    kill -KILL "$(pgrep -P "$harness" -f 'load -$' | sed -n 2p)"
+    ends_without "[1-4]" 4
 }
 
-# A worker that was started for one plan refuses others, and a closed loop takes no workers.
+# A closed loop takes no workers, and a worker is told by its command.
 refusals() {
-    hire 1 --part 1/1 --of late-commits --seed 7
-    expect_exit 64 run "${plan[@]}" --workers "$workers"
-    grep -q "it was started for another plan" "$place/err" || fail "no reason: $(cat "$place/err")"
-    expect_exit 64 run "${plan[@]}" --set load.0.rate=max --workers "$workers"
+    expect_exit 64 run "${plan[@]}" --set load.0.rate=max --workers "$(of 1)"
     grep -q "a closed loop" "$place/err" || fail "no reason: $(cat "$place/err")"
-    expect_exit 64 run "${plan[@]}" --workers "ssh://-oProxyCommand=x"
-    dismiss
+    expect_exit 64 run "${plan[@]}" --workers "$(of 1),"
+    grep -q "commas between" "$place/err" || fail "no reason: $(cat "$place/err")"
+    expect_exit 64 run "${plan[@]}" --workers "$place/nothing load -"
+    grep -q "cannot start $place/nothing" "$place/err" || fail "no reason: $(cat "$place/err")"
+    expect_exit 64 run "${plan[@]}" --workers "echo hello"
+    grep -q "worker 1 of 1 at echo hello: it is not a worker of this version" "$place/err" ||
+        fail "no reason: $(cat "$place/err")"
+    expect_exit 64 "$mailproof" load
+    expect_exit 64 "$mailproof" load --listen 127.0.0.1:0
+    ! find /tmp -maxdepth 1 -name 'mailproof-load.*' -newer "$place/bin" | grep . || fail "a worker left its folder"
+}
+
+# The run sends a recording's times, so a worker on another machine needs no file.
+recordings() {
+    mkdir "$place/mine"
+    seq 0 0.05 1.9 >"$place/mine/times"
+    printf 'name: recorded\nsummary: One of our own.\nload: [{for: 2s, arrivals: trace, file: times}]\n' \
+        >"$place/mine/recorded.yaml"
+    expect_exit 0 run "$place/mine/recorded.yaml" --workers "$(of 2)"
+    [ "$(number attempted "$place/results/recorded/latest/result.json")" = 39 ] || fail "not all times were sent"
+}
+
+# speak CONNINFO FILE: says to a worker what a run says, with a plan that names FILE.
+speak() {
+    local yaml times=5 text
+    yaml=$(printf 'name: foreign\nsummary: x.\nload: [{for: 9s, arrivals: trace, file: %s}]' "$2")
+    printf 'file %d arrivals-load.csv\n%s\nfile %d scenario.yaml\n%splan 0/1 %s\n' 2 "$times" \
+        "${#yaml}" "$yaml" "${3:-0}"
+}
+
+# A worker looks into no file that a plan names, writes none outside of its folder, and shows nothing
+# of either.
+a_worker_reads_no_files() {
+    local name
+    echo "secret-of-this-host" >"$place/secret"
+    chmod 600 "$place/secret"
+    for name in "$place/secret" ../../"$place/secret" x/../../secret; do
+        speak none "$name" | "$mailproof" load - >"$place/said" 2>"$place/err" || true
+        ! grep -q "secret-of-this-host" "$place/said" "$place/err" || fail "it shows a file: $(cat "$place/said")"
+        grep -q "only name a file in its own folder" "$place/said" || fail "$name: $(cat "$place/said")"
+    done
+    printf 'file 3 ../../%s/planted\nabc' "$place" | "$mailproof" load - >"$place/said" 2>&1 || true
+    [ ! -e "$place/planted" ] || fail "a run has written a file"
+}
+
+# A server that a run names gets no password of the worker's machine.
+a_worker_gives_no_passwords() {
+    mkdir -p "$place/home"
+    echo '*:*:*:*:password-of-this-host' >"$place/home/.pgpass"
+    chmod 600 "$place/home/.pgpass"
+    printf '#!/bin/sh\ntee %s/dialog | %s load -\n' "$place" "$mailproof" >"$place/bin/tap"
+    chmod +x "$place/bin/tap"
+    expect_exit 0 run "${plan[@]}" --set load.0.for=1s --workers "$place/bin/tap"
+    expect_exit 0 env HOME="$place/home" PGPASSWORD=password-of-this-host \
+        python3 "$SOURCE_DIR/harness/tests/false_run.py" "$mailproof" "$place/dialog"
 }
 
 # --- by ssh -------------------------------------------------------------------------------
@@ -120,6 +154,10 @@ IdentitiesOnly yes
 UserKnownHostsFile $place/known_hosts
 GlobalKnownHostsFile none
 StrictHostKeyChecking yes
+BatchMode yes
+ConnectTimeout 8
+ServerAliveInterval 3
+ServerAliveCountMax 2
 END
     printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$(command -v ssh)" "$place/ssh_config" >"$place/bin/ssh"
     chmod +x "$place/bin/ssh"
@@ -165,7 +203,7 @@ near_machine() {
         as=(setpriv --reuid=postgres --regid="$(id -g postgres)" --clear-groups --)
     fi
     serve_ssh near 127.0.0.1 "${as[@]}"
-    near=ssh://$user@127.0.0.1:$port$place/bin/mailproof
+    near="ssh -T -p $port $user@127.0.0.1 $place/bin/mailproof load -"
 }
 
 # Starts root's sshd on another machine. Its workers still reach our server, because the server's
@@ -181,7 +219,7 @@ far_machine() {
     ip -n far address add 192.0.2.2/24 dev there
     ip -n far link set there up
     user=root serve_ssh far 192.0.2.2 ip netns exec far
-    far=ssh://root@192.0.2.2:$port$place/bin/mailproof
+    far="ssh -T -p $port root@192.0.2.2 $place/bin/mailproof load -"
 }
 
 # refused WORKER REASON: a run with this worker as the second of two is refused.
@@ -206,7 +244,7 @@ by_ssh() {
     [ "$(figures)" = "$alone" ] || fail "three by ssh: $(figures); one generator: $alone"
     refused "$nobody" "Permission denied"
     refused "$unknown" "Host key verification failed"
-    refused "${near%/*}/nothing" "No such file"
+    refused "${near/bin\/mailproof/bin\/nothing}" "No such file"
     begin "$near,$near"
     # Kills the sshd process that serves one of the workers.
     kill -KILL "$(ps -o ppid= "$(pgrep -o -f "^$place/bin/mailproof load")" | tr -d ' ')"
@@ -225,6 +263,10 @@ cut_off() {
 expect_exit 0 run "${plan[@]}"
 alone=$(figures)
 if [ "${1-}" != ssh ]; then
+    mkdir "$place/bin"
+    a_worker_reads_no_files
+    a_worker_gives_no_passwords
+    recordings
     several
     refusals
 else
@@ -232,7 +274,6 @@ else
         command -v "$program" >/dev/null ||
             { echo "skipped: $program is not installed (Debian: openssh-server)"; exit 77; }
     done
-    pids=()
     prepare_ssh
     [ "${2-}" != inside ] || ! command -v ip >/dev/null || far_machine
     near_machine

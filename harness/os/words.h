@@ -1,0 +1,10 @@
+// Splits a command line at its blanks. There are no quotes, because no shell is involved.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+// Appends the words of a line to the array, which stays NULL-terminated. The caller frees each word
+// and the array.
+MUST_USE bool words_split(char ***words, size_t *count, const char *line, struct err *e);
