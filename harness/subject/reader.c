@@ -133,6 +133,20 @@ static void mark_seen(struct reader *r, const struct line_record *line)
     }
 }
 
+bool reader_is_flooded(const struct reader *r, struct err *e)
+{
+    uint64_t most = READER_BEYOND_MAX + (uint64_t)READER_EACH_MAX * r->seen_count;
+
+    if (r->torn > READER_TORN_MAX)
+        return !err_set(e, ERR_OUTPUT,
+            "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
+    if (r->log.line_count + r->log.delivery_count > most)
+        return !err_set(e, ERR_OUTPUT,
+            "the collector wrote more than %llu lines and tokens, of which %zu were planned",
+            (unsigned long long)most, r->seen_count);
+    return false;
+}
+
 void reader_refuse(struct reader *r, uint32_t line)
 {
     const struct line_record *l = &r->log.lines[line];

@@ -22,8 +22,11 @@ struct reader {
 // Longest line. No real line is longer. The limit keeps a collector that writes without a newline
 // from filling the memory.
 #define READER_LINE_MAX (64u << 20)
-// So many torn lines say enough. The limit keeps a collector that floods from filling the memory.
+// So many torn lines say enough, and so many lines and deliveries beyond 20 for each planned token.
+// The limits keep a collector that floods from filling the memory.
 #define READER_TORN_MAX 1000000u
+#define READER_BEYOND_MAX 1000000u
+#define READER_EACH_MAX 20u
 
 MUST_USE bool reader_init(
     struct reader *r, const unsigned char *key, size_t token_count, struct err *e);
@@ -46,6 +49,9 @@ struct reading {
 // Takes the whole lines out of `pending` and records them.
 MUST_USE bool reader_lines(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);
+
+// True when a collector wrote more than any run needs; e says what.
+MUST_USE bool reader_is_flooded(const struct reader *r, struct err *e);
 
 // Marks the refused tokens of a line as not seen, so that they are still awaited.
 void reader_refuse(struct reader *r, uint32_t line);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/process.h"
@@ -12,6 +13,7 @@
 #include "subject/vitals.h"
 
 #define READ_CHUNK (256u << 10)
+#define LOG_MAX ((off_t)256 << 20) // size of a log: what a collector writes to its standard error
 #define TURN_MAX (4u << 20) // bytes of one output that are read before the others have their turn
 
 static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep, short enough to notice a poll
@@ -136,9 +138,7 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
         if ((size_t)got < chunk)
             in->empty_ns = asked_ns;
         atomic_store(&s->tokens, s->reader.tokens);
-        if (s->reader.torn > READER_TORN_MAX) {
-            err_set(&e, ERR_OUTPUT, "the collector wrote more than %u lines that cannot be parsed",
-                READER_TORN_MAX);
+        if (reader_is_flooded(&s->reader, &e)) {
             serve_give_up(s, &e);
             return false;
         }
@@ -202,14 +202,30 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
     return (size_t)p->budget;
 }
 
+// Gives up on a collector whose log would fill the disk.
+static void limit_log(struct subject *s, struct instance *in)
+{
+    struct stat log;
+    struct err e;
+
+    if (fstat(in->log, &log) != 0 || log.st_size <= LOG_MAX)
+        return;
+    err_set(&e, ERR_OUTPUT, "the collector wrote more than %d MiB to its standard error",
+        (int)(LOG_MAX >> 20));
+    serve_give_up(s, &e);
+    process_signal_group(in->pid, SIGKILL);
+}
+
 // Samples the living processes. Returns when to look again.
 static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
 {
     if (now < due_ns)
         return due_ns;
     for (int i = 0; i < s->config.instances; i++) {
-        const struct instance *in = &s->instances[i];
+        struct instance *in = &s->instances[i];
         struct process_sample sample = {.at_ns = now, .process = in->process};
+        if (in->pid)
+            limit_log(s, in);
         if (in->pid && vitals_read(in->pid, &sample))
             reader_sample(&s->reader, &sample);
     }

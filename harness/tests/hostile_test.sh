@@ -47,6 +47,23 @@ markdown_shows_it() { # summary.md
     [ -z "$bare" ] || fail "Markdown that acts: $bare"
 }
 
+# flood STREAM LINE REASON: a collector writes the line for ever. It gets a verdict, and neither the
+# memory nor the disk is full.
+flood() {
+    local got=0 folder=$place/results/steady/latest
+    printf '#!/bin/sh\nexec yes "%s" %s\n' "$2" "$1" >"$place/flood"
+    chmod 755 "$place/flood"
+    (
+        ulimit -v 3000000
+        run steady --set load.0.for=60s --set load.0.rate=20/s --collector "$place/flood"
+    ) >"$place/out" 2>"$place/err" || got=$?
+    cat "$place/err"
+    grep -q "$3" "$place/out" || fail "exit code $got without the reason '$3': $(tail -n 30 "$place/out")"
+    [ "$got" = 1 ] || [ "$got" = 2 ] || fail "exit code $got: $(cat "$place/out")"
+    [ "$(stat -c %s "$folder/logs/collector-0.log")" -lt 2000000000 ] || fail "the log is endless"
+    rm -rf "$place/results"
+}
+
 main() {
     write_collector
     expect_exit 1 run steady --set load.0.for=1s --set load.0.rate=20/s --collector "$place/hostile"
@@ -55,6 +72,10 @@ main() {
     shows_nothing_that_acts "$place/out" "$place/err" "$folder"/{summary.md,junit.xml,result.json,report.html,observed.json}
     page_keeps_its_scripts "$folder/report.html"
     markdown_shows_it "$folder/summary.md"
+    rm -rf "$place/results"
+    # A line that has the right form and a wrong signature. A sanitizer needs more memory than that.
+    [ -n "${SANITIZE-}" ] || flood '' "1,t0000001@example.org,t0000001,$(printf 'A%.0s' {1..86})," "lines and tokens"
+    [ -n "${SANITIZE-}" ] || flood '>&2' "nothing to say" "to its standard error"
     expect_nothing_left
 }
 
