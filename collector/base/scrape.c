@@ -18,6 +18,7 @@
 
 #define PATIENCE_NS (5 * NS_PER_S) // a client's time, from its connection to its last byte
 #define PAUSE_NS (NS_PER_S / 10)   // no client is taken in for so long after descriptors ran out
+#define QUEUE_LEN (2 * SCRAPE_CLIENTS)
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
 
@@ -40,7 +41,7 @@ static bool listen_at(
     if (s->fd >= 0 && set_up(s->fd) &&
         (at->sa_family == AF_UNIX ||
             setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
-        bind(s->fd, at, len) == 0 && listen(s->fd, 2 * SCRAPE_CLIENTS) == 0)
+        bind(s->fd, at, len) == 0 && listen(s->fd, QUEUE_LEN) == 0)
         return true;
     err_sys(e, ERR_USAGE, "cannot listen at '%s'", address);
     if (s->fd >= 0)
@@ -287,24 +288,33 @@ static void serve_client(struct scrape_client *c, int64_t now_ns)
 
 // --- all clients ------------------------------------------------------------------------
 
-static struct scrape_client *free_place(struct scrape *s)
+// Returns a free place, or that of the client that has kept us waiting for its request for longest:
+// a scraper sends its own at once. NULL: all clients wait for us.
+static const struct scrape_client *place_for(const struct scrape *s)
 {
-    for (int i = 0; i < SCRAPE_CLIENTS; i++)
-        if (s->clients[i].step == SCRAPE_FREE)
-            return &s->clients[i];
-    return NULL;
+    const struct scrape_client *oldest = NULL;
+
+    for (int i = 0; i < SCRAPE_CLIENTS; i++) {
+        const struct scrape_client *c = &s->clients[i];
+        if (c->step == SCRAPE_FREE)
+            return c;
+        if (c->step == SCRAPE_READING && (!oldest || c->deadline_ns < oldest->deadline_ns))
+            oldest = c;
+    }
+    return oldest;
 }
 
-// Takes in the clients that wait. If descriptors have run out, it pauses: the next client stays in
-// the kernel's queue, and poll would report it again at once.
+// Takes in the clients that wait, as many as the kernel's queue holds. If descriptors have run out,
+// it pauses: the next client stays in the kernel's queue, and poll would report it again at once.
 static void take_in(struct scrape *s, int64_t now_ns)
 {
-    struct scrape_client *c;
+    const struct scrape_client *place;
 
     if (now_ns < s->accept_at_ns)
         return;
     s->accept_at_ns = 0;
-    while ((c = free_place(s)) != NULL) {
+    for (int n = 0; n < QUEUE_LEN && (place = place_for(s)) != NULL; n++) {
+        struct scrape_client *c = &s->clients[place - s->clients];
         int fd = accept(s->fd, NULL, NULL);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -315,6 +325,8 @@ static void take_in(struct scrape *s, int64_t now_ns)
             close(fd);
             return;
         }
+        if (c->step != SCRAPE_FREE)
+            drop(c);
         c->fd = fd;
         c->len = 0;
         c->deadline_ns = now_ns + PATIENCE_NS;
@@ -352,17 +364,14 @@ void scrape_answer(struct scrape *s, const char *text, size_t len)
 
 void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
 {
-    bool room = false;
-
     for (int i = 0; i < SCRAPE_CLIENTS; i++) {
         const struct scrape_client *c = &s->clients[i];
-        room = room || c->step == SCRAPE_FREE;
         fds[i + 1] = (struct pollfd){.fd = c->step == SCRAPE_FREE ? -1 : c->fd,
             .events = (short)(c->step == SCRAPE_READING   ? POLLIN
                               : c->step == SCRAPE_WRITING ? POLLOUT
                                                           : 0)};
     }
-    fds[0] = (struct pollfd){.fd = room && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = place_for(s) && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
 }
 
 int64_t scrape_deadline_ns(const struct scrape *s)

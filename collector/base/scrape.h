@@ -1,8 +1,9 @@
 // Serves one text to every client that asks for it: GET /metrics over HTTP/1.1.
 //
 // The owner calls it from its own poll loop, and no call waits. A client that is silent, slow or
-// hostile costs a few kilobytes until its deadline: there are SCRAPE_CLIENTS places, and further
-// clients wait in the kernel's queue. Each connection gets one answer.
+// hostile costs a few kilobytes until its deadline: there are SCRAPE_CLIENTS places. A new client
+// takes the place of the one that has been silent for longest; where none is silent it waits in the
+// kernel's queue. Each connection gets one answer.
 //
 // An address is HOST:PORT, [IPV6]:PORT, or the path of a Unix socket, which begins with '/'.
 #pragma once
