@@ -40,7 +40,9 @@ static const struct {
     {"subject", "NAME", SCOPE_RUN, TEXT(run.subject),
         "a queue of another kind to test; 'mailproof list' shows them"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
-        "local (default), container, patroni, or the conninfo of an existing server"},
+        "local (default), container, patroni, or the conninfo of an existing server; env:NAME: in "
+        "a "
+        "variable"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
     {"within", "TIME", SCOPE_EXPLORE, TEXT(within),

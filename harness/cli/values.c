@@ -80,9 +80,16 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
 }
 
 // Stores the value of --postgres. A word that is neither a conninfo nor a URI is a mistake, and not
-// the name of a database.
+// the name of a database. env:NAME stands for the value of a variable.
 static bool take_postgres(struct options *o, const char *value, struct err *e)
 {
+    // Everybody on the machine can read our arguments, but not our environment.
+    if (strncmp(value, "env:", 4) == 0) {
+        const char *name = value + 4;
+        value = getenv(name);
+        if (!value)
+            return err_set(e, ERR_USAGE, "--postgres env:%.40s: %.40s is not set", name, name);
+    }
     bool conninfo = strchr(value, '=') || strstr(value, "://");
     bool container = strcmp(value, "container") == 0;
     bool patroni = strcmp(value, "patroni") == 0;

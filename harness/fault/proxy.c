@@ -51,7 +51,8 @@ static struct proxy *start(
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
-    if ((p->asks_password && !target_password(p->password, e)) || !listen_at(p, at, at_len, e))
+    if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
+        !listen_at(p, at, at_len, e))
         goto failed;
     if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pthread_create(&p->thread, NULL, proxy_pass_bytes, p) != 0) {

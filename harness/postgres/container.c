@@ -78,7 +78,8 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
     c->want = want;
     c->engine = engine_find(e);
     bool ok = c->engine && engine_label(c->label, e) && find_port(c, e) &&
-              target_password(password, e) && workdir_make(&c->dir, geteuid(), getegid(), e) &&
+              target_random(password, TARGET_PASSWORD_LEN, e) &&
+              workdir_make(&c->dir, geteuid(), getegid(), e) &&
               path_join(c->log, c->dir.path, "server.log", e);
     if (ok) {
         snprintf(conninfo, sizeof conninfo,
@@ -91,7 +92,7 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
         return false;
     }
     engine_sweep(c->engine, c->label);
-    engine_name(c->name, c->target.password);
+    engine_name(c->name, c->target.unique);
     s->superuser = c->target.user;
     s->password = c->target.password;
     s->database = "mailroom";
@@ -165,8 +166,8 @@ static bool create(struct container *c, struct err *e)
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
         // Both docker and podman know this log driver, and their `logs` command can read it.
-        "--log-driver", "json-file", "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA,
-        c->image, "postgres"};
+        "--log-driver", "json-file", "-v", volume, "-p", port, "-e", "POSTGRES_PASSWORD", "-e",
+        "PGDATA=" DATA, c->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         argv[n++] = head[i];
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
@@ -183,7 +184,7 @@ static bool create(struct container *c, struct err *e)
     c->created = true; // set first, because a failed creation may leave a half of it
     // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
-               engine_run(argv, text, sizeof text, e)) ||
+               engine_run_with(password, argv, text, sizeof text, e)) ||
            err_prefix(e, "the image %s cannot be run", c->image);
 }
 
@@ -313,7 +314,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     char kept[ENGINE_NAME_MAX], text[512];
 
     // The sweep removes no container whose name tells no process, and no volume that is in use.
-    snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
+    snprintf(kept, sizeof kept, "mailproof-kept-%s", c->target.unique);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;
     c->kept = true;

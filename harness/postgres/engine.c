@@ -25,6 +25,27 @@ bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
     return process_collect(&spec, text, size, e);
 }
 
+bool engine_run_with(
+    const char *variable, const char *const *argv, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    size_t count = 0;
+
+    while (environ[count])
+        count++;
+    const char **env = calloc(count + 2, sizeof *env);
+    if (!env)
+        return err_memory(e);
+    env[0] = variable;
+    for (size_t i = 0; i < count; i++)
+        env[i + 1] = environ[i];
+    spec.argv = argv;
+    spec.env = env;
+    bool ok = process_collect(&spec, text, size, e);
+    free(env);
+    return ok;
+}
+
 bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments)
 {

@@ -180,8 +180,9 @@ static bool prepare(struct server *s, struct patroni *p, struct err *e)
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
            parts_find(p, e) && (!s->cuts_off || lan_make(&p->lan, e)) &&
            workdir_make(&p->dir, p->user.uid, p->user.gid, e) && sockets_fit(p, e) &&
-           target_password(p->password, e) && target_password(p->at.password, e) &&
-           find_places(p, e) && write_configs(p, e) && make_data(p, e) &&
+           target_random(p->password, TARGET_PASSWORD_LEN, e) &&
+           target_random(p->at.password, TARGET_PASSWORD_LEN, e) && find_places(p, e) &&
+           write_configs(p, e) && make_data(p, e) &&
            path_join(p->log, p->dir.path, "server.log", e);
 }
 

@@ -1,5 +1,6 @@
 #include "postgres/target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -20,15 +21,16 @@ static const char *value_of(const struct target *t, const char *key)
     return NULL;
 }
 
-bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e)
+bool target_random(char *digits, size_t count, struct err *e)
 {
     unsigned char bytes[TARGET_PASSWORD_LEN];
 
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    assert(count <= sizeof bytes);
+    if (getrandom(bytes, count, 0) != (ssize_t)count)
         return err_sys(e, ERR_SYSTEM, "cannot get random bytes");
-    for (int i = 0; i < TARGET_PASSWORD_LEN; i++)
-        password[i] = "0123456789abcdef"[bytes[i] % 16];
-    password[TARGET_PASSWORD_LEN] = '\0';
+    for (size_t i = 0; i < count; i++)
+        digits[i] = "0123456789abcdef"[bytes[i] % 16];
+    digits[count] = '\0';
     return true;
 }
 
@@ -66,7 +68,8 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
         return err_memory(e);
     t->user = value_of(t, "user");
     return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
-           target_password(t->password, e);
+           target_random(t->password, TARGET_PASSWORD_LEN, e) &&
+           target_random(t->unique, TARGET_UNIQUE_LEN, e);
 }
 
 void target_fini(struct target *t)

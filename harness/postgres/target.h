@@ -9,16 +9,18 @@
 #include "base/err.h"
 
 #define TARGET_PASSWORD_LEN 32
+#define TARGET_UNIQUE_LEN 8
 
 struct target {
     PQconninfoOption *options; // owned; libpq's form of the conninfo
     const char *user;          // the user that the conninfo names or libpq would take; points into
                                // options
     char password[TARGET_PASSWORD_LEN + 1]; // password of the roles that the harness makes there
+    char unique[TARGET_UNIQUE_LEN + 1];     // for names that anybody may see
 };
 
-// Makes a password of random hexadecimal digits.
-MUST_USE bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e);
+// Makes random hexadecimal digits, each independent of all others.
+MUST_USE bool target_random(char *digits, size_t count, struct err *e);
 
 // Parses a conninfo string or a URI. Error messages never show its content.
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);

@@ -64,7 +64,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     }
     s->superuser = u->target.user;
     s->password = u->target.password;
-    snprintf(u->dbname, sizeof u->dbname, "mailproof_%.8s", u->target.password);
+    snprintf(u->dbname, sizeof u->dbname, "mailproof_%s", u->target.unique);
     s->database = u->dbname;
     return true;
 }

@@ -56,6 +56,43 @@ given() {
     [ "$got" = "$want" ] || fail "the collector was given: $(diff <(echo "$want") <(echo "$got"))"
 }
 
+# No password is an argument, which every user of the machine can read in /proc. An engine that notes
+# its arguments, and what it finds in its environment, stands for podman.
+no_password_is_an_argument() {
+    local password
+    cat >"$place/engine" <<END
+#!/bin/sh
+echo "\$*" >>"$place/arguments"
+[ "\$1" != run ] || { echo "\$POSTGRES_PASSWORD" >"$place/password"; exit 1; }
+END
+    chmod 755 "$place/engine"
+    expect_exit 70 env MAILPROOF_CONTAINER_ENGINE="$place/engine" "$mailproof" run --quiet \
+        --out "$place/results" steady --postgres container
+    password=$(cat "$place/password")
+    [ "${#password}" = 32 ] || fail "the engine got no password: '$password'"
+    ! grep -q "$password" "$place/arguments" || fail "a password is an argument: $(grep "$password" "$place/arguments")"
+    ! grep -q "${password:0:8}" "$place/arguments" || fail "a part of the password is a name"
+}
+
+# A conninfo with a password can come in a variable. The database's name is no part of a password.
+a_conninfo_comes_in_a_variable() {
+    printf '#!/bin/sh\necho "$PGPASSWORD $PGDATABASE" >"%s"\nexec sleep 600\n' "$place/given" >"$place/tells"
+    chmod 755 "$place/tells"
+    expect_exit 1 env THERE="host=$PGHOST user=$PGUSER password=trapped-password" "$mailproof" run \
+        --quiet --out "$place/results" "${short[@]}" --set drain=1s --set postgres.durability=waive \
+        steady --postgres env:THERE --collector "$place/tells"
+    read -r password database <"$place/given"
+    case $database in
+    mailproof_????????) ;;
+    *) fail "the database is '$database'" ;;
+    esac
+    [ "${database#mailproof_}" != "${password:0:8}" ] || fail "the database's name is a part of the password"
+    ! grep -rq trapped-password "$place/results" || fail "the password is in the results"
+    expect_exit 64 "$mailproof" run steady --postgres env:NOT_THERE
+    grep -q 'NOT_THERE is not set' "$place/err" || fail "no reason: $(cat "$place/err")"
+    rm -rf "$place/results"
+}
+
 short=(--set load.0.for=1s --set load.0.rate=20/s)
 base=(PATH HOME LANG TZ TMPDIR)
 [ -z "${SANITIZE-}" ] || base+=(ASAN_OPTIONS)
@@ -84,6 +121,9 @@ main() {
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE LICENCE
     expect_exit 64 "$mailproof" run steady --pass-env A=B
     grep -q 'the name of a variable' "$place/err" || fail "no reason: $(cat "$place/err")"
+    rm -rf "$place/results"
+    no_password_is_an_argument
+    a_conninfo_comes_in_a_variable
     expect_nothing_left
 }
 
