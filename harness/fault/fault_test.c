@@ -3,11 +3,52 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "fault/clear_text.h"
 #include "fault/inside.h"
+
+// A fault of the network never turns an encrypted connection into clear text by itself.
+static void clear_text_is_asked_for(void **state)
+{
+    static const struct {
+        const char *address; // NULL: a Unix socket
+        const char *conninfo;
+        const char *refused; // the setting that the message names; NULL: allowed
+    } cases[] = {
+        {NULL, "host=/run/postgresql sslmode=verify-full", NULL},
+        {"127.0.0.1", "host=localhost sslmode=prefer", NULL},
+        {"127.9.9.9", "host=localhost", NULL},
+        {"127.0.0.1", "host=localhost sslmode=require", "sslmode=require"},
+        {"192.0.2.1", "host=db", "sslmode=prefer"},
+        {"192.0.2.1", "host=db sslmode=prefer", "sslmode=prefer"},
+        {"192.0.2.1", "host=db sslmode=verify-full", "sslmode=verify-full"},
+        {"192.0.2.1", "host=db sslmode=disable", NULL},
+        {"192.0.2.1", "host=db sslmode=disable channel_binding=require", "channel_binding=require"},
+        {"192.0.2.1", "host=db sslmode=disable sslcert=/me.crt", "sslcert=/me.crt"},
+        {"192.0.2.1", "host=db sslmode=disable gssencmode=require", "gssencmode=require"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sockaddr_in in = {.sin_family = AF_INET};
+        const struct sockaddr un = {.sa_family = AF_UNIX};
+        struct err e = {0};
+        if (cases[i].address)
+            assert_int_equal(inet_pton(AF_INET, cases[i].address, &in.sin_addr), 1);
+        bool allowed = clear_text_allowed(
+            cases[i].conninfo, cases[i].address ? (const struct sockaddr *)&in : &un, &e);
+        assert_int_equal(allowed, cases[i].refused == NULL);
+        if (!allowed) {
+            assert_int_equal(e.kind, ERR_SKIP);
+            assert_non_null(strstr(e.text, cases[i].refused));
+        }
+    }
+}
 
 static void every_verb_has_a_family(void **state)
 {
@@ -63,6 +104,7 @@ static void the_readme_has_the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clear_text_is_asked_for),
         cmocka_unit_test(every_verb_has_a_family),
         cmocka_unit_test(the_readme_has_the_table),
     };

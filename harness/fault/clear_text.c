@@ -1,0 +1,67 @@
+#include "fault/clear_text.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+static const struct {
+    const char *key;
+    const char *values[4]; // those that the proxy cannot keep; none: any
+} demands[] = {
+    {"sslmode", {"require", "verify-ca", "verify-full"}},
+    {"channel_binding", {"require"}},
+    {"gssencmode", {"require"}},
+    {"sslcert", {NULL}},
+};
+
+static bool is_here(const struct sockaddr *at)
+{
+    if (at->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24 == 127;
+    if (at->sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)at)->sin6_addr);
+    return at->sa_family == AF_UNIX;
+}
+
+static bool demands_more(size_t i, const char *value)
+{
+    const char *const *one = demands[i].values;
+
+    if (!*one)
+        return true;
+    while (*one && strcmp(*one, value) != 0)
+        one++;
+    return *one;
+}
+
+static bool refuse(const char *key, const char *value, struct err *e)
+{
+    return err_set(e, ERR_SKIP,
+        "the proxy that breaks the network speaks no TLS, so with %s=%s it may not stand before "
+        "this server; add sslmode=disable if tokens and passwords may cross the network in clear "
+        "text",
+        key, value);
+}
+
+bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, struct err *e)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
+    bool asked = false;
+
+    // libpq ignores all of these at a Unix socket.
+    for (PQconninfoOption *o = options; ok && server->sa_family != AF_UNIX && o->keyword; o++) {
+        if (!o->val || !*o->val)
+            continue;
+        asked = asked || (strcmp(o->keyword, "sslmode") == 0 && strcmp(o->val, "disable") == 0);
+        for (size_t i = 0; ok && i < sizeof demands / sizeof *demands; i++) {
+            if (strcmp(o->keyword, demands[i].key) == 0 && demands_more(i, o->val))
+                ok = refuse(o->keyword, o->val, e);
+        }
+    }
+    PQconninfoFree(options);
+    // The default, prefer, would encrypt without the proxy.
+    return ok && (asked || is_here(server) || refuse("sslmode", "prefer", e));
+}
