@@ -117,13 +117,14 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         !make_room(b, PQntuples(r) - first, e))
         return false;
     for (int i = first; i < PQntuples(r); i++) {
-        if (column_int32(r, i, WHAT) == ROW_END) {
+        int32_t what = column_int32(r, i, WHAT);
+        if (what == ROW_END) {
             decode_end(r, i, b);
             b->more = b->n < wanted && b->examined >= examine;
             b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;
             return true;
         }
-        if (b->n == wanted)
+        if (b->n == wanted || (what != TOKEN_ACTIVATION && what != TOKEN_PASSWORD_RECOVERY))
             return makes_no_sense(e);
         struct row *row = &b->rows[b->n++];
         decode_token(r, i, doubt, row);
