@@ -102,7 +102,8 @@ main() {
     write_nosy_collector
 
     expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=3s \
-        --set 'expect={}' "${leak[@]}" "${short[@]}" steady --collector "$place/nosy"
+        --set 'expect={}' "${leak[@]}" "${short[@]}" steady --collector "$place/nosy" \
+        --set collector.layout=reference
     untouched "a collector"
     given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE
@@ -116,7 +117,7 @@ main() {
     # The user passes what a collector needs beyond that, by name.
     expect_exit 0 env LICENCE=for-one-user OTHER=unasked "$mailproof" run --quiet \
         --out "$place/results" --set slack=3s --set 'expect={}' "${leak[@]}" "${short[@]}" steady \
-        --collector "$place/nosy" --pass-env LICENCE --pass-env ABSENT
+        --collector "$place/nosy" --set collector.layout=reference --pass-env LICENCE --pass-env ABSENT
     given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE LICENCE
     expect_exit 64 "$mailproof" run steady --pass-env A=B

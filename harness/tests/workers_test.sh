@@ -108,7 +108,7 @@ recordings() {
 
 # speak CONNINFO FILE: says to a worker what a run says, with a plan that names FILE.
 speak() {
-    local yaml times=5 text
+    local yaml times=5
     yaml=$(printf 'name: foreign\nsummary: x.\nload: [{for: 9s, arrivals: trace, file: %s}]' "$2")
     printf 'file %d arrivals-load.csv\n%s\nfile %d scenario.yaml\n%splan 0/1 %s\n' 2 "$times" \
         "${#yaml}" "$yaml" "${3:-0}"
