@@ -13,6 +13,28 @@ if [ -n "${SANITIZE-}" ]; then
 fi
 "$SOURCE_DIR/ci/package" >"$place/out" 2>&1 || { cat "$place/out" >&2 && fail "no packages"; }
 for package in "$SOURCE_DIR"/build-packages/out/*.deb; do dpkg -x "$package" "$place/root"; done
+
+# hardened PROGRAM…: it has what its compiler and linker can give.
+hardened() {
+    local program headers
+    for program; do
+        headers=$(readelf -Wld "$program")
+        grep -q 'GNU_RELRO' <<<"$headers" && grep -q 'BIND_NOW' <<<"$headers" || fail "$program: no full RELRO"
+        grep -q 'Flags:.*PIE' <<<"$headers" || fail "$program: it is not position-independent"
+        ! grep -q 'GNU_STACK.*RWE' <<<"$headers" || fail "$program: its stack can be executed"
+        nm -D "$program" | grep -q '__stack_chk_fail' || fail "$program: no stack protector"
+        [ "$(uname -m)" != x86_64 ] || objdump -d "$program" | grep -q endbr64 || fail "$program: no control-flow protection"
+        ! strings "$program" | grep -q "^$SOURCE_DIR/" || fail "$program: it names the folder of its build"
+    done
+}
+
+mapfile -t programs < <(find "$place/root" -type f -perm /111 -exec sh -c 'head -c 4 "$1" | grep -q ELF' - {} \; -print)
+[ ${#programs[@]} -ge 3 ] || fail "which programs? ${programs[*]}"
+hardened "${programs[@]}"
+for program in mailroom-collector mailproof; do
+    nm -D "$place/root/usr/bin/$program" | grep -q '_chk$\|_chk@' || fail "$program: no fortified call"
+done
+
 mailproof=$place/root/usr/bin/mailproof
 cd /
 expect_exit 0 run steady --set load.0.for=1s
