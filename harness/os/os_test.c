@@ -361,9 +361,60 @@ static void long_paths_are_refused(void **state)
     assert_false(path_make(longer, &e));
 }
 
+// The server's user can write any pid into the notes of its folder. Root kills none of others.
+static void noted_processes_of_others_live_on(void **state)
+{
+    char dir[] = "/tmp/mailproof-notes.XXXXXX";
+    struct err e;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mkdtemp(dir));
+    pid_t ours = fork();
+    if (ours == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(postmasters_note(dir, ours, &e));
+    assert_int_equal(chown(dir, 65534, 65534), 0);
+    postmasters_sweep(dir);
+    assert_false(process_wait(ours, clock_now_ns() + 50 * NS_PER_MS, NULL));
+    // The folder's own process ends.
+    assert_int_equal(chown(dir, 0, 0), 0);
+    postmasters_sweep(dir);
+    assert_true(process_wait(ours, clock_now_ns() + 10 * NS_PER_S, NULL));
+    assert_true(workdir_remove_tree(dir));
+}
+
+// A link in the tree is removed, and what it leads to stays.
+static void removing_a_tree_follows_no_link(void **state)
+{
+    char dir[] = "/tmp/mailproof-tree.XXXXXX", other[] = "/tmp/mailproof-other.XXXXXX";
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(mkdtemp(other));
+    snprintf(path, sizeof path, "%s/precious", other);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/a", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/a/link", dir);
+    assert_int_equal(symlink(other, path), 0);
+    assert_true(workdir_remove_tree(dir));
+    assert_int_not_equal(stat(dir, &st), 0);
+    snprintf(path, sizeof path, "%s/precious", other);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(workdir_remove_tree(other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noted_processes_of_others_live_on),
+        cmocka_unit_test(removing_a_tree_follows_no_link),
         cmocka_unit_test(a_run_collects_output),
         cmocka_unit_test(output_that_does_not_fit_is_cut),
         cmocka_unit_test(a_failing_run_says_why),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,19 +101,34 @@ void postmasters_remove_memory(const char *dir, pid_t pid)
         fclose(file);
 }
 
+// Returns the user that the process runs as; (uid_t)-1: it is gone.
+static uid_t user_of(pid_t pid)
+{
+    char text[4096];
+    unsigned uid;
+
+    if (!process_file(pid, "status", text, sizeof text))
+        return (uid_t)-1;
+    const char *line = strstr(text, "\nUid:");
+    return line && sscanf(line, "\nUid: %u", &uid) == 1 ? (uid_t)uid : (uid_t)-1;
+}
+
 // Kills a server. It kills the postmaster first, so that no further child starts. The children are
 // the processes that have the postmaster's memory attached. So it finds them even if they stand
-// still and did not notice its end.
-static void kill_server(const struct note *n)
+// still and did not notice its end. It kills only processes of the folder's owner, because that
+// user can write any pid into the notes.
+static void kill_server(const struct note *n, uid_t owner)
 {
     const struct segments_maker maker = maker_of(n);
     pid_t pids[CHILDREN_MAX];
 
-    if (n->started > 0 && process_started(n->pid) == n->started)
+    if (n->started > 0 && user_of(n->pid) == owner && process_started(n->pid) == n->started)
         kill(n->pid, SIGKILL);
     size_t count = segments_users(&maker, pids, CHILDREN_MAX);
-    for (size_t i = 0; i < count; i++)
-        kill(pids[i], SIGKILL);
+    for (size_t i = 0; i < count; i++) {
+        if (user_of(pids[i]) == owner)
+            kill(pids[i], SIGKILL);
+    }
 }
 
 // Reads a lock file. Line 1 is the pid, line 3 the time of day of the start.
@@ -146,13 +162,14 @@ static bool works_in(pid_t pid, const char *dir)
 
 void postmasters_clear(const char *data_dir)
 {
+    struct stat st;
     struct note n;
 
-    if (!read_lock_file(data_dir, &n))
+    if (lstat(data_dir, &st) != 0 || !read_lock_file(data_dir, &n))
         return;
     if (works_in(n.pid, data_dir))
         n.started = process_started(n.pid);
-    kill_server(&n);
+    kill_server(&n, st.st_uid);
     remove_memory(&n);
 }
 
@@ -175,10 +192,11 @@ static void clear_below(const char *dir)
 void postmasters_sweep(const char *dir)
 {
     FILE *file = open_notes(dir);
+    struct stat st;
     struct note n;
 
-    while (file && next_note(file, &n)) {
-        kill_server(&n);
+    while (file && lstat(dir, &st) == 0 && next_note(file, &n)) {
+        kill_server(&n, st.st_uid);
         remove_memory(&n);
     }
     if (file)

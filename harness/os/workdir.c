@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,8 @@
 
 #include "os/paths.h"
 #include "os/postmasters.h"
+
+#define DEPTH_MAX 64 // of folders in each other; a server makes few
 
 static const char prefix[] = "mailproof.";
 static const char kept_mark[] = "kept";
@@ -24,17 +25,43 @@ static const char *parent_dir(void)
     return told && *told ? told : "/var/tmp";
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
+static bool remove_entry(int dir, const char *name, dev_t device, int depth);
+
+// Removes what is in a folder of this file system, and closes the descriptor.
+static bool empty_folder(int fd, dev_t device, int depth)
 {
-    (void)st;
-    (void)type;
-    (void)where;
-    return remove(path);
+    struct stat st;
+    struct dirent *entry;
+    bool ok = fstat(fd, &st) == 0 && st.st_dev == device && depth < DEPTH_MAX;
+    DIR *dir = ok ? fdopendir(fd) : NULL;
+
+    if (!dir) {
+        close(fd);
+        return false;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            ok = remove_entry(dirfd(dir), entry->d_name, device, depth + 1) && ok;
+    }
+    closedir(dir);
+    return ok;
+}
+
+// The server's user owns the folders and may put a link in a folder's place at any moment. So each
+// step starts at an open folder and follows no link.
+static bool remove_entry(int dir, const char *name, dev_t device, int depth)
+{
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return true;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && empty_folder(fd, device, depth) && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
 bool workdir_remove_tree(const char *path)
 {
-    return nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0;
+    struct stat st;
+
+    return lstat(path, &st) == 0 && remove_entry(AT_FDCWD, path, st.st_dev, 0);
 }
 
 // True while the path still names the folder that is open as `fd`.
