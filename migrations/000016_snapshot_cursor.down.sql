@@ -75,16 +75,19 @@ DECLARE
     n bigint;
 BEGIN
     SELECT * INTO STRICT job FROM jobs WHERE job_type::text = queue FOR UPDATE;
-    IF job.cluster IS NOT DISTINCT FROM mailroom_cluster() THEN
+    SELECT xmin INTO job_written FROM jobs WHERE job_type::text = queue;
+    -- The cursor was moved only past transactions that were over, so it is below the number of the
+    -- transaction that moved it. If it is not, the row was restored, whatever the cluster is called.
+    IF job.cluster IS NOT DISTINCT FROM mailroom_cluster()
+       AND job.last_xid::text::bigint < pg_current_xact_id()::text::bigint - age(job_written) THEN
         RETURN NULL;
     END IF;
-    SELECT xmin INTO job_written FROM jobs WHERE job_type::text = queue;
     below := (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8;
     WITH stamped AS (
         UPDATE tokens AS t
         SET xid = CASE WHEN w.waits THEN below ELSE '0' END
         FROM (SELECT id, (xid, id) > (job.last_xid, job.last_seq)
-                         OR xid::xid = xmin AND age(xmin) <= age(job_written) AS waits
+                         OR age(xmin) <= age(xid::xid) AND age(xid::xid) BETWEEN 0 AND age(job_written) AS waits
               FROM tokens) AS w
         WHERE t.id = w.id AND (w.waits OR t.xid >= below)
         RETURNING t.id, w.waits

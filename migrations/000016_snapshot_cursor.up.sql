@@ -33,6 +33,15 @@ LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 SET LOCAL enable_seqscan = off; -- queries under the lock use indexes
 SET LOCAL jit = off; -- the planner gives a disabled scan so high a cost that jit would start
 
+-- In a database that was restored, the row of jobs tells since when tokens were inserted here. It is
+-- written below, so they are put behind the cursor before that.
+DO $$
+BEGIN
+    PERFORM mailroom_restamp(job_type::text) FROM jobs
+    WHERE last_xid::text::bigint >= pg_current_xact_id()::text::bigint - age(xmin);
+END
+$$;
+
 -- A queue of skip-locked is first switched to the older cursor.
 DO $$
 BEGIN

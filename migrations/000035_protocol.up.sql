@@ -19,7 +19,7 @@ ALTER TABLE attempts ADD COLUMN nonce bigint; -- of the line
 -- Executes a statement, with the name of this schema in place of `here`. The functions name every
 -- table by its schema, and their search path has pg_catalog alone. So no function, operator or table
 -- that another role makes can come in between.
-CREATE PROCEDURE pg_temp.make(statement text) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE PROCEDURE pg_temp.make(statement text) LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE regexp_replace(statement, '\mhere\.(?=[a-z])', quote_ident(current_schema()) || '.', 'g');
 END

@@ -17,6 +17,7 @@ main()
     an_older_pgcrypto_stays
     a_used_cursor_becomes_a_snapshot
     a_shared_queue_stays_shared
+    a_restored_dump_is_migrated
     a_new_cursor_loses_nothing
     an_old_snapshot_costs_nothing
     partitions_become_one_table
@@ -233,6 +234,25 @@ a_new_cursor_loses_nothing()
          COMMIT"
     same "behind a savepoint" 1 "$(sql "SELECT mailroom_settle('mailroom', 'cursor')")"
     same "and it is that one" "4" "$(left_over_or_untaken)"
+}
+
+# A dump of an old level is restored into a cluster with lower numbers, the application inserts, and only
+# then come the migrations.
+a_restored_dump_is_migrated()
+{
+    for level in 11 12 15; do
+        new_database "restored_at_$level"
+        up_to "$level"
+        add_accounts 1 5
+        sql "UPDATE tokens SET xid = (900000 + id)::text::xid8;
+             UPDATE jobs SET last_xid = '900003', last_seq = 3"
+        add_accounts 6 7
+        sql "BEGIN; SAVEPOINT a; INSERT INTO accounts (email, login) VALUES ('u8@x', 'u8'); COMMIT"
+        up_to_latest
+        add_accounts 9 9
+        sql "SELECT mailroom_settle('mailroom', 'cursor')" >/dev/null
+        same "restored at level $level" "4 5 6 7 8 9" "$(left_over_or_untaken)"
+    done
 }
 
 # Moves of the cursor leave versions behind, and an old snapshot keeps them. The next move looks at

@@ -14,6 +14,7 @@ FROM (VALUES
     ('jit', 'off'),
     ('max_parallel_workers_per_gather', '0'),
     ('plan_cache_mode', 'force_generic_plan'),
+    ('row_security', 'off'),
     ('default_transaction_isolation', 'read committed'),
     ('default_transaction_read_only', 'off'),
     ('statement_timeout', '4s'),

@@ -1,0 +1,141 @@
+#!/bin/sh
+# What the queue does not take for granted: the number that a row brings along, the encoding, and
+# who else may create, read or cancel something.
+set -eu
+
+here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+# shellcheck source=migrations/test_lib.sh
+. "$here/migrations/test_lib.sh"
+
+main()
+{
+    start_server
+    a_row_gets_the_number_of_its_transaction
+    a_schema_that_others_may_write_to_is_refused
+    another_encoding_is_refused
+    hidden_rows_are_an_error
+    a_cancelled_insert_keeps_no_lock
+    a_dump_stops_nobody
+    [ "$failures" -eq 0 ] && echo "nothing is taken for granted"
+}
+
+a_row_gets_the_number_of_its_transaction()
+{
+    new_database numbers
+    up_to_latest
+    sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
+    add_accounts 1 2
+    sql "SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 10, 1)" >/dev/null
+    # Brings the tokens back from a copy, with the numbers that they had, and so does a replica.
+    sql "CREATE TABLE copy AS TABLE tokens; DELETE FROM tokens; DELETE FROM deliveries;
+         INSERT INTO tokens SELECT * FROM copy WHERE id = 1;
+         SET session_replication_role = replica; INSERT INTO tokens SELECT * FROM copy WHERE id = 2"
+    same "brought back" "1 2" "$(taken_by 1)"
+    sql "CALL mailroom_partition()"
+    sql "DELETE FROM tokens; INSERT INTO tokens SELECT * FROM copy"
+    same "brought back to partitions" "1 2" "$(taken_by 1)"
+}
+
+taken_by() # owner
+{
+    sql "SELECT string_agg(token::text, ' ') FROM mailroom_take('mailroom', $1, NULL, 10, 1) WHERE kind > 0"
+}
+
+a_schema_that_others_may_write_to_is_refused()
+{
+    new_database open
+    up_to 35
+    sql "CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory, public"
+    refused "PUBLIC, mallory may create objects" "REVOKE CREATE ON SCHEMA public FROM PUBLIC, mallory"
+    sql "REVOKE CREATE ON SCHEMA public FROM PUBLIC, mallory"
+    up 36
+}
+
+refused() # message, hint
+{
+    if said=$(psql -v ON_ERROR_STOP=1 -qX -f "$(migration 36 up)" 2>&1); then failed "not refused: $1"; fi
+    case $said in
+    *"$1"*"$2"*) ;;
+    *) failed "expected '$1' and '$2', got: $said" ;;
+    esac
+}
+
+another_encoding_is_refused()
+{
+    sql "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
+    PGDATABASE=latin
+    at=0
+    up_to 35
+    refused "has the encoding LATIN1" "createdb -T template0 -E UTF8"
+}
+
+# The functions' owner is a superuser here, and row security does not apply to it. So they get
+# another owner.
+hidden_rows_are_an_error()
+{
+    new_database hidden
+    up_to_latest
+    sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
+    add_accounts 1 1
+    sql "CREATE ROLE careful; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO careful;
+         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO careful; GRANT CREATE ON SCHEMA public TO careful;
+         ALTER FUNCTION mailroom_take OWNER TO careful;
+         CREATE POLICY own ON tokens USING (false); ALTER TABLE tokens ENABLE ROW LEVEL SECURITY"
+    if said=$(taken_by 1 2>&1); then failed "passed over what is hidden: '$said'"; fi
+    case $said in
+    *"would be affected by row-level security"*) ;;
+    *) failed "what is hidden: $said" ;;
+    esac
+}
+
+# A cancel may hit the trigger at any instruction, so there are many.
+a_cancelled_insert_keeps_no_lock()
+{
+    new_database cancelled
+    up_to_latest
+    sql "SELECT mailroom_announce('bell')"
+    add_accounts 1 1
+    same "locks that were left" 0 "$({
+        for ms in $(seq 20 3 320); do
+            echo "SET statement_timeout = $ms;
+                INSERT INTO tokens (action, account) SELECT 'activation', 1 FROM generate_series(1, 5000);"
+        done
+        echo "SET statement_timeout = 0; SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();"
+    } | psql -qAtX 2>/dev/null)"
+}
+
+# A dump that stays open reads the history. Answers are recorded, collectors join, and only the
+# partitions of the next days are not made.
+a_dump_stops_nobody()
+{
+    new_database dumped
+    up_to_latest
+    open_session "$server_dir/dump"
+    exec 3>"$server_dir/dump"
+    echo "BEGIN; LOCK TABLE attempts IN ACCESS SHARE MODE;" >&3
+    until_true "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'attempts_rest'::regclass"
+    add_accounts 1 1
+    patient="SET statement_timeout = '20s';"
+    sql "$patient SELECT state FROM mailroom_peers('mailroom', 1, 'leased', '', host => 'here')" >/dev/null
+    sql "$patient SELECT mailroom_join('mailroom', 2, '{}', 'here', '', '')" >/dev/null
+    sql "$patient SELECT mailroom_forget('1 day')" >/dev/null
+    same "partitions beside a dump" 1 "$(partitions)"
+    sql "$patient SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 1, 1, answers => true)" >/dev/null
+    sql "$patient SELECT mailroom_settle_lines('mailroom', 1, ARRAY[n], ARRAY[nonce], tokens => tokens,
+        numbers => ARRAY[1], outcomes => ARRAY['sent'], texts => ARRAY[''], delays_ms => ARRAY[0],
+        alones => ARRAY[false]) FROM deliveries" >/dev/null
+    same "what the dump did not hold up" sent "$(sql "SELECT outcome FROM attempts")"
+    exec 3>&-
+    until_true "SELECT count(*) = 0 FROM pg_locks WHERE relation = 'attempts_rest'::regclass AND pid <> pg_backend_pid()"
+    sql "SELECT mailroom_forget('1 day')" >/dev/null
+    # Today has begun without one.
+    same "partitions after it" 8 "$(partitions)"
+}
+
+partitions()
+{
+    sql "SELECT count(*) FROM pg_inherits WHERE inhparent = 'attempts'::regclass"
+}
+
+main
+[ "$failures" -eq 0 ]
