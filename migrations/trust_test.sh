@@ -125,6 +125,8 @@ a_dump_stops_nobody()
         numbers => ARRAY[1], outcomes => ARRAY['sent'], texts => ARRAY[''], delays_ms => ARRAY[0],
         alones => ARRAY[false]) FROM deliveries" >/dev/null
     same "what the dump did not hold up" sent "$(sql "SELECT outcome FROM attempts")"
+    same "totals" "scheduled 0 0 sent 1 1" "$(sql "SELECT string_agg(state || ' ' || tokens || ' ' || attempts, ' ')
+        FROM mailroom_totals")"
     exec 3>&-
     until_true "SELECT count(*) = 0 FROM pg_locks WHERE relation = 'attempts_rest'::regclass AND pid <> pg_backend_pid()"
     sql "SELECT mailroom_forget('1 day')" >/dev/null
