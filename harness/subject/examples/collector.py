@@ -140,7 +140,7 @@ while not stop:
     except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
         log(error)
         failures = min(failures + 1, 8)
-        select.select([WAKE], [], [], random.uniform(0.5, 1) * min(0.02 * 2**failures, 5))
+        select.select([WAKE], [], [], random.uniform(0.5, 1) * min(0.02 * 2**failures, 1))
     except psycopg2.Error as error:
         log(f"the schema does not fit: {error}")
         sys.exit(78)

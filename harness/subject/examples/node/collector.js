@@ -178,7 +178,7 @@ async function main() {
             }
             failures = Math.min(failures + 1, 8);
             if (!stop)
-                await rest((0.5 + Math.random() / 2) * Math.min(20 * 2 ** failures, 5000));
+                await rest((0.5 + Math.random() / 2) * Math.min(20 * 2 ** failures, 1000));
         }
     }
     process.exit(unconfirmed.length ? 75 : 0);
