@@ -92,11 +92,17 @@ migrations()
     says early 'BREAKS  schema' 'migrations/000004_commit_safe_cursor.up.sql is missing' \
         'apply it and those after it'
     migrate 000004 000018
-    doctor unleased 0 "$here"
-    says unleased '000019_outcome.up.sql is missing: leased mode needs it'
+    doctor midway 1 "$here"
+    says midway '000035_protocol.up.sql is missing'
     migrate 000019 999999
     doctor migrated 0 "$here"
-    says migrated 'ok      schema'
+    says migrated 'ok      schema' 'ok      encoding' 'ok      creators'
+    psql -qc 'GRANT CREATE ON SCHEMA public TO PUBLIC' -c "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
+    doctor open 1 "$here"
+    says open 'BREAKS  creators' 'PUBLIC may create objects' 'REVOKE CREATE'
+    psql -qc 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
+    doctor latin 1 "$here dbname=latin"
+    says latin 'BREAKS  encoding' 'is LATIN1'
 }
 
 rights()

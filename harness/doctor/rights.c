@@ -77,6 +77,43 @@ static void examine_pgcrypto(struct patient *p)
             "the extension pgcrypto is not there, and this role may not create it");
 }
 
+// Examines whether every account can be written down in the database's encoding.
+static void examine_encoding(struct patient *p)
+{
+    char encoding[40];
+
+    if (!patient_ask(p, p->first, "SELECT getdatabaseencoding()", encoding, sizeof encoding))
+        return;
+    if (strcmp(encoding, "UTF8") == 0)
+        patient_good(p, "the database's encoding is UTF8");
+    else
+        patient_breaks(p, "createdb -T template0 -E UTF8 NAME && pg_dump … | psql NAME",
+            "the database's encoding is %s, and the migrations refuse all but UTF8", encoding);
+}
+
+// Examines who else may make functions and operators that the triggers and functions would call.
+// The migrations refuse the same.
+static void examine_creators(struct patient *p)
+{
+    char others[120];
+
+    if (!patient_ask(p, p->first,
+            "SELECT coalesce(string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC'"
+            " ELSE a.grantee::regrole::text END, ', '), '')"
+            " FROM pg_namespace AS n, aclexplode(n.nspacl) AS a"
+            " WHERE n.nspname = current_schema() AND a.privilege_type = 'CREATE'"
+            " AND a.grantee NOT IN (n.nspowner, current_user::regrole, coalesce((SELECT relowner"
+            " FROM pg_class WHERE oid = to_regclass('tokens')), 0))"
+            " AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.grantee AND r.rolsuper)",
+            others, sizeof others))
+        return;
+    if (!*others)
+        patient_good(p, "nobody else may create objects in the schema");
+    else
+        patient_breaks(p, "REVOKE CREATE ON SCHEMA … FROM these roles.",
+            "%s may create objects in the schema, and so act with the rights of others", others);
+}
+
 // Examines the collector's own rights, if the schema exists already.
 static void examine_collector(struct patient *p)
 {
@@ -115,6 +152,8 @@ static void examine_run(struct patient *p)
 
 const struct examination doctor_rights_examinations[] = {
     {"schema", examine_schema},
+    {"encoding", examine_encoding},
+    {"creators", examine_creators},
     {"pgcrypto", examine_pgcrypto},
     {"collector", examine_collector},
     {"run", examine_run},
