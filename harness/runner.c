@@ -93,6 +93,22 @@ static void find_sessions(struct run *r, struct run_end *end)
                                                               : 0;
 }
 
+// Reads the logs for secrets, which no history keeps.
+static bool read_logs(struct run *r, struct err *e)
+{
+    struct tells *t = &r->end.tells;
+
+    for (int i = 0; i < r->scenario->collector.instances; i++) {
+        char name[64], path[PATH_MAX];
+        snprintf(name, sizeof name, "collector-%d.log", i);
+        if (!path_join(path, r->folder.logs, name, e) || !tells_read(t, path, e))
+            return false;
+    }
+    r->ledger.tells = t;
+    r->ledger.logs = tells_secret(t, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
+    return true;
+}
+
 static void gather_input(struct run *r, struct run_end *end)
 {
     const struct subject_cost *cost = subject_cost(r->subject);
@@ -118,7 +134,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->end.left = reachable ? queue_left(r) : NAN;
     find_sessions(r, &r->end);
     PGconn *conn = reachable ? r->context.admin : NULL;
-    return ledger_settle_losses(&r->ledger, r->faults, conn, e) &&
+    return ledger_settle_losses(&r->ledger, r->faults, conn, e) && read_logs(r, e) &&
            ledger_settle_end(&r->ledger, conn, e) &&
            check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
@@ -271,6 +287,7 @@ static void close_down(struct run *r)
     netns_fini(&r->net);
     result_fini(&r->end.result);
     sessions_fini(&r->end.sessions);
+    tells_fini(&r->end.tells);
     ledger_fini(&r->ledger);
     generator_fini(&r->generator);
     free(r->faults);

@@ -85,16 +85,15 @@ static bool is_cut_off(const struct ledger *l, const struct process_record *p)
     return false;
 }
 
-// True when a fault other than the TERM itself was at work while the process ended.
-static bool is_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+struct cause check_ending_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         if (f->spec->verb->id != VERB_STOP_COLLECTOR && f->began_ns && f->began_ns <= until_ns &&
             f->ended_ns >= from_ns)
-            return true;
+            return (struct cause){CAUSE_FAULT, (uint32_t)i};
     }
-    return false;
+    return CAUSE_IS_NONE;
 }
 
 // True when the process ended at TERM with a code that nothing explains. A shell, and the runtimes
@@ -115,7 +114,8 @@ static bool is_wrong_code(const struct ledger *l, const struct process_record *p
     case BY_SIGNAL + SIGPIPE:
         return false;
     case INTERNAL:
-        return !is_disturbed(l, asked_ns, p->ended_ns) && !is_cut_off(l, p);
+        return check_ending_disturbed(l, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
+               !is_cut_off(l, p);
     default:
         return !is_cut_off(l, p);
     }

@@ -75,6 +75,7 @@ static void tell(struct story *s)
     s->starved[1] = s->starved[0];
     s->starved[1].collector_us = 5;
     s->ledger.starved_count = 2;
+    s->rows[first] = ROW_READ;
     story_judge(s);
 }
 
@@ -121,6 +122,8 @@ static void round_trip(void **state)
     assert_int_equal(h.ledger.starved_count, 2);
     assert_memory_equal(h.ledger.starved, s.starved, 2 * sizeof *s.starved);
     assert_int_equal(h.ledger.attempt_count, 3);
+    for (uint32_t t = 0; t < s.plan.token_count; t++)
+        assert_int_equal(h.ledger.tokens[t].row, s.rows[t]);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(h.ledger.attempts[i].token, s.ledger.attempts[i].token);
         assert_int_equal(h.ledger.attempts[i].number, i + 1);
@@ -176,6 +179,7 @@ static void the_versions_before_are_read(void **state)
     // The counts that say that there are no flushes, sessions, stalls and notes, no last words of
     // two processes, and no changes.
     static const unsigned char nothing_more[7] = {0};
+    static const size_t end_bytes = 4; // "end" and its length
     static struct story s;
     static struct history h;
     unsigned char bytes[8192];
@@ -188,53 +192,33 @@ static void the_versions_before_are_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    // Version 6 added answers: one byte for each delivery, and two for each token.
-    size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
-    // Version 7 added what a failover left behind: two bytes for each fault.
-    size_t left = 2 * s.plan.fault_count;
-    // Version 8 added the workers: three bytes.
-    static const size_t workers = 3;
-    // Version 9 added the attempts: their count, and three bytes for each of the three.
-    static const size_t attempts = 10;
-    // Version 10 added the share of the processors that others used: one byte.
-    static const size_t others = 1;
-    // Version 11 added the samples of who waited: their count, and six bytes for each of the two.
-    static const size_t starved = 13;
-    // Version 12 added one time for each fault, and two for each line.
-    size_t written = 18;
-    unsigned char *end =
-        bytes + size - 4 - written - starved - others - attempts - workers - left - outcomes;
-    unsigned char *more = end - sizeof nothing_more;
+    // What each version added, just before the end.
+    const struct {
+        unsigned char version;
+        size_t bytes;
+    } added[] = {
+        {16, 2},                      // the counts that say that there are no looks and no holds
+        {15, 1},                      // what the logs hold
+        {14, 2},                      // what a process left: a byte for each of the two
+        {13, s.plan.token_count + 1}, // a byte for each token, and one more for the only known row
+        {12, 18},                     // one time for each fault, and two for each line
+        {11, 13}, // samples of waits: their count, and six bytes for each of the two
+        {10, 1},  // the share of the processors that others used
+        {9, 10},  // attempts: their count, and three bytes for each of the three
+        {8, 3},   // the workers
+        {7, 2 * s.plan.fault_count},                        // what a failover left behind
+        {6, s.log.delivery_count + 2 * s.plan.token_count}, // answers and outcomes
+    };
     assert_int_equal(*version, HISTORY_VERSION);
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        assert_int_equal(*version, added[i].version);
+        size = cut(bytes, size, bytes + size - end_bytes - added[i].bytes, added[i].bytes);
+        *version = (unsigned char)(added[i].version - 1);
+        spill(bytes, size);
+        expect_read(&s, 11);
+    }
+    unsigned char *more = bytes + size - end_bytes - sizeof nothing_more;
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
-    size = cut(bytes, size, end + outcomes + left + workers + attempts + others + starved, written);
-    *version = 11;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end + outcomes + left + workers + attempts + others, starved);
-    *version = 10;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end + outcomes + left + workers + attempts, others);
-    *version = 9;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end + outcomes + left + workers, attempts);
-    *version = 8;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end + outcomes + left, workers);
-    *version = 7;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end + outcomes, left);
-    *version = 6;
-    spill(bytes, size);
-    expect_read(&s, 11);
-    size = cut(bytes, size, end, outcomes);
-    *version = 5;
-    spill(bytes, size);
-    expect_read(&s, 11);
     size = cut(bytes, size, more + sizeof nothing_more - 1, 1);
     *version = 4;
     spill(bytes, size);

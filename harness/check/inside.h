@@ -87,6 +87,10 @@ MUST_USE bool check_exits(const struct check *c, struct err *e);
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
 
+// Returns the first fault, other than a TERM, that was at work between two times. CAUSE_NONE: there
+// was none.
+struct cause check_ending_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
+
 // --- excuses.c ---------------------------------------------------------------------
 
 // The questions about excused time, answered by the timeline or, without it, by the outages.
@@ -139,6 +143,10 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 // True when the generator fell behind its plan.
 bool check_generator_lags(const struct result *r, const struct scenario *s);
 
+// --- holds.c ------------------------------------------------------------------------
+
+MUST_USE bool check_holds(const struct check *c, struct err *e);
+
 // --- idle.c ------------------------------------------------------------------------
 
 MUST_USE bool check_idle_instances(const struct check *c, struct err *e);
@@ -157,6 +165,14 @@ MUST_USE bool check_late(const struct check *c, struct err *e);
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
+// --- leak.c -------------------------------------------------------------------------
+
+MUST_USE bool check_leak(const struct check *c, struct err *e);
+
+// --- litters.c ----------------------------------------------------------------------
+
+MUST_USE bool check_litters(const struct check *c, struct err *e);
+
 // --- lines.c -----------------------------------------------------------------------
 
 MUST_USE bool check_lines(const struct check *c, struct err *e);
@@ -164,6 +180,10 @@ MUST_USE bool check_lines(const struct check *c, struct err *e);
 // True when this fault kept the reader away from the output of this line's process.
 bool check_keeps_unread(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line);
+
+// --- meddles.c ---------------------------------------------------------------------
+
+MUST_USE bool check_meddles(const struct check *c, struct err *e);
 
 // --- order.c -----------------------------------------------------------------------
 
@@ -202,6 +222,10 @@ static inline bool check_undisturbed(const struct ledger *l, int64_t from_ns, in
 // --- repeats.c ---------------------------------------------------------------------
 
 MUST_USE bool check_repeats(const struct check *c, struct err *e);
+
+// --- secrets.c ----------------------------------------------------------------------
+
+MUST_USE bool check_secrets(const struct check *c, struct err *e);
 
 // --- starved.c ---------------------------------------------------------------------
 

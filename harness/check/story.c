@@ -218,6 +218,7 @@ void story_settle(struct story *s)
         token->outcome = s->outcomes[t];
         token->attempts = s->outcomes[t] ? STORY_MAX : 0;
         token->fingerprint = 1000 + t;
+        token->row = s->rows[t];
         token->expires_at_s = s->expires_at_s[t] ? s->expires_at_s[t] : 900;
         if (ledger_committed(l, t))
             token->flags ^= TOKEN_PRESENT;

@@ -39,6 +39,7 @@ struct story {
     // and DEAD_LETTER of an unsendable one, so a story that sets such a flag itself says the
     // contrary.
     uint32_t token_flags[STORY_MAX];
+    uint16_t rows[STORY_MAX];        // enum token_row of each token; 0: unknown
     int32_t expires_at_s[STORY_MAX]; // when each token expires by the database; 0: after 900 s
     struct attempt_record attempts[STORY_MAX];
     size_t attempt_count;

@@ -1,6 +1,7 @@
-// Invariants of the collector's own life: it rests when there is nothing to do, and its memory does
-// not grow.
+// busy_idle: a collector does not rest when there is nothing to do.
 #include "check/inside.h"
+
+#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -11,10 +12,6 @@ static const double busy_wakeups_per_s = 10; // wakeups that an idle collector m
 static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // a process that was just started is not judged for
                                             // this long
-static const uint32_t leak_least_kb = 256;
-static const size_t leak_samples_least = 6;
-
-// --- busy_idle ------------------------------------------------------------------
 
 // Returns the time of the last event before `until_ns`: an answer or a line.
 static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
@@ -70,6 +67,31 @@ static void check_idle(
             100 * cpu, wakeups);
 }
 
+// Judges the collector's backends. What they burn is no less busy than what the collector burns
+// itself. Where their CPU time cannot be seen it is 0, and convicts nobody.
+static void check_backends(
+    struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    const struct presence_look *first = NULL, *last = NULL;
+
+    for (size_t i = 0; i < l->look_count; i++) {
+        const struct presence_look *look = &l->looks[i];
+        if (look->at_ns < from_ns || look->at_ns > until_ns)
+            continue;
+        first = first ? first : look;
+        last = look;
+    }
+    if (!first || last->at_ns - first->at_ns < idle_least_ns)
+        return;
+    double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
+    double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
+    if (cpu > busy_share * l->scenario->collector.instances)
+        finding_add(r, METRIC_BUSY_IDLE,
+            "%.1f s from %.3f s on with nothing to do: the collector's sessions use %.0f%% of a "
+            "processor",
+            seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
+}
+
 // Returns the end of the last fault window that began before `until_ns`.
 static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
 {
@@ -84,19 +106,85 @@ static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
     return last;
 }
 
-// Checks the part of a phase without load in which nothing happens any more and no fault lasts.
+// Checks a time in which nothing happens, without its part in which a fault lasts.
+static void check_quiet(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    from_ns = clock_max(from_ns, last_window_ns(l, until_ns));
+    if (until_ns - from_ns < idle_least_ns)
+        return;
+    for (uint32_t p = 0; p < l->log->process_count; p++)
+        check_idle(r, l, p, from_ns, until_ns);
+    check_backends(r, l, from_ns, until_ns);
+}
+
+// Checks the part of a phase without load in which nothing happens any more.
 static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
     int64_t last_ns = last_event_ns(l, until_ns);
 
-    from_ns = (last_ns > from_ns ? last_ns : from_ns) + settle_ns;
-    last_ns = last_window_ns(l, until_ns);
-    from_ns = last_ns > from_ns ? last_ns : from_ns;
-    if (until_ns - from_ns < idle_least_ns)
-        return;
-    for (uint32_t p = 0; p < l->log->process_count; p++)
-        check_idle(r, l, p, from_ns, until_ns);
+    check_quiet(r, l, (last_ns > from_ns ? last_ns : from_ns) + settle_ns, until_ns);
+}
+
+// --- busy_idle while a batch waits ----------------------------------------------------
+
+// With a shorter timeout there are too few samples before it is over.
+static const int64_t wait_least_ns = 2 * NS_PER_S;
+
+struct events {
+    int64_t *at_ns; // owned
+    size_t count;
+};
+
+static void add_event(struct events *t, int64_t at_ns)
+{
+    if (at_ns > 0 && at_ns != CLOCK_NEVER)
+        t->at_ns[t->count++] = at_ns;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+// Gathers all that may give a collector something to do.
+static bool gather_events(struct events *t, const struct ledger *l, struct err *e)
+{
+    const struct subject_log *log = l->log;
+
+    t->at_ns = calloc(
+        2 * l->plan->txn_count + log->line_count + log->delivery_count + 1, sizeof *t->at_ns);
+    if (!t->at_ns)
+        return err_memory(e);
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
+        add_event(t, l->txns[i].sent_ns);
+        add_event(t, l->txns[i].ended_ns);
+    }
+    for (size_t i = 0; i < log->line_count; i++)
+        add_event(t, log->lines[i].read_ns);
+    for (size_t i = 0; i < log->delivery_count; i++)
+        add_event(t, log->deliveries[i].replied_ns);
+    if (t->count > 0)
+        qsort(t->at_ns, t->count, sizeof *t->at_ns, by_time);
+    return true;
+}
+
+// Checks the time between one event of the load and the next, in which a collector has nothing to
+// do but to wait for a batch to fill or for its timeout.
+static bool check_waits(struct result *r, const struct ledger *l, struct err *e)
+{
+    struct events t = {0};
+
+    if (l->scenario->collector.batch_timeout_ns < wait_least_ns)
+        return true;
+    if (!gather_events(&t, l, e))
+        return false;
+    for (size_t i = 1; i < t.count && t.at_ns[i] <= l->load_end_ns; i++)
+        check_quiet(r, l, t.at_ns[i - 1] + r->slack_ns, t.at_ns[i]);
+    free(t.at_ns);
+    return true;
 }
 
 static bool is_idle(const struct load_phase *phase)
@@ -116,45 +204,8 @@ static void check_rest(struct result *r, const struct ledger *l)
     }
 }
 
-// --- leak -----------------------------------------------------------------------
-
-// A buffer that grows to its final size does so in one step. A leak grows in both halves of the
-// time.
-static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
-{
-    const struct process_record *p = &l->log->processes[process];
-    int64_t born_ns = p->started_ns > l->start_ns ? p->started_ns : l->start_ns;
-    int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
-    int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
-    int64_t middle_ns = from_ns + (end_ns - from_ns) / 2;
-    uint32_t first = 0, middle = 0, last = 0;
-    size_t count = 0;
-
-    for (size_t i = 0; i < l->log->sample_count; i++) {
-        const struct process_sample *s = &l->log->samples[i];
-        if (s->process != process || s->at_ns < from_ns || s->at_ns > end_ns)
-            continue;
-        first = count++ ? first : s->rss_kb;
-        middle = s->at_ns <= middle_ns ? s->rss_kb : middle;
-        last = s->rss_kb;
-    }
-    if (count < leak_samples_least)
-        return;
-    judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
-    if (last < first + leak_least_kb || middle < first || last < middle)
-        return;
-    uint32_t growth = last - first;
-    if (middle - first >= growth / 4 && last - middle >= growth / 4)
-        finding_add(r, METRIC_LEAK, "pid %d: from %u kB at %.3f s to %u kB at %.3f s, %u lines",
-            (int)p->pid, first, ledger_seconds(l, from_ns), last, ledger_seconds(l, end_ns),
-            p->lines);
-}
-
 bool check_vitals(const struct check *c, struct err *e)
 {
-    (void)e;
     check_rest(c->r, c->l);
-    for (uint32_t p = 0; p < c->l->log->process_count; p++)
-        check_memory(c->r, c->l, p);
-    return true;
+    return check_waits(c->r, c->l, e);
 }

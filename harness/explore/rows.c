@@ -48,6 +48,8 @@ const struct draw_row draw_rows[] = {
     {"collector.env", NULL, 0, "its variables have rows of their own"},
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},
+    {"collector.memory", NULL, 0, "a property of what is tested"},
+    {"collector.writes", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, ELSEWHERE},
     {"collector.returns_within", NULL, 0, "a property of what is tested"},
     {"collector.starts_within", NULL, 0, "a property of what is tested"},

@@ -328,6 +328,58 @@ static void pack_sought_and_written(struct pack *p, struct history *h)
     }
 }
 
+// Packs the field that version 13 added: what the columns of a token and its account held.
+static void pack_rows(struct pack *p, struct history *h)
+{
+    if (h->version < 13)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++)
+        PACK_FIELD(p, h->ledger.tokens[i].row, UINT16_MAX);
+}
+
+// Packs the fields that version 14 added: what the processes left behind.
+static void pack_litter(struct pack *p, struct history *h)
+{
+    if (h->version < 14)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++) {
+        struct process_record *r = &h->log.processes[i];
+        PACK_FIELD(p, r->left, PROCESS_LEFT_SOME);
+        if (r->left != PROCESS_LEFT_SOME)
+            continue;
+        pack_moment(p, &r->left_ns);
+        pack_text(p, r->litter, sizeof r->litter);
+    }
+}
+
+// Packs the field that version 15 added: what the logs hold.
+static void pack_logs(struct pack *p, struct history *h)
+{
+    if (h->version >= 15)
+        PACK_FIELD(p, h->ledger.logs, LOGS_TELL_KEY);
+}
+
+// Packs the looks at the collector's sessions, which version 16 added.
+static void pack_presence(struct pack *p, struct history *h)
+{
+    struct ledger *l = &h->ledger;
+
+    if (h->version < 16)
+        return;
+    h->looks = pack_array(p, &l->look_count, PACK_LINES_MAX, h->looks, sizeof *h->looks);
+    for (size_t i = 0; pack_ok(p) && i < l->look_count; i++) {
+        pack_moment(p, &h->looks[i].at_ns);
+        PACK_FIELD(p, h->looks[i].sessions, UINT32_MAX);
+        pack_number(p, &h->looks[i].cpu_ms, any);
+    }
+    h->holds = pack_array(p, &l->hold_count, PRESENCE_HOLDS_MAX, h->holds, sizeof *h->holds);
+    for (size_t i = 0; pack_ok(p) && i < l->hold_count; i++) {
+        pack_moment(p, &h->holds[i].from_ns);
+        pack_moment(p, &h->holds[i].until_ns);
+        PACK_FIELD(p, h->holds[i].pid, UINT32_MAX);
+    }
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -370,6 +422,10 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_others(p, h);
     pack_starved(p, h);
     pack_sought_and_written(p, h);
+    pack_rows(p, h);
+    pack_litter(p, h);
+    pack_logs(p, h);
+    pack_presence(p, h);
     pack_end(p);
     return true;
 }
@@ -386,6 +442,8 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
         .probes = (struct probe_sample *)l->probes,
         .flushes = (struct probe_sample *)l->flushes,
         .starved = (struct starved_sample *)l->starved,
+        .looks = (struct presence_look *)l->looks,
+        .holds = (struct presence_hold *)l->holds,
         .sessions = (int64_t *)l->sessions,
         .notes = *notes};
     struct pack *p = pack_write(path, e);
@@ -409,6 +467,8 @@ bool history_join(struct history *h, struct err *e)
     l->probes = h->probes;
     l->flushes = h->flushes;
     l->starved = h->starved;
+    l->looks = h->looks;
+    l->holds = h->holds;
     l->sessions = h->sessions;
     if (h->version < 12)
         ledger_guess_written(l);
@@ -442,6 +502,8 @@ void history_fini(struct history *h)
     free(h->probes);
     free(h->flushes);
     free(h->starved);
+    free(h->looks);
+    free(h->holds);
     free(h->sessions);
     stalls_fini(&h->notes.reader_stalls);
     *h = (struct history){0};

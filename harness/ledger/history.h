@@ -11,9 +11,11 @@
 #define HISTORY_NAME "history.bin.gz"
 // history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
 // no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, 9 no
-// others_share, 10 none of the samples of os/starved.h, and 11 not when a fault was sought and when
-// a line was written.
-#define HISTORY_VERSION 12
+// others_share, 10 none of the samples of os/starved.h, 11 not when a fault was sought and when a
+// line was written, 12 no rows of tokens, 13
+// nothing of what processes left behind, 14 nothing of the logs, and 15 no looks
+// at the collector's sessions.
+#define HISTORY_VERSION 16
 
 // The facts that the check needs beside the ledger.
 struct history_notes {
@@ -37,6 +39,8 @@ struct history {
     struct fault_record *faults;
     struct probe_sample *probes, *flushes;
     struct starved_sample *starved;
+    struct presence_look *looks;
+    struct presence_hold *holds;
     int64_t *sessions;
     struct history_notes notes;
 };

@@ -12,12 +12,15 @@
 
 #include "base/err.h"
 #include "fault/fault.h"
+#include "ledger/rows.h"
 #include "load/load.h"
 #include "os/starved.h"
 #include "plan/plan.h"
+#include "postgres/presence.h"
 #include "postgres/probe.h"
 #include "scenario/scenario.h"
 #include "subject/subject.h"
+#include "subject/tells.h"
 
 enum token_flags {
     TOKEN_SETTLED = 1 << 0,      // the outcome of its transaction was unknown, and the database has
@@ -30,6 +33,7 @@ enum token_flags {
     TOKEN_UNMARKED = 1 << 5,     // at the end of the run it was not taken, or taken and not
                                  // confirmed
     TOKEN_BURIED_AGAIN = 1 << 6, // in dead_letters more than once
+    TOKEN_TOLD = 1 << 7,         // its secret stands in a log of the collector
 };
 
 // The outcome of a token in leased mode, as the collector has recorded it.
@@ -64,7 +68,12 @@ struct ledger_token {
     uint8_t flags;        // bits of enum token_flags
     uint8_t outcome;      // enum token_outcome
     uint16_t attempts;    // number of recorded attempts, without late answers
+    uint16_t row;         // bits of enum token_row; 0 in an old history
 };
+
+// What the collector's logs hold. Only the run itself looks at them, because a history keeps no
+// secrets.
+enum logs { LOGS_UNREAD, LOGS_READ, LOGS_TELL_KEY };
 
 struct ledger {
     const struct scenario *scenario;
@@ -79,6 +88,10 @@ struct ledger {
     size_t flush_count;
     const struct starved_sample *starved; // in the order of time; none in an old history
     size_t starved_count;
+    const struct presence_look *looks; // at the collector's sessions; none where nothing shows them
+    size_t look_count;
+    const struct presence_hold *holds;
+    size_t hold_count;
     const int64_t *sessions; // when the collector's sessions opened, in order; NULL: unknown
     size_t session_count;
     const struct change_record *changes; // one per planned change; NULL: unknown
@@ -88,12 +101,14 @@ struct ledger {
     struct attempt_record *attempts;     // owned; sorted by token and number; none in an old
                                          // history
     size_t attempt_count;
-    uint32_t *txn_of;       // owned; per token: the index of its transaction
-    int64_t start_ns;       // the plan's time 0 on the run's clock
-    int64_t load_end_ns;    // when load and faults were over
-    int64_t drain_end_ns;   // when TERM was sent to the collector
-    int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
-    size_t strangers;       // number of tokens in the database that the plan does not know
+    uint32_t *txn_of;          // owned; per token: the index of its transaction
+    int64_t start_ns;          // the plan's time 0 on the run's clock
+    int64_t load_end_ns;       // when load and faults were over
+    int64_t drain_end_ns;      // when TERM was sent to the collector
+    int64_t server_epoch_s;    // the server's clock at start_ns, seconds since 1970
+    const struct tells *tells; // what stands in the logs, until ledger_settle_end; NULL: unknown
+    enum logs logs;
+    size_t strangers; // number of tokens in the database that the plan does not know
 };
 
 // Makes an empty ledger. The caller fills the borrowed fields and the times as the run goes on.

@@ -93,6 +93,16 @@ static struct contents_field field_at(const PGresult *row, int column)
     return (struct contents_field){PQgetvalue(row, 0, column), (size_t)PQgetlength(row, 0, column)};
 }
 
+static bool is_inserted_email(const struct ledger *l, uint32_t token, const PGresult *row)
+{
+    const struct plan_txn *txn = &l->plan->txns[l->txn_of[token]];
+    struct names names;
+
+    names_make(&names, token, plan_name_shape(l->plan, txn, token));
+    return (size_t)PQgetlength(row, 0, 2) == strlen(names.email) &&
+           memcmp(PQgetvalue(row, 0, 2), names.email, strlen(names.email)) == 0;
+}
+
 static bool end_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -108,6 +118,10 @@ static bool end_row(struct ledger *l, const PGresult *row)
     t->expires_at_s = int4_at(row, 5);
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
+    t->row = (uint16_t)(ROW_READ | int4_at(row, 6));
+    if (l->tells && c.fields[2].len == TELLS_SECRET_LEN && tells_secret(l->tells, c.fields[2].data))
+        t->flags |= TOKEN_TOLD;
+    t->row |= is_inserted_email(l, token, row) ? 0 : ROW_EMAIL;
     return true;
 }
 

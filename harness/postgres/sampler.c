@@ -26,6 +26,7 @@ struct sampler {
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
     struct usage usage;
+    struct presence presence;
 };
 
 static void take_sample(void *arg, int64_t due_ns);
@@ -62,6 +63,7 @@ void sampler_free(struct sampler *s)
     sampler_stop(s);
     free(s->conninfo);
     free(s->samples);
+    presence_fini(&s->presence);
     free(s);
 }
 
@@ -75,6 +77,11 @@ const struct wait_count *sampler_waits(const struct sampler *s, size_t *count)
 {
     *count = s ? s->wait_count : 0;
     return s ? s->waits : NULL;
+}
+
+const struct presence *sampler_presence(const struct sampler *s)
+{
+    return s ? &s->presence : NULL;
 }
 
 const struct usage *sampler_usage(const struct sampler *s)
@@ -169,8 +176,29 @@ static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
         sample->shm_bytes = (double)segments_bytes(stat.parent);
 }
 
+// Takes a session of the collector into the look. Returns false when our rights do not show it.
+static bool look_at_session(
+    struct sampler *s, struct presence_look *look, const PGresult *rows, int row)
+{
+    enum { PID, ROLE, WAIT, TRANSACTION, HELD_UP, SHOWN };
+    const char *transaction = PQgetvalue(rows, row, TRANSACTION);
+    uint32_t pid = (uint32_t)strtoul(PQgetvalue(rows, row, PID), NULL, 10);
+
+    if (strcmp(PQgetvalue(rows, row, ROLE), s->config.collector_role) != 0)
+        return true;
+    if (PQgetvalue(rows, row, SHOWN)[0] != '1')
+        return false;
+    look->sessions += pid != 0;
+    if (*transaction)
+        presence_transaction(
+            &s->presence, transaction, pid, PQgetvalue(rows, row, HELD_UP)[0] == '1', look->at_ns);
+    return true;
+}
+
 static bool ask_backends(struct sampler *s, struct sample *sample)
 {
+    struct presence_look look = {.at_ns = clock_now_ns()};
+    bool shown = true;
     struct err ignored;
     struct family family;
     PGresult *rows = sql_query(s->conn, postgres_sql_backends, 0, NULL, &ignored);
@@ -179,6 +207,7 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
     for (int i = 0; i < PQntuples(rows); i++) {
         const char *event = PQgetvalue(rows, i, 2);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
+        shown = look_at_session(s, &look, rows, i) && shown;
         if (s->config.outer_pid)
             pid = our_number(&family, pid);
         enum usage_group group = group_of(s, PQgetvalue(rows, i, 1));
@@ -192,6 +221,8 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
         count_wait(s, event);
     }
     PQclear(rows);
+    look.cpu_ms = (uint64_t)(1e3 * s->usage.cpu_s[USAGE_COLLECTOR_BACKENDS]);
+    presence_looked(&s->presence, rows && shown ? &look : NULL);
     return rows != NULL;
 }
 
@@ -228,6 +259,8 @@ static void take_sample(void *arg, int64_t due_ns)
         sample.collector_fds += (double)process_descriptors(pids[i]);
     }
     sample.up = ask_server(s, &sample);
+    if (!sample.up)
+        presence_looked(&s->presence, NULL);
     usage_end(&s->usage);
     memcpy(sample.cpu_s, s->usage.cpu_s, sizeof sample.cpu_s);
     sample.busy_s = s->usage.busy_s;

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "os/usage.h"
+#include "postgres/presence.h"
 
 // One sample. Counters count from the server's first start; a crash sets some of them back.
 struct sample {
@@ -57,6 +58,7 @@ void sampler_stop(struct sampler *s);
 // Call it after sampler_stop. A NULL sampler has no samples.
 const struct sample *sampler_samples(const struct sampler *s, size_t *count);
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
+const struct presence *sampler_presence(const struct sampler *s); // NULL without a sampler
 const struct usage *sampler_usage(const struct sampler *s);
 
 // Stops the sampler first. Accepts NULL.

@@ -207,8 +207,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "reasons", reasons(r));
     json_object_set_new(root, "interrupted", json_boolean(r->input->interrupted));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
-    json_object_set_new(
-        root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_END_STATE));
+    json_object_set_new(root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_HOLDS));
     json_object_set_new(
         root, "rate_per_s", metrics_object(r, METRIC_RATE_OFFERED, METRIC_RATE_DELIVERED));
     json_object_set_new(root, "latency_ms", latency);

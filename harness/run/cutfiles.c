@@ -204,7 +204,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
 
 static bool is_sum(enum metric_id id)
 {
-    return metrics[id].invariant || id <= METRIC_END_STATE;
+    return metrics[id].invariant || id <= METRIC_HOLDS;
 }
 
 static void add_judged(struct judged *sum, const struct judged *j)

@@ -81,6 +81,13 @@ void observers_end_samples(struct observers *o, struct ledger *l)
     sampler_stop(o->sampler);
     starved_stop(o->starved);
     l->starved = starved_samples(o->starved, &l->starved_count);
+    const struct presence *p = sampler_presence(o->sampler);
+    if (!p)
+        return;
+    l->looks = p->looks;
+    l->look_count = p->look_count;
+    l->holds = p->holds;
+    l->hold_count = p->hold_count;
 }
 
 void observers_end_probes(struct observers *o, struct ledger *l)

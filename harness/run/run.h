@@ -25,6 +25,7 @@ struct run_progress {
 struct run_end {
     struct err gave_up;       // why the harness gave the subject up; ERR_NONE: it did not
     struct sessions sessions; // sessions of the collector
+    struct tells tells;       // what its logs hold
     char cpu_users[200];
     double left; // the result of queue_left
     struct check_input input;

@@ -17,6 +17,26 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
+static bool is_column(const char *name)
+{
+    const char *point = strchr(name, '.');
+
+    return point && point != name && point[1] &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.") == strlen(name) &&
+           !strchr(point + 1, '.');
+}
+
+static bool check_writes(const struct scenario *s, const struct node *collector, struct err *e)
+{
+    for (size_t i = 0; s->collector.writes[i]; i++) {
+        if (!is_column(s->collector.writes[i]))
+            return node_err(node_item(node_child(collector, "writes"), i), e,
+                "'%.100s' should be a table and a column, such as tokens.consumed_at",
+                s->collector.writes[i]);
+    }
+    return true;
+}
+
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
@@ -219,7 +239,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     for (size_t i = 0; i < s->collector.env.count; i++)
         if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))
             return false;
-    if (!check_dequeue(s, collector, e) || !check_announce(s, root, e))
+    if (!check_dequeue(s, collector, e) || !check_announce(s, root, e) ||
+        !check_writes(s, collector, e))
         return false;
     if (!s->collector.command[0]) {
         free(s->collector.command);

@@ -132,6 +132,12 @@ static const struct word arrivals[] = {
     {0},
 };
 
+static const struct word memories[] = {
+    {"plain", MEMORY_PLAIN, NULL},
+    {"collected", MEMORY_COLLECTED, NULL},
+    {0},
+};
+
 static const struct word names[] = {
     {"plain", NAMES_PLAIN, NULL},
     {"hostile", NAMES_HOSTILE, NULL},
@@ -273,6 +279,11 @@ static const struct field collector_fields[] = {
         .help = "what it promises, and what alone is judged, such as [no_loss, once]; without the "
                 "key mailroom-collector promises all, another one no_loss, once, limit, timeout, "
                 "order, reconnect, backpressure, stop and dead_letters"},
+    {"memory", FIELD_WORD, AT(collector.memory), .default_text = "plain", .words = memories,
+        .help = "plain, or collected: a garbage collector frees it now and then, and leak is not "
+                "judged"},
+    {"writes", FIELD_STRINGS, AT(collector.writes), .default_text = "[]",
+        .help = "columns, as table.column, that it changes itself, though others own them"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
         .help =
             "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower rate is "

@@ -178,6 +178,9 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:6:31: collector.promises.1: 'wait' should be no_loss, once, limit, timeout, "
             "order, reconnect, backpressure, stop, small, standby, sharing, outcome, budget, "
             "lanes, dead_letters, fills, releases, lease, retries or waits_for_writers"},
+        {HEAD LOAD "collector: {writes: [tokens.consumed_at, status]}\n",
+            "x.yaml:6:42: collector.writes.1: 'status' should be a table and a column, such as "
+            "tokens.consumed_at"},
         {HEAD LOAD "collector: {capacity: 2000}\n",
             "x.yaml:6:23: collector.capacity: '2000' has no unit; write a rate such as 200/s or a "
             "ramp such as 100/s..2000/s"},

@@ -156,6 +156,7 @@ void scenario_fini(struct scenario *s)
     free(s->postgres.rest);
     free_settings(&s->postgres.settings);
     free_strings(s->collector.command);
+    free_strings(s->collector.writes);
     free(s->collector.subject);
     free_settings(&s->collector.env);
     for (size_t i = 0; i < s->load_count; i++)

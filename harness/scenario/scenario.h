@@ -38,6 +38,9 @@ enum disk_files {
     FILES_XFS
 };
 
+// Whether a subject frees its memory itself, or a garbage collector does now and then.
+enum memory { MEMORY_PLAIN, MEMORY_COLLECTED };
+
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 // How collectors share a queue. Cursor: one collector works, in commit order. Shared: any number of
@@ -98,7 +101,9 @@ struct scenario_collector {
     bool restart;
     int promises; // bits of enum promise
     struct scenario_sender sender;
-    double capacity;           // tokens per second that the subject can sustain; 0: not known
+    enum memory memory;
+    char **writes;   // columns, as table.column, that the subject itself changes; NULL-terminated
+    double capacity; // tokens per second that the subject can sustain; 0: not known
     int64_t returns_within_ns; // 0: not given; see scenario_returns_ns
     int64_t starts_within_ns;  // 0: not given; see scenario_starts_ns
 };

@@ -91,6 +91,8 @@ static const char full[] =
     "  env: {MAILROOM_GRACE: 100}\n"
     "  restart: false\n"
     "  promises: [no_loss, order]\n"
+    "  memory: collected\n"
+    "  writes: [accounts.email, tokens.consumed_at]\n"
     "  capacity: 2000.5/s\n"
     "  sender: {hang: 1%, dies: 0.5%, delay: 1ms..2ms}\n"
     "load:\n"
@@ -161,6 +163,8 @@ static void reads_a_full_scenario(void **state)
     assert_int_equal(s.collector.layout, LAYOUT_FOREIGN);
     assert_false(s.collector.restart);
     assert_int_equal(s.collector.promises, PROMISE_NO_LOSS | PROMISE_ORDER);
+    assert_int_equal(s.collector.memory, MEMORY_COLLECTED);
+    assert_string_equal(s.collector.writes[1], "tokens.consumed_at");
     assert_true(s.collector.capacity == 2000.5);
     assert_true(s.collector.sender.hang == 0.01);
     assert_true(s.collector.sender.dies == 0.005);

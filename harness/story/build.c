@@ -41,6 +41,7 @@ static bool build_run(struct build *b, const struct event *event, struct err *e)
     n->others_share = (double)event->value[SLOT_OTHERS] / 1e6;
     n->reconnects =
         event_has(event, SLOT_RECONNECTS) ? (uint64_t)event->value[SLOT_RECONNECTS] : UINT64_MAX;
+    b->t->history.ledger.logs = (enum logs)event->value[SLOT_TOLD];
     b->t->history.ledger.strangers = (size_t)event->value[SLOT_STRANGERS];
     if (event->text)
         snprintf(n->gave_up, sizeof n->gave_up, "%s", event->text);
@@ -70,6 +71,11 @@ static bool build_process(struct build *b, const struct event *told, struct err 
     record_fill(RECORD_PROCESS, p, &event);
     p->pid = 100 + (int)told->first;
     p->status = (int)(event.value[SLOT_EXIT] << 8 | event.value[SLOT_SIGNAL]);
+    p->left = (enum process_left)event.value[SLOT_LEFT];
+    if (p->left == PROCESS_LEFT_SOME) {
+        p->left_ns = at(&event, SLOT_LEFT_OUT);
+        snprintf(p->litter, sizeof p->litter, "a process");
+    }
     return true;
 }
 
@@ -210,6 +216,7 @@ static int64_t order_of(const struct event *event)
                : event_has(event, SLOT_SOUGHT) ? event->value[SLOT_SOUGHT]
                                                : event->value[SLOT_STRUCK];
     case EVENT_STALL:
+    case EVENT_HOLD:
         return event->value[SLOT_FROM];
     case EVENT_ROW:
     case EVENT_ATTEMPT:
@@ -280,7 +287,10 @@ static bool observe(struct build *b, struct err *e)
            build_kind(b, EVENT_SESSION, build_session, e) &&
            build_kind(b, EVENT_SAMPLE, build_sample, e) &&
            build_kind(b, EVENT_LOOK, build_look, e) && build_kind(b, EVENT_PROBE, build_probe, e) &&
-           build_kind(b, EVENT_FLUSH, build_probe, e) && build_kind(b, EVENT_STALL, build_stall, e);
+           build_kind(b, EVENT_FLUSH, build_probe, e) &&
+           build_kind(b, EVENT_STALL, build_stall, e) &&
+           build_kind(b, EVENT_PRESENCE, build_presence, e) &&
+           build_kind(b, EVENT_HOLD, build_hold, e);
 }
 
 // Finds out when the lines were written that do not say it.
@@ -324,6 +334,9 @@ static bool settle(struct build *b, struct err *e)
     l->flush_count = told.flush_count;
     l->starved_count = told.starved_count;
     l->strangers = told.strangers;
+    l->logs = told.logs;
+    l->look_count = told.look_count;
+    l->hold_count = told.hold_count;
     l->start_ns = STORY_START_NS;
     l->load_end_ns = STORY_START_NS + b->load_ns;
     l->drain_end_ns = STORY_START_NS + b->run_ns;

@@ -39,6 +39,8 @@ MUST_USE bool build_sample(struct build *b, const struct event *told, struct err
 MUST_USE bool build_look(struct build *b, const struct event *told, struct err *e);
 MUST_USE bool build_probe(struct build *b, const struct event *told, struct err *e);
 MUST_USE bool build_stall(struct build *b, const struct event *event, struct err *e);
+MUST_USE bool build_presence(struct build *b, const struct event *told, struct err *e);
+MUST_USE bool build_hold(struct build *b, const struct event *told, struct err *e);
 
 // --- rows.c --------------------------------------------------------------------------------
 

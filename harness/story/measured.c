@@ -88,6 +88,33 @@ bool build_stall(struct build *b, const struct event *event, struct err *e)
     return true;
 }
 
+// Looks at the sessions give their CPU time since the look before.
+bool build_presence(struct build *b, const struct event *told, struct err *e)
+{
+    struct history *h = &b->t->history;
+    size_t *count = &h->ledger.look_count;
+    uint64_t before_ms = *count > 0 ? h->looks[*count - 1].cpu_ms : 0;
+    struct presence_look *look = build_append(&h->looks, count, sizeof *look, e);
+
+    if (look)
+        *look = (struct presence_look){.at_ns = at(told, SLOT_AT),
+            .sessions = event_has(told, SLOT_NUMBER) ? (uint32_t)told->value[SLOT_NUMBER] : 1,
+            .cpu_ms = before_ms + (uint64_t)(told->value[SLOT_CPU] / NS_PER_MS)};
+    return look;
+}
+
+bool build_hold(struct build *b, const struct event *told, struct err *e)
+{
+    struct history *h = &b->t->history;
+    struct presence_hold *hold = build_append(&h->holds, &h->ledger.hold_count, sizeof *hold, e);
+
+    if (hold)
+        *hold = (struct presence_hold){.from_ns = at(told, SLOT_FROM),
+            .until_ns = at(told, SLOT_UNTIL),
+            .pid = told->value[SLOT_KIND] ? 0 : 7};
+    return hold;
+}
+
 // --- writing ------------------------------------------------------------------------------
 
 void write_probes(
@@ -178,6 +205,34 @@ void write_stalls(struct writer *w)
                            s->until_ns - s->from_ns <= w->part->slack_ns / 2))
             continue;
         record_tell(RECORD_STALL, s, &event, w->l->start_ns);
+        write_event(w, &event);
+    }
+}
+
+void write_presence(struct writer *w)
+{
+    uint64_t before_ms = 0;
+
+    for (size_t i = 0; i < w->l->look_count; i++) {
+        const struct presence_look *look = &w->l->looks[i];
+        struct event event = {.kind = EVENT_PRESENCE};
+        if (!is_inside(w, look->at_ns - NS_PER_S, look->at_ns + NS_PER_S))
+            continue;
+        set_time(w, &event, SLOT_AT, look->at_ns);
+        event_set(&event, SLOT_NUMBER, look->sessions);
+        event_set(&event, SLOT_CPU, (int64_t)(look->cpu_ms - before_ms) * NS_PER_MS);
+        before_ms = look->cpu_ms;
+        write_event(w, &event);
+    }
+    for (size_t i = 0; i < w->l->hold_count; i++) {
+        const struct presence_hold *hold = &w->l->holds[i];
+        struct event event = {.kind = EVENT_HOLD};
+        if (!is_inside(w, hold->from_ns, hold->until_ns))
+            continue;
+        set_time(w, &event, SLOT_FROM, hold->from_ns);
+        set_time(w, &event, SLOT_UNTIL, hold->until_ns);
+        if (hold->pid == 0)
+            event_set(&event, SLOT_KIND, 1);
         write_event(w, &event);
     }
 }

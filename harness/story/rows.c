@@ -27,6 +27,9 @@ bool build_row(struct build *b, const struct event *event, struct err *e)
         }
         set_flag(token, TOKEN_WAITING, v[SLOT_WAITING] || (token->flags & TOKEN_WAITING));
         set_flag(token, TOKEN_UNMARKED, v[SLOT_UNMARKED] || (token->flags & TOKEN_UNMARKED));
+        set_flag(token, TOKEN_TOLD, v[SLOT_TOLD] || (token->flags & TOKEN_TOLD));
+        if (event_has(event, SLOT_CHANGED))
+            token->row = v[SLOT_CHANGED] ? token->row ^ (uint16_t)v[SLOT_CHANGED] : 0;
         if (event_has(event, SLOT_EXPIRES))
             token->expires_at_s = (int32_t)(v[SLOT_EXPIRES] / NS_PER_S);
         if (event_has(event, SLOT_OUTCOME))
@@ -85,6 +88,10 @@ static struct event row_of(const struct writer *w, uint32_t t, const struct ledg
         event_set(&event, SLOT_UNMARKED, 1);
     if (w->explain || ((token->flags & TOKEN_PRESENT) && token->expires_at_s < soon_s))
         event_set(&event, SLOT_EXPIRES, (int64_t)token->expires_at_s * NS_PER_S);
+    if (token->flags & TOKEN_TOLD)
+        event_set(&event, SLOT_TOLD, 1);
+    if (token->row != usual->row)
+        event_set(&event, SLOT_CHANGED, token->row ? token->row ^ usual->row : 0);
     if (w->explain || token->outcome != usual->outcome)
         event_set(&event, SLOT_OUTCOME, token->outcome);
     return event;

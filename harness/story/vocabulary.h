@@ -13,6 +13,7 @@ enum value_type {
     VALUE_COUNT,
     VALUE_SHARE,     // percent; the slot holds millionths
     VALUE_TEXT,      // within quotes
+    VALUE_COLUMNS,   // names of columns, with commas; the slot holds bits of enum token_row
     VALUE_FLAG,      // the word says it all
     VALUE_FLAG_TIME, // the word, and a time for the next slot
 };

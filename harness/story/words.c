@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/rows.h"
 #include "scenario/suggest.h"
 
 const char *event_name(enum event_kind kind)
@@ -182,6 +183,36 @@ static bool read_share(const struct origin *at, char *word, int64_t *value, stru
     return origin_err(at, e, "this should be a share such as 90%%");
 }
 
+static bool read_columns(const struct origin *at, char *word, int64_t *bits, struct err *e)
+{
+    const char *known[ROW_COLUMNS];
+
+    *bits = 0;
+    for (size_t i = 0; i < ROW_COLUMNS; i++)
+        known[i] = row_columns[i].name;
+    for (char *name, *rest = word; (name = strsep(&rest, ",")) != NULL;) {
+        size_t i = 0;
+        while (i < ROW_COLUMNS && strcmp(known[i], name) != 0)
+            i++;
+        if (i == ROW_COLUMNS)
+            return words_unknown(at, name, known, ROW_COLUMNS, e);
+        *bits |= row_columns[i].bits;
+    }
+    return true;
+}
+
+static void write_columns(int64_t bits, struct buf *out)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < ROW_COLUMNS; i++) {
+        if (!(bits & row_columns[i].bits))
+            continue;
+        buf_printf(out, "%s%s", before, row_columns[i].name);
+        before = ",";
+    }
+}
+
 static bool read_value(const struct reading *r, const struct word *word, struct event *event,
     const struct origin *name, struct err *e)
 {
@@ -205,9 +236,10 @@ static bool read_value(const struct reading *r, const struct word *word, struct 
         event_set(event, slot, 1);
         return read_text(r, &at, text, event, e);
     }
-    if (!(word->type == VALUE_COUNT     ? words_count(&at, text, &value, e)
-            : word->type == VALUE_SHARE ? read_share(&at, text, &value, e)
-                                        : words_ms(&at, text, &value, e)))
+    if (!(word->type == VALUE_COUNT       ? words_count(&at, text, &value, e)
+            : word->type == VALUE_SHARE   ? read_share(&at, text, &value, e)
+            : word->type == VALUE_COLUMNS ? read_columns(&at, text, &value, e)
+                                          : words_ms(&at, text, &value, e)))
         return false;
     bool ever = word->type == VALUE_TIME || word->type == VALUE_LENGTH;
     bool length = word->type == VALUE_LENGTH || word->type == VALUE_ANSWER;
@@ -347,6 +379,9 @@ static void write_value(const struct event *event, const struct word *word, stru
         break;
     case VALUE_TEXT:
         buf_printf(out, "\"%s\"", event->text);
+        break;
+    case VALUE_COLUMNS:
+        write_columns(value, out);
         break;
     default:
         buf_printf(out, "%lld", (long long)value);

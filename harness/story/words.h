@@ -41,6 +41,8 @@ enum slot {
     SLOT_WAITING,
     SLOT_UNMARKED,
     SLOT_EXPIRES,
+    SLOT_CHANGED,
+    SLOT_TOLD,
     SLOT_NUMBER,
     SLOT_STATE,
     SLOT_FORGED,
@@ -85,6 +87,8 @@ enum event_kind {
     EVENT_PROBE,
     EVENT_FLUSH,
     EVENT_STALL,
+    EVENT_PRESENCE,
+    EVENT_HOLD,
     EVENT_ROW, // from here on, what the tables hold at the end
     EVENT_ATTEMPT,
     EVENT_KINDS

@@ -75,7 +75,7 @@ static bool is_usual(const struct writer *w)
         const struct process_record *p = &log->processes[i];
         usual = p->instance == (int)i && p->started_ns == w->l->start_ns - NS_PER_S && p->asked &&
                 p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS && p->status == 0 &&
-                w->process_no[i] != DROPPED;
+                p->left == PROCESS_LEFT_UNKNOWN && w->process_no[i] != DROPPED;
     }
     return usual;
 }
@@ -94,6 +94,10 @@ static void tell_process(struct writer *w, size_t i)
         event_set(&event, SLOT_SIGNAL, p->status & 0x7f);
     if (p->status >> 8 || (!(p->status & 0x7f) && !to_the_end))
         event_set(&event, SLOT_EXIT, p->status >> 8 & 0xff);
+    if (p->left != PROCESS_LEFT_UNKNOWN)
+        event_set(&event, SLOT_LEFT, p->left);
+    if (p->left == PROCESS_LEFT_SOME)
+        set_time(w, &event, SLOT_LEFT_OUT, p->left_ns);
     write_event(w, &event);
 }
 
@@ -266,6 +270,8 @@ static void tell_run(struct writer *w)
         event_set(&event, SLOT_INTERRUPTED, 1);
     if (w->explain || n->others_share > 0)
         event_set(&event, SLOT_OTHERS, (int64_t)(n->others_share * 1e6 + 0.5));
+    if (w->l->logs != LOGS_UNREAD)
+        event_set(&event, SLOT_TOLD, w->l->logs);
     if (w->l->strangers > 0)
         event_set(&event, SLOT_STRANGERS, (int64_t)w->l->strangers);
     snprintf(why, sizeof why, "%s", n->gave_up);
@@ -324,6 +330,7 @@ static bool tell_events(struct writer *w)
     write_probes(w, EVENT_PROBE, w->l->probes, w->l->probe_count);
     write_probes(w, EVENT_FLUSH, w->l->flushes, w->l->flush_count);
     write_stalls(w);
+    write_presence(w);
     ok = write_rows(w) && ok;
     write_attempts(w);
     return ok && !w->failed && !w->out->failed;

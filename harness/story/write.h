@@ -73,6 +73,7 @@ void write_samples(struct writer *w);
 void write_looks(struct writer *w);
 void write_sessions(struct writer *w);
 void write_stalls(struct writer *w);
+void write_presence(struct writer *w);
 
 // --- rows.c --------------------------------------------------------------------------------
 

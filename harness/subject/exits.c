@@ -125,6 +125,7 @@ void exits_reap(struct subject *s, struct instance *in)
         p->asked = true;
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
+    bool termed = in->termed && s->config.env;
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;
@@ -132,7 +133,11 @@ void exits_reap(struct subject *s, struct instance *in)
     pthread_mutex_unlock(&s->lock);
 
     struct reading reading = {.read_ns = ended.ended_ns, .empty_ns = in->empty_ns};
-    if (!reader_tail(&s->reader, &in->pending, in->process, &reading)) {
+    // Only at TERM can a process end what it has started.
+    if (termed)
+        s->litter_ns = ended.ended_ns;
+    if (!reader_tail(&s->reader, &in->pending, in->process, &reading) ||
+        (termed && !litter_expect(&s->litter, in->process))) {
         struct err e;
         err_memory(&e);
         serve_fail(s, &e);

@@ -235,7 +235,7 @@ static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
 static bool all_done(struct subject *s)
 {
     pthread_mutex_lock(&s->lock);
-    bool done = s->stopping;
+    bool done = s->stopping && s->litter.count == 0;
     for (int i = 0; i < s->config.instances; i++)
         done = done && s->instances[i].pid == 0;
     pthread_mutex_unlock(&s->lock);
@@ -313,6 +313,10 @@ static void serve_until_done(struct subject *s)
         int64_t now = clock_now_ns();
         int64_t next = is_stopping(s) ? CLOCK_NEVER : starts_due(s, now);
         sample_at_ns = sample_due(s, now, sample_at_ns);
+        if (s->litter.count > 0 && now >= s->litter_ns)
+            s->litter_ns = litter_look(&s->litter, &s->reader.log, now);
+        if (s->litter.count > 0)
+            next = clock_min(next, s->litter_ns);
         next = clock_min(next, sample_at_ns);
         next = clock_min(next, answer_due(s, now));
         next = clock_min(next, fill_poll(s, fds, now));

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "subject/litter.h"
 #include "subject/reader.h"
 #include "subject/sender.h"
 #include "subject/subject.h"
@@ -47,6 +48,7 @@ struct instance {
     bool for_good;         // it is never started again; under the lock
     struct sender sender;  // belongs to the thread
     enum sender_mood mood; // under the lock
+    bool termed;           // TERM, and nothing worse, has told it to end; under the lock
     bool sender_killed;    // the collector's input is to be closed, or was; under the lock
 };
 
@@ -55,6 +57,8 @@ struct subject {
     struct instance *instances;
     struct reader reader; // belongs to the thread until it is joined; its processes are under the
                           // lock
+    struct litter litter; // belongs to the thread
+    int64_t litter_ns;    // when to look at it again; belongs to the thread
     uint8_t *tries;       // owned; see sender.h; belongs to the thread
     atomic_size_t unsaid; // number of answers that are still to be given
     pthread_t thread;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,18 +60,43 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
     if (known) {
         in->out = out;
         in->pid = p->pid;
-        in->closed = in->close_asked = in->sender_killed = false;
+        in->closed = in->close_asked = in->sender_killed = in->termed = false;
         atomic_store(&in->read, 0);
         in->seen_bytes = 0;
         in->seen_ns = 0;
         // A stop that told every process to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
+            in->termed = !s->killing;
             process_signal_group(p->pid, s->killing ? SIGKILL : SIGTERM);
         }
     }
     pthread_mutex_unlock(&s->lock);
     return known;
+}
+
+// Starts a process whose environment ends with its mark.
+static pid_t start_marked(struct subject *s, struct process_spec *spec, struct err *e)
+{
+    char mark[LITTER_MARK_MAX];
+    size_t count = 0;
+
+    if (!s->config.env)
+        return process_start(spec, e);
+    while (s->config.env[count])
+        count++;
+    const char **env = calloc(count + 2, sizeof *env);
+    if (!env) {
+        err_memory(e);
+        return -1;
+    }
+    memcpy(env, s->config.env, count * sizeof *env);
+    litter_mark(mark, (uint32_t)s->reader.log.process_count);
+    env[count] = mark;
+    spec->env = env;
+    pid_t pid = process_start(spec, e);
+    free(env);
+    return pid;
 }
 
 static bool launch(struct subject *s, int index, struct err *e)
@@ -82,7 +109,6 @@ static bool launch(struct subject *s, int index, struct err *e)
     if (!make_pipes(out, input, s->config.sender, e))
         return false;
     spec.argv = (const char *const *)s->config.command;
-    spec.env = s->config.env;
     spec.dir = s->config.dir;
     spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
     spec.in = input[0];
@@ -92,7 +118,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
-    record.pid = process_start(&spec, e);
+    record.pid = start_marked(s, &spec, e);
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);

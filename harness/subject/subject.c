@@ -47,7 +47,9 @@ static bool send_signal(struct subject *s, int index, int signal)
     if (in->pid == 0)
         return false;
     if (signal != 0 && signal != SIGSTOP && signal != SIGCONT) {
-        s->reader.log.processes[in->process].asked = true;
+        struct process_record *p = &s->reader.log.processes[in->process];
+        in->termed = signal == SIGTERM && (in->termed || !p->asked);
+        p->asked = true;
         note_written(in);
     }
     return process_signal_group(in->pid, signal);
@@ -359,6 +361,7 @@ void subject_free(struct subject *s)
     free(s->instances);
     free(s->tries);
     reader_fini(&s->reader);
+    litter_fini(&s->litter);
     stalls_fini(&s->cost.stalls);
     if (s->wake[0] >= 0) {
         close(s->wake[0]);

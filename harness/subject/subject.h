@@ -16,6 +16,9 @@
 #include "os/stalls.h"
 #include "scenario/scenario.h"
 
+// What a process left running when it had ended at TERM.
+enum process_left { PROCESS_LEFT_UNKNOWN, PROCESS_LEFT_NOTHING, PROCESS_LEFT_SOME };
+
 // One process of a collector, from its start to its end.
 struct process_record {
     int instance;
@@ -28,6 +31,9 @@ struct process_record {
     int64_t rss_max_kb;
     double cpu_s;
     char last_words[240]; // the end of its log when it ended by itself
+    enum process_left left;
+    int64_t left_ns; // when it was seen that a process it had started still ran
+    char litter[64]; // that process, as text
 };
 
 enum line_state {

@@ -97,15 +97,18 @@ short=(--set load.0.for=1s --set load.0.rate=20/s)
 base=(PATH HOME LANG TZ TMPDIR)
 [ -z "${SANITIZE-}" ] || base+=(ASAN_OPTIONS)
 export LANG=C.UTF-8 TZ=UTC TMPDIR=/tmp ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1}
+# The nosy collector logs its environment, with the key.
+logs_key=(--set 'allow={tells_secrets: any}')
+
 main() {
     set_traps
     write_nosy_collector
 
     expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=3s \
         --set 'expect={}' "${leak[@]}" "${short[@]}" steady --collector "$place/nosy" \
-        --set collector.layout=reference
+        "${logs_key[@]}" --set collector.layout=reference
     untouched "a collector"
-    given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
+    given "${base[@]}" MAILPROOF_PROCESS MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE
     rm -rf "$place/results"
 
@@ -117,8 +120,9 @@ main() {
     # The user passes what a collector needs beyond that, by name.
     expect_exit 0 env LICENCE=for-one-user OTHER=unasked "$mailproof" run --quiet \
         --out "$place/results" --set slack=3s --set 'expect={}' "${leak[@]}" "${short[@]}" steady \
-        --collector "$place/nosy" --set collector.layout=reference --pass-env LICENCE --pass-env ABSENT
-    given "${base[@]}" MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
+        --collector "$place/nosy" "${logs_key[@]}" --set collector.layout=reference \
+        --pass-env LICENCE --pass-env ABSENT
+    given "${base[@]}" MAILPROOF_PROCESS MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE LICENCE
     expect_exit 64 "$mailproof" run steady --pass-env A=B
     grep -q 'the name of a variable' "$place/err" || fail "no reason: $(cat "$place/err")"

@@ -146,6 +146,19 @@ static const struct defect_row defects[] = {
         "unplanned_exit", "short"},
     {DEFECT_REPEATS_LATER, "repeats-later", "writes its last line again after 2 s of silence",
         "duplicated", "short"},
+    {DEFECT_CONSUMES, "consumes",
+        "marks what it has sent as consumed, which activates the accounts", "meddles", "foreign"},
+    {DEFECT_LITTERS, "litters", "leaves a process of its own running when it ends", "litters",
+        "short"},
+    {DEFECT_TELLS_KEY, "tells-key", "logs its settings at the start, the key among them",
+        "tells_secrets", "short"},
+    {DEFECT_TELLS_SECRETS, "tells-secrets", "logs each line that it writes", "tells_secrets",
+        "plain"},
+    {DEFECT_HOLDS, "holds", "keeps a snapshot open in a session of its own", "holds", "short"},
+    {DEFECT_ASKS_IDLE, "asks-idle",
+        "runs a costly query four times a second while nothing is to do", "busy_idle", "idle"},
+    {DEFECT_SPINS_WAITING, "spins-waiting", "asks for news all the time while a batch waits",
+        "busy_idle", "waiting"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -43,7 +43,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     int code = 0;
 
     batch_init(&k.batch, defect);
-    vices_init(&k.vices, defect);
+    vices_init(&k.vices, defect, settings);
     sharing_init(&k.sharing, settings, defect);
     k.bell.defect = defect;
     output_init();
@@ -73,6 +73,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
         code = EX_SOFTWARE;
     session_close(&k.session);
     batch_fini(&k.batch);
+    vices_end(&k.vices);
     vices_fini(&k.vices);
     return code;
 }
@@ -271,7 +272,9 @@ static bool wait_for_work(struct keeper *k, struct err *e)
         bool enough = k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS);
         if (enough || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
-        stop_poll(&fd, 1, has(k, DEFECT_SPINS) ? 0 : wake_ns);
+        bool spins =
+            has(k, DEFECT_SPINS) || (has(k, DEFECT_SPINS_WAITING) && k->first_ns != CLOCK_NEVER);
+        stop_poll(&fd, 1, spins ? 0 : wake_ns);
     }
     return true;
 }

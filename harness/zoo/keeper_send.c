@@ -6,7 +6,7 @@
 #include "output.h"
 #include "stop.h"
 
-static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
+static bool touch_sent(struct keeper *k, const char *sql, struct err *e) MUST_USE;
 
 // Returns the rate that this collector sustains. Some defects sustain only a part of the 100 per
 // second of `paced`.
@@ -106,20 +106,27 @@ bool keeper_move_cursor(struct keeper *k, struct err *e)
             return false;
         k->before = b->from;
         batch_moved(b);
-        if (has(k, DEFECT_DELETES) && !delete_sent(k, e))
+        if (has(k, DEFECT_DELETES) &&
+            !touch_sent(k, "DELETE FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint)", e))
+            return false;
+        if (has(k, DEFECT_CONSUMES) &&
+            !touch_sent(k,
+                "UPDATE tokens SET consumed_at = extract(epoch FROM now())"
+                " WHERE consumed_at IS NULL AND (xid, id) <= ($1::xid8, $2::bigint)",
+                e))
             return false;
     }
     k->unconfirmed = false;
     return true;
 }
 
-static bool delete_sent(struct keeper *k, struct err *e)
+// Runs a statement on the tokens up to the cursor.
+static bool touch_sent(struct keeper *k, const char *sql, struct err *e)
 {
     const char *params[] = {k->batch.to.xid, k->batch.to.id};
     PGresult *result;
 
-    if (!session_query(&k->session, "DELETE FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint)",
-            2, params, &result, e))
+    if (!session_query(&k->session, sql, 2, params, &result, e))
         return false;
     PQclear(result);
     return true;

@@ -6,15 +6,21 @@
 #include "base/buf.h"
 #include "defect.h"
 #include "session.h"
+#include "settings.h"
 
 struct vices {
     enum defect defect;
     struct buf last;    // owned; repeats-later: the last line
+    PGconn *other;      // owned; holds: a session beside the one that works
+    int64_t asks_ns;    // asks-idle: when to ask again
     int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
 };
 
-void vices_init(struct vices *v, enum defect defect);
+void vices_init(struct vices *v, enum defect defect, const struct settings *settings);
 void vices_fini(struct vices *v);
+
+// Call it when the collector ends.
+void vices_end(const struct vices *v);
 
 // Call it with each line that was written.
 void vices_line(struct vices *v, const struct buf *line);

@@ -1,6 +1,21 @@
 # A buffer that grew once.
+set load.0.for=8s
 token 0 at 50
 line at 150: 0
-repeat 4 every 500: sample at 0 rss 5000
-repeat 4 every 500: sample at 2000 rss 9000
-=> verdict pass
+sample at 0 rss 5000
+sample at 500 rss 5000
+sample at 1000 rss 5000
+sample at 1500 rss 5000
+sample at 2000 rss 5000
+sample at 2500 rss 5000
+sample at 3000 rss 5000
+sample at 3500 rss 5000
+sample at 4000 rss 5000
+sample at 4500 rss 9000
+sample at 5000 rss 9000
+sample at 5500 rss 9000
+sample at 6000 rss 9000
+sample at 6500 rss 9000
+sample at 7000 rss 9000
+sample at 7500 rss 9000
+=> judged leak 6 of 6

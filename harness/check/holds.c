@@ -1,0 +1,94 @@
+// holds: a transaction of the collector, with its snapshot, was open in two looks a second apart.
+#include "check/inside.h"
+
+#include "base/clock.h"
+
+static const int64_t held_ns = NS_PER_S;
+static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart say nothing of between
+
+// True when the fault may keep the collector from ending its transaction. While nobody reads its
+// output it can, and that is when it matters most.
+static bool keeps_from_ending(const struct fault_record *f)
+{
+    switch (f->spec->verb->hits) {
+    case HITS_SESSIONS:
+    case HITS_PROCESS:
+    case HITS_NETWORK:
+    case HITS_SERVER:
+    case HITS_HOST:
+        return f->began_ns != 0;
+    default:
+        return false;
+    }
+}
+
+static int64_t overlap_ns(int64_t from_ns, int64_t until_ns, int64_t a_ns, int64_t b_ns)
+{
+    return clock_max(0, clock_min(until_ns, b_ns) - clock_max(from_ns, a_ns));
+}
+
+// Returns the longest part of a time without such a fault, and the last fault that cuts it.
+static int64_t free_ns(
+    const struct ledger *l, int64_t from_ns, int64_t until_ns, struct cause *cause)
+{
+    int64_t ns = until_ns - from_ns;
+
+    *cause = CAUSE_IS_NONE;
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        int64_t taken_ns =
+            keeps_from_ending(f) ? overlap_ns(from_ns, until_ns, f->began_ns, f->ended_ns) : 0;
+        bool touches = keeps_from_ending(f) && f->began_ns <= until_ns && f->ended_ns >= from_ns;
+        ns -= taken_ns;
+        if (touches)
+            *cause = (struct cause){CAUSE_FAULT, (uint32_t)i};
+    }
+    return ns;
+}
+
+// Returns how long stalls and other programs can have kept the collector or the looks back.
+static int64_t held_up_ns(const struct check *c, int64_t from_ns, int64_t until_ns)
+{
+    int64_t denied_ns = 0;
+
+    for (uint32_t i = 0; i < c->l->log->process_count; i++) {
+        const struct process_record *p = &c->l->log->processes[i];
+        if (p->started_ns < until_ns && p->ended_ns > from_ns)
+            denied_ns = clock_max(denied_ns, check_denied_ns(c->l, i, from_ns, until_ns));
+    }
+    return denied_ns + stall_list_ns(&c->stalls, from_ns, until_ns);
+}
+
+static void check_hold(const struct check *c, const struct presence_hold *h)
+{
+    struct cause cause;
+
+    if (free_ns(c->l, h->from_ns, h->until_ns, &cause) - held_up_ns(c, h->from_ns, h->until_ns) <
+        held_ns)
+        return;
+    if (h->pid == 0)
+        finding_add(c->r, METRIC_HOLDS, "a prepared transaction, from %.3f s to %.3f s at least",
+            ledger_seconds(c->l, h->from_ns), ledger_seconds(c->l, h->until_ns));
+    else
+        finding_add(c->r, METRIC_HOLDS,
+            "the same transaction of backend %u was open from %.3f s to %.3f s at least", h->pid,
+            ledger_seconds(c->l, h->from_ns), ledger_seconds(c->l, h->until_ns));
+}
+
+bool check_holds(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+
+    (void)e;
+    for (size_t i = 1; i < l->look_count; i++) {
+        int64_t from_ns = l->looks[i - 1].at_ns, until_ns = l->looks[i].at_ns;
+        struct cause cause;
+        if (until_ns - from_ns > apart_most_ns)
+            continue;
+        free_ns(l, from_ns, until_ns, &cause);
+        judged_add(c->r, METRIC_HOLDS, (double)(until_ns - from_ns) / 1e9, cause);
+    }
+    for (size_t i = 0; i < l->hold_count; i++)
+        check_hold(c, &l->holds[i]);
+    return true;
+}

@@ -1,0 +1,96 @@
+// leak: the memory of a process grows during the load.
+//
+// Memory goes up and down with what is in hand. What a leak raises is the lower envelope: the least
+// memory of each tenth of the time. A buffer that grows to its final size raises it in one step,
+// and chance raises it now and then. So the growth must lie in both halves of the time, and so many
+// pairs of tenths must agree that chance makes it once in a thousand times.
+#include "check/inside.h"
+
+#include "base/clock.h"
+
+enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
+
+static const uint32_t least_kb = 256;
+
+// Kendall's S of so many values in random order reaches this with a probability of at most 0.1%.
+static const int trend_least[BLOCKS + 1] = {[7] = 21, [8] = 26, [9] = 30, [10] = 33};
+
+struct envelope {
+    uint32_t least_kb[BLOCKS]; // the least memory of each block that has a sample
+    size_t count;
+};
+
+static struct envelope envelope_of(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    struct envelope env = {0};
+    int64_t block_ns = (until_ns - from_ns) / BLOCKS + 1;
+    int64_t block = -1;
+
+    for (size_t i = 0; i < l->log->sample_count; i++) {
+        const struct process_sample *s = &l->log->samples[i];
+        if (s->process != process || s->at_ns < from_ns || s->at_ns > until_ns)
+            continue;
+        int64_t in = (s->at_ns - from_ns) / block_ns;
+        if (in != block)
+            env.least_kb[env.count++] = s->rss_kb;
+        else if (s->rss_kb < env.least_kb[env.count - 1])
+            env.least_kb[env.count - 1] = s->rss_kb;
+        block = in;
+    }
+    return env;
+}
+
+// Returns Kendall's S: the pairs that grow less those that shrink.
+static int trend_of(const struct envelope *env)
+{
+    int s = 0;
+
+    for (size_t i = 0; i < env->count; i++) {
+        for (size_t j = i + 1; j < env->count; j++)
+            s += (env->least_kb[j] > env->least_kb[i]) - (env->least_kb[j] < env->least_kb[i]);
+    }
+    return s;
+}
+
+static bool grows(const struct envelope *env)
+{
+    uint32_t first = env->least_kb[0], last = env->least_kb[env->count - 1];
+    uint32_t middle = env->least_kb[env->count / 2];
+
+    if (last < first + least_kb || trend_of(env) < trend_least[env->count])
+        return false;
+    uint32_t growth = last - first;
+    return middle >= first + growth / 4 && last >= middle + growth / 4;
+}
+
+static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
+{
+    const struct process_record *p = &l->log->processes[process];
+    int64_t born_ns = clock_max(p->started_ns, l->start_ns);
+    int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
+    int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
+
+    if (end_ns <= born_ns)
+        return;
+    struct envelope env = envelope_of(l, process, from_ns, end_ns);
+    if (env.count < BLOCKS_LEAST)
+        return;
+    judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
+    if (grows(&env))
+        finding_add(r, METRIC_LEAK,
+            "pid %d: never below %u kB around %.3f s, never below %u kB around %.3f s, %u lines",
+            (int)p->pid, env.least_kb[0], ledger_seconds(l, from_ns), env.least_kb[env.count - 1],
+            ledger_seconds(l, end_ns), p->lines);
+}
+
+bool check_leak(const struct check *c, struct err *e)
+{
+    (void)e;
+    // A garbage collector lets memory grow until it runs, which is more than a run shows.
+    if (c->l->scenario->collector.memory == MEMORY_COLLECTED)
+        return true;
+    for (uint32_t p = 0; p < c->l->log->process_count; p++)
+        check_memory(c->r, c->l, p);
+    return true;
+}

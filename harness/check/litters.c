@@ -1,0 +1,28 @@
+// litters: what a collector leaves behind when it ends at TERM.
+#include "check/inside.h"
+
+#include "base/clock.h"
+
+bool check_litters(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+
+    (void)e;
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        bool some = p->left == PROCESS_LEFT_SOME;
+        if (p->left == PROCESS_LEFT_UNKNOWN)
+            continue;
+        // A fault that was at work from a second before the end until the look may have kept the
+        // collector from cleaning up.
+        struct cause cause =
+            check_ending_disturbed(l, p->ended_ns - NS_PER_S, some ? p->left_ns : p->ended_ns);
+        judged_add(c->r, METRIC_LITTERS, 1, cause);
+        if (some && cause.kind == CAUSE_NONE)
+            finding_add(c->r, METRIC_LITTERS,
+                "pid %d ended at TERM at %.3f s; %s, which it had started, still ran %.1f s later",
+                (int)p->pid, ledger_seconds(l, p->ended_ns), p->litter,
+                (double)(p->left_ns - p->ended_ns) / 1e9);
+    }
+    return true;
+}

@@ -1,0 +1,57 @@
+// meddles: a column of a token or its account is not as the load and the schema's triggers left it.
+#include "check/inside.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+static bool is_own_column(const struct scenario *s, const char *column)
+{
+    for (char **own = s->collector.writes; own && *own; own++) {
+        if (strcmp(*own, column) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Returns the first column that differs from what was inserted; NULL: none does.
+static const char *changed_column(const struct ledger *l, uint32_t token)
+{
+    unsigned differs = l->tokens[token].row ^ row_inserted(l->plan->kinds[token]);
+
+    for (size_t i = 0; i < ROW_COLUMNS; i++) {
+        if ((differs & row_columns[i].bits) && !is_own_column(l->scenario, row_columns[i].name))
+            return row_columns[i].name;
+    }
+    return NULL;
+}
+
+bool check_meddles(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+    char email[NAMES_MAX];
+
+    (void)e;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        const char *column = NULL;
+        if (!(l->tokens[token].row & ROW_READ) || !ledger_committed(l, token) ||
+            l->plan->kinds[token] == TOKEN_CONFLICT)
+            continue;
+        // The plan's own change may have been lost with a connection or with the server's data, so
+        // what was inserted and what the change makes of it are both right.
+        if (ledger_changed_ns(l, token) != CLOCK_NEVER) {
+            judged_add(
+                c->r, METRIC_MEDDLES, 1, (struct cause){CAUSE_TRANSACTION, l->txn_of[token]});
+            continue;
+        }
+        judged_add(c->r, METRIC_MEDDLES, 1, CAUSE_IS_NONE);
+        column = changed_column(l, token);
+        if (!column)
+            continue;
+        names_email(email, token);
+        finding_add(c->r, METRIC_MEDDLES, "%s (%s): %s is not as it was inserted", email,
+            token_kind_name(l->plan->kinds[token]), column);
+    }
+    return true;
+}

@@ -1,0 +1,28 @@
+// tells_secrets: the collector's log holds the key, or the secret of a token.
+#include "check/inside.h"
+
+#include "plan/names.h"
+
+bool check_secrets(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+    char email[NAMES_MAX];
+
+    (void)e;
+    if (l->logs == LOGS_UNREAD)
+        return true;
+    judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
+    if (l->logs == LOGS_TELL_KEY)
+        finding_add(c->r, METRIC_TELLS_SECRETS, "the signing key stands in the collector's log");
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        if (!(l->tokens[token].flags & TOKEN_PRESENT))
+            continue;
+        judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
+        if (!(l->tokens[token].flags & TOKEN_TOLD))
+            continue;
+        names_email(email, token);
+        finding_add(
+            c->r, METRIC_TELLS_SECRETS, "%s: its secret stands in the collector's log", email);
+    }
+    return true;
+}

@@ -1,0 +1,7 @@
+# Holds a transaction, and has not promised otherwise.
+set collector.promises=[no_loss]
+token 0 at 50
+line at 150: 0
+repeat 6 every 1000: presence at 0
+hold from 1000 until 3000
+=> verdict pass

@@ -1,0 +1,74 @@
+#include "postgres/presence.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+static const int64_t held_ns = NS_PER_S;
+
+void presence_fini(struct presence *p)
+{
+    free(p->looks);
+    free(p->holds);
+    *p = (struct presence){0};
+}
+
+static struct presence_open *find(struct presence *p, const char *key)
+{
+    for (size_t i = 0; i < p->open_count; i++) {
+        if (strncmp(p->open[i].key, key, sizeof p->open[i].key - 1) == 0)
+            return &p->open[i];
+    }
+    return NULL;
+}
+
+static void hold(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
+{
+    if (o->hold == 0) {
+        if (p->hold_count == PRESENCE_HOLDS_MAX ||
+            !array_grow(&p->holds, p->hold_count, 1, sizeof *p->holds))
+            return;
+        p->holds[p->hold_count++] = (struct presence_hold){.from_ns = o->first_ns, .pid = pid};
+        o->hold = p->hold_count;
+    }
+    p->holds[o->hold - 1].until_ns = at_ns;
+}
+
+void presence_transaction(
+    struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns)
+{
+    struct presence_open *o = find(p, key);
+
+    if (!o && p->open_count == PRESENCE_OPEN_MAX)
+        return;
+    if (!o) {
+        o = &p->open[p->open_count++];
+        *o = (struct presence_open){.first_ns = at_ns};
+        snprintf(o->key, sizeof o->key, "%s", key);
+    }
+    o->seen = true;
+    if (held_up) {
+        o->first_ns = at_ns;
+        o->hold = 0;
+    } else if (at_ns - o->first_ns >= held_ns) {
+        hold(p, o, pid, at_ns);
+    }
+}
+
+void presence_looked(struct presence *p, const struct presence_look *look)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < p->open_count; i++) {
+        bool seen = look && p->open[i].seen;
+        p->open[i].seen = false;
+        if (seen)
+            p->open[kept++] = p->open[i];
+    }
+    p->open_count = kept;
+    if (look && array_grow(&p->looks, p->look_count, 1, sizeof *p->looks))
+        p->looks[p->look_count++] = *look;
+}

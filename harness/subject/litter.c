@@ -1,0 +1,121 @@
+#include "subject/litter.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "os/process.h"
+
+static const int64_t again_ns = 50 * NS_PER_MS;
+
+// Our pid and its start tell our processes from those of another harness, and from those of an
+// earlier one whose pid we have.
+void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process)
+{
+    snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%u", (int)getpid(),
+        (unsigned long long)process_started(getpid()), process);
+}
+
+void litter_fini(struct litter *l)
+{
+    free(l->processes);
+    *l = (struct litter){0};
+}
+
+bool litter_expect(struct litter *l, uint32_t process)
+{
+    if (!array_grow(&l->processes, l->count, 1, sizeof *l->processes))
+        return false;
+    l->processes[l->count++] = process;
+    return true;
+}
+
+// True when the process was started with this variable. A process that has ended, but was not
+// waited for, has no environment any more.
+static bool has_mark(pid_t pid, const char *mark)
+{
+    enum { ENVIRONMENT_MAX = 128 << 10 };
+    static _Thread_local char text[ENVIRONMENT_MAX];
+    size_t len = strlen(mark) + 1; // a NUL ends each variable
+    char path[40];
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    return got >= len && memmem(text, got, mark, len);
+}
+
+// Finds a living process with this mark; 0: there is none.
+static pid_t find(const char *mark)
+{
+    DIR *proc = opendir("/proc");
+    pid_t found = 0;
+
+    for (struct dirent *d; !found && proc && (d = readdir(proc)) != NULL;) {
+        pid_t pid = isdigit((unsigned char)d->d_name[0]) ? (pid_t)atoi(d->d_name) : 0;
+        found = pid > 1 && pid != getpid() && has_mark(pid, mark) ? pid : 0;
+    }
+    if (proc)
+        closedir(proc);
+    return found;
+}
+
+static void record(struct process_record *p, pid_t pid, int64_t now_ns)
+{
+    char name[32] = "";
+
+    if (process_file(pid, "comm", name, sizeof name))
+        name[strcspn(name, "\n")] = '\0';
+    p->left = PROCESS_LEFT_SOME;
+    p->left_ns = now_ns;
+    snprintf(p->litter, sizeof p->litter, "pid %d (%s)", (int)pid, name);
+}
+
+static void kill_all(const char *mark)
+{
+    const int most = 1000; // a collector may fork as fast as we kill
+
+    for (int i = 0; i < most; i++) {
+        pid_t pid = find(mark);
+        if (pid == 0 || kill(pid, SIGKILL) != 0)
+            return;
+        usleep(1000);
+    }
+}
+
+// True when it is known what this process has left.
+static bool is_decided(struct process_record *p, uint32_t process, int64_t now_ns)
+{
+    char mark[LITTER_MARK_MAX];
+
+    litter_mark(mark, process);
+    pid_t pid = find(mark);
+    if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
+        return false;
+    p->left = PROCESS_LEFT_NOTHING;
+    if (pid != 0) {
+        record(p, pid, now_ns);
+        kill_all(mark);
+    }
+    return true;
+}
+
+int64_t litter_look(struct litter *l, struct subject_log *log, int64_t now_ns)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t process = l->processes[i];
+        if (!is_decided(&log->processes[process], process, now_ns))
+            l->processes[kept++] = process;
+    }
+    l->count = kept;
+    return kept > 0 ? now_ns + again_ns : CLOCK_NEVER;
+}

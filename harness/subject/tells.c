@@ -1,0 +1,175 @@
+#include "subject/tells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "base/array.h"
+
+enum {
+    HEX_LEN = 2 * TELLS_SECRET_LEN,
+    // 30 bytes. So many of the 32 are whole letters wherever the secret lies in longer data.
+    BASE64_BYTES = 30,
+    BASE64_LEN = BASE64_BYTES / 3 * 4,
+};
+
+static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that each letter counts
+
+// The hash of the last letters of a row, as it rolls on.
+struct row {
+    size_t len;            // letters of the row so far
+    uint64_t hash, oldest; // oldest: base to the power of the window's length
+    unsigned char window[HEX_LEN];
+};
+
+static uint64_t power(size_t exponent)
+{
+    uint64_t result = 1;
+
+    while (exponent-- > 0)
+        result *= base;
+    return result;
+}
+
+// Adds a letter, which is not 0. Returns the hash of the last `window` letters; 0: there are fewer.
+static uint64_t roll(struct row *r, size_t window, unsigned char letter)
+{
+    size_t place = r->len++ % window;
+    unsigned char oldest = r->len > window ? r->window[place] : 0;
+
+    r->oldest = r->oldest ? r->oldest : power(window);
+    r->window[place] = letter;
+    r->hash = r->hash * base + letter - oldest * r->oldest;
+    return r->len >= window ? r->hash : 0;
+}
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < len; i++)
+        hash = hash * base + (unsigned char)text[i];
+    return hash;
+}
+
+// Returns the digit in small letters; 0: it is none.
+static unsigned char hex_letter(int c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? (unsigned char)c
+           : c >= 'A' && c <= 'F'                           ? (unsigned char)(c - 'A' + 'a')
+                                                            : 0;
+}
+
+// Returns the letter in the alphabet of URLs; 0: it is none.
+static unsigned char base64_letter(int c)
+{
+    if (c == '+' || c == '-')
+        return '-';
+    if (c == '/' || c == '_')
+        return '_';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+               ? (unsigned char)c
+               : 0;
+}
+
+// --- reading a log ----------------------------------------------------------------------
+
+static bool keep(struct tells *t, uint64_t hash)
+{
+    if (hash == 0 || t->count >= TELLS_HASHES_MAX)
+        return true;
+    if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
+        return false;
+    t->hashes[t->count++] = hash;
+    return true;
+}
+
+static bool take_letter(struct tells *t, struct row *r, size_t window, unsigned char letter)
+{
+    if (letter == 0) {
+        r->len = 0;
+        r->hash = 0;
+        return true;
+    }
+    return keep(t, roll(r, window, letter));
+}
+
+static bool read_part(struct tells *t, FILE *file)
+{
+    struct row hex = {0}, base64 = {0};
+    bool ok = true;
+
+    for (uint64_t i = 0; ok && i < TELLS_BYTES_MAX; i++) {
+        int c = getc_unlocked(file);
+        if (c == EOF)
+            break;
+        ok = take_letter(t, &hex, HEX_LEN, hex_letter(c)) &&
+             take_letter(t, &base64, BASE64_LEN, base64_letter(c));
+    }
+    return ok;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+bool tells_read(struct tells *t, const char *path, struct err *e)
+{
+    const long most = (long)TELLS_BYTES_MAX;
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
+    bool ok = read_part(t, file);
+    // The middle of a log that is longer than twice that is passed over.
+    if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > most) {
+        long rest = ftell(file) - most;
+        ok = fseek(file, rest < most ? -rest : -most, SEEK_END) == 0 && read_part(t, file);
+    }
+    fclose(file);
+    if (t->count > 0)
+        qsort(t->hashes, t->count, sizeof *t->hashes, by_value);
+    return ok || err_memory(e);
+}
+
+void tells_fini(struct tells *t)
+{
+    free(t->hashes);
+    *t = (struct tells){0};
+}
+
+// --- looking a secret up ----------------------------------------------------------------
+
+static bool has(const struct tells *t, uint64_t hash)
+{
+    return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, by_value);
+}
+
+static bool has_base64(const struct tells *t, const unsigned char *bytes)
+{
+    unsigned char text[BASE64_LEN + 1];
+
+    EVP_EncodeBlock(text, bytes, BASE64_BYTES);
+    for (int i = 0; i < BASE64_LEN; i++)
+        text[i] = base64_letter(text[i]);
+    return has(t, hash_of((const char *)text, BASE64_LEN));
+}
+
+bool tells_secret(const struct tells *t, const unsigned char secret[TELLS_SECRET_LEN])
+{
+    char hex[HEX_LEN + 1];
+
+    if (t->count == 0)
+        return false;
+    for (size_t i = 0; i < TELLS_SECRET_LEN; i++)
+        snprintf(hex + 2 * i, 3, "%02x", secret[i]);
+    // Within longer data, none, one or two of the secret's first bytes share a letter with what
+    // stands before them.
+    return has(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) || has_base64(t, secret + 1) ||
+           has_base64(t, secret + 2);
+}

@@ -1,0 +1,118 @@
+// Secrets in logs: as hex and base64, alone and within longer data.
+#include "subject/tells.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+
+static unsigned char secret[TELLS_SECRET_LEN];
+
+static int make_secret(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof secret; i++)
+        secret[i] = (unsigned char)(200 + 37 * i);
+    return 0;
+}
+
+// True when a log with this text tells the secret.
+static bool tells(const char *text)
+{
+    char path[] = "/tmp/mailproof-tells.XXXXXX";
+    struct tells t = {0};
+    struct err e = {0};
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    assert_true(tells_read(&t, path, &e));
+    unlink(path);
+    bool told = tells_secret(&t, secret);
+    tells_fini(&t);
+    return told;
+}
+
+static const char *hex(bool capitals)
+{
+    static char text[2 * sizeof secret + 1];
+
+    for (size_t i = 0; i < sizeof secret; i++)
+        snprintf(text + 2 * i, 3, capitals ? "%02X" : "%02x", secret[i]);
+    return text;
+}
+
+// The base64 of the secret behind `before` other bytes and before 32 more.
+static const char *base64(size_t before, bool url)
+{
+    static char text[200];
+    unsigned char bytes[96] = {0};
+
+    memcpy(bytes + before, secret, sizeof secret);
+    EVP_EncodeBlock((unsigned char *)text, bytes, (int)(before + sizeof secret + 32));
+    for (char *p = text; url && *p; p++)
+        *p = *p == '+' ? '-' : *p == '/' ? '_' : *p == '=' ? '\0' : *p;
+    return text;
+}
+
+static void finds_a_secret(void **state)
+{
+    char line[400];
+
+    (void)state;
+    snprintf(line, sizeof line, "2024/04/20 [PG] token \\x%s sent\n", hex(false));
+    assert_true(tells(line));
+    assert_true(tells(hex(true)));
+    for (size_t before = 0; before < 5; before++) {
+        snprintf(line, sizeof line, "1,a@b,a,%s,00000\n", base64(before, true));
+        assert_true(tells(line));
+        assert_true(tells(base64(before, false)));
+    }
+}
+
+static void finds_it_among_other_text(void **state)
+{
+    char *log = malloc(1 << 20);
+    size_t len = 0;
+
+    (void)state;
+    assert_non_null(log);
+    while (len < (1 << 19))
+        len += (size_t)sprintf(log + len,
+            "%08zx a line of a log, /usr/lib/a-path/that_looks/like-base64/%zu\n", len, len);
+    assert_false(tells(log));
+    sprintf(log + len, "abcdef%s\n", hex(false));
+    assert_true(tells(log));
+    free(log);
+}
+
+static void a_part_is_no_secret(void **state)
+{
+    char line[100];
+
+    (void)state;
+    assert_false(tells(""));
+    snprintf(line, sizeof line, "%.60s\n", hex(false));
+    assert_false(tells(line));
+    snprintf(line, sizeof line, "%.32s\n%s\n", hex(false), hex(false) + 32);
+    assert_false(tells(line));
+    snprintf(line, sizeof line, "%.39s\n", base64(0, true));
+    assert_false(tells(line));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_a_secret),
+        cmocka_unit_test(finds_it_among_other_text),
+        cmocka_unit_test(a_part_is_no_secret),
+    };
+
+    return cmocka_run_group_tests(tests, make_secret, NULL);
+}
