@@ -10,6 +10,7 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 main()
 {
     start_server
+    a_cursor_tells_where_it_was_written
     a_row_gets_the_number_of_its_transaction
     a_schema_that_others_may_write_to_is_refused
     another_encoding_is_refused
@@ -17,6 +18,47 @@ main()
     a_cancelled_insert_keeps_no_lock
     a_dump_stops_nobody
     [ "$failures" -eq 0 ] && echo "nothing is taken for granted"
+}
+
+# A physical copy goes on with the cursor, and a restored one makes a new one, in which everything
+# waits that waited in the dump or came since.
+a_cursor_tells_where_it_was_written()
+{
+    new_database evidence
+    up_to_latest
+    sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
+    add_accounts 1 3
+    sql "SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 2, 1)" >/dev/null
+    same "as it is" f "$(moved)"
+    sql "VACUUM FREEZE cursors, tokens"
+    sql "VACUUM FULL cursors"
+    same "frozen and packed" f "$(moved)"
+    sql "CREATE DATABASE copied TEMPLATE evidence" dbname=postgres
+    PGDATABASE=copied
+    same "in a copy" f "$(moved)"
+    same "what waits in a copy" 3 "$(taken_by 1)"
+    PGDATABASE=evidence
+    # The dump's snapshots lie far ahead of the transactions of any cluster that it goes to.
+    sql "UPDATE tokens SET xid = (900000 + id)::text::xid8;
+         UPDATE cursors SET seen = '900009:900009:', tick = '900009:900009:', written = '900009'"
+    sql "CREATE DATABASE restored TEMPLATE template0"
+    pg_dump | psql -qX restored >"$server_dir/restore.txt" 2>&1
+    PGDATABASE=restored
+    add_accounts 4 5
+    same "restored" t "$(moved)"
+    sql "SELECT state FROM mailroom_peers('mailroom', 2, 'shared', '')" >/dev/null
+    same "after a new cursor" f "$(moved)"
+    add_accounts 6 6
+    same "what came since the dump" "4 5 6" "$(taken_by 2)"
+    sql "BEGIN; SAVEPOINT a; UPDATE cursors SET n = n + 1, written = pg_current_xact_id(); COMMIT"
+    same "moved in a savepoint" t "$(moved)"
+    sql "UPDATE cursors SET written = pg_current_xact_id(); UPDATE tokens SET xid = '900000' WHERE id = 6"
+    same "a token from the future" t "$(moved)"
+}
+
+moved()
+{
+    sql "SELECT mailroom_moved('mailroom')"
 }
 
 a_row_gets_the_number_of_its_transaction()
