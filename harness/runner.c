@@ -175,11 +175,14 @@ static bool rests_on(const struct result *result, int promise)
     return false;
 }
 
-// A queue is convicted by its own words, so they stand beside the conviction.
-static void print_broken_promises(const struct run *r, FILE *out)
+// Prints what only a queue has: the jobs that it still shows as not done, and the words that
+// convict it, which are its own.
+static void print_queue(const struct run *r, FILE *out)
 {
     const struct quoted_flags *promises = &r->queue.manifest.promises;
 
+    if (r->end.left > 0)
+        fprintf(out, "  left        %.0f jobs by its end_state\n", r->end.left);
     for (size_t i = 0; i < promises->count; i++) {
         const struct quoted *q = &promises->items[i];
         if (rests_on(&r->end.result, q->flag))
@@ -194,7 +197,7 @@ static bool tell(const struct run *r, const struct report *report, struct err *e
     if (keeps_silent(r))
         return true;
     bool ok = report_print(report, stdout, e);
-    print_broken_promises(r, stdout);
+    print_queue(r, stdout);
     return ok;
 }
 

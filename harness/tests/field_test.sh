@@ -52,13 +52,14 @@ survives_a_takeover() { # subject
 # The textbook subject, changed so that it commits the mark before the work.
 convicts_one_that_loses() {
     cp -r "$SOURCE_DIR/harness/subjects/textbook" "$place/loses"
-    sed -i 's/^name: .*/name: loses/' "$place/loses/subject.yaml"
+    sed -i 's/^name: .*/name: loses/; s/^end_state: .*/end_state: SELECT 3/' "$place/loses/subject.yaml"
     sed -i 's/^            work(row\[0\])$/            pass/
             s/^    *os.write(1, f"done.*/            sys.exit(1) if row[0] % 40 == 39 else work(row[0])/' \
         "$place/loses/consumer.py"
     expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=3s
     grep -q 'lost [1-9][0-9]* BROKEN' "$place/out" || { cat "$place/out" && fail "no loss is seen"; }
     grep -q '^  jobs .* committed' "$place/out" || fail "the jobs are not called jobs"
+    grep -q '^  left  *3 jobs' "$place/out" || fail "the jobs that are left are not told"
     grep -q '^  promised .*A job that was not marked is free again' "$place/out" || fail "its promise is not told"
 }
 
