@@ -1,4 +1,5 @@
-// leak: the memory of a process grows during the load.
+// leak: the memory of a process grows during the load, or the number of its descriptors, processes
+// or sessions.
 //
 // Memory goes up and down with what is in hand. What a leak raises is the lower envelope: the least
 // memory of each tenth of the time. A buffer that grows to its final size raises it in one step,
@@ -11,6 +12,7 @@
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 
 static const uint32_t least_kb = 256;
+static const uint32_t count_least = 6; // descriptors, processes or sessions
 
 // Kendall's S of so many values in random order reaches this with a probability of at most 0.1%.
 static const int trend_least[BLOCKS + 1] = {[7] = 21, [8] = 26, [9] = 30, [10] = 33};
@@ -64,20 +66,80 @@ static bool grows(const struct envelope *env)
     return middle >= first + growth / 4 && last >= middle + growth / 4;
 }
 
-static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
+// --- what is counted ---------------------------------------------------------------------
+
+// The least count in each quarter of a time.
+struct quarters {
+    uint32_t least[4];
+    bool seen[4];
+};
+
+static void take(struct quarters *q, int64_t from_ns, int64_t until_ns, int64_t at_ns, uint32_t n)
+{
+    if (at_ns < from_ns || at_ns >= until_ns)
+        return;
+    size_t i = (size_t)(4 * (at_ns - from_ns) / (until_ns - from_ns));
+    q->least[i] = q->seen[i] && q->least[i] < n ? q->least[i] : n;
+    q->seen[i] = true;
+}
+
+// Counts are whole and small, so each quarter must have more than the one before.
+static bool climbs(const struct quarters *q)
+{
+    for (int i = 1; i < 4; i++) {
+        if (!q->seen[i] || !q->seen[i - 1] || q->least[i] <= q->least[i - 1])
+            return false;
+    }
+    return q->least[0] > 0 && q->least[3] >= q->least[0] + count_least;
+}
+
+static void find_climb(struct result *r, const struct quarters *q, const char *what, int pid)
+{
+    if (climbs(q))
+        finding_add(r, METRIC_LEAK, "pid %d: at least %u, %u, %u and %u %s in each quarter", pid,
+            q->least[0], q->least[1], q->least[2], q->least[3], what);
+}
+
+static void check_counts(
+    struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    int pid = (int)l->log->processes[process].pid;
+    struct quarters fds = {0}, processes = {0}, sessions = {0};
+
+    for (size_t i = 0; i < l->log->sample_count; i++) {
+        const struct process_sample *s = &l->log->samples[i];
+        if (s->process != process)
+            continue;
+        take(&fds, from_ns, until_ns, s->at_ns, s->fds);
+        take(&processes, from_ns, until_ns, s->at_ns, s->processes);
+    }
+    // The server shows the sessions of all collectors together, so they are counted once.
+    for (size_t i = 0; process == 0 && i < l->look_count; i++)
+        take(&sessions, l->start_ns, l->load_end_ns, l->looks[i].at_ns, l->looks[i].sessions);
+    find_climb(r, &fds, "descriptors", pid);
+    find_climb(r, &processes, "processes", pid);
+    find_climb(r, &sessions, "sessions", pid);
+}
+
+// --- a process ---------------------------------------------------------------------------
+
+static void check_process(struct result *r, const struct ledger *l, uint32_t process)
 {
     const struct process_record *p = &l->log->processes[process];
     int64_t born_ns = clock_max(p->started_ns, l->start_ns);
     int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
     int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
+    // A garbage collector lets memory grow until it runs, which is more than a run shows.
+    bool plain = l->scenario->collector.memory == MEMORY_PLAIN;
 
     if (end_ns <= born_ns)
         return;
     struct envelope env = envelope_of(l, process, from_ns, end_ns);
     if (env.count < BLOCKS_LEAST)
         return;
+    check_counts(r, l, process, born_ns, end_ns);
     judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
-    if (grows(&env))
+    if (plain && grows(&env))
         finding_add(r, METRIC_LEAK,
             "pid %d: never below %u kB around %.3f s, never below %u kB around %.3f s, %u lines",
             (int)p->pid, env.least_kb[0], ledger_seconds(l, from_ns), env.least_kb[env.count - 1],
@@ -87,10 +149,7 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 bool check_leak(const struct check *c, struct err *e)
 {
     (void)e;
-    // A garbage collector lets memory grow until it runs, which is more than a run shows.
-    if (c->l->scenario->collector.memory == MEMORY_COLLECTED)
-        return true;
     for (uint32_t p = 0; p < c->l->log->process_count; p++)
-        check_memory(c->r, c->l, p);
+        check_process(c->r, c->l, p);
     return true;
 }

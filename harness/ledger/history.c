@@ -380,6 +380,17 @@ static void pack_presence(struct pack *p, struct history *h)
     }
 }
 
+// Packs the fields that version 17 added: descriptors and processes of each sample.
+static void pack_counts(struct pack *p, struct history *h)
+{
+    if (h->version < 17)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->log.sample_count; i++) {
+        PACK_FIELD(p, h->log.samples[i].fds, UINT32_MAX);
+        PACK_FIELD(p, h->log.samples[i].processes, UINT32_MAX);
+    }
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -426,6 +437,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_litter(p, h);
     pack_logs(p, h);
     pack_presence(p, h);
+    pack_counts(p, h);
     pack_end(p);
     return true;
 }

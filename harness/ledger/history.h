@@ -13,9 +13,9 @@
 // no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, 9 no
 // others_share, 10 none of the samples of os/starved.h, 11 not when a fault was sought and when a
 // line was written, 12 no rows of tokens, 13
-// nothing of what processes left behind, 14 nothing of the logs, and 15 no looks
-// at the collector's sessions.
-#define HISTORY_VERSION 16
+// nothing of what processes left behind, 14 nothing of the logs, 15 no looks at the
+// collector's sessions, and 16 no counts of descriptors and processes.
+#define HISTORY_VERSION 17
 
 // The facts that the check needs beside the ledger.
 struct history_notes {

@@ -71,7 +71,7 @@ const struct metric metrics[METRIC_COUNT] = {
     INVARIANT(BUSY_IDLE, "busy_idle", SECONDS, PROMISE_SMALL, FOR_ALL, 0,
         "idle phases in which the collector did not rest"),
     INVARIANT(LEAK, "leak", SECONDS, PROMISE_SMALL, FOR_ALL, 0,
-        "processes whose memory grew over the run"),
+        "processes whose memory, descriptors, children or sessions grew over the run"),
     INVARIANT(END_STATE, "end_state", TOKENS, 0, FOR_REFERENCE, TRAIT_COLLECTOR,
         "places where the collector's tables contradict the ledger"),
     INVARIANT(MEDDLES, "meddles", TOKENS, 0, FOR_MAIL, TRAIT_RARE,

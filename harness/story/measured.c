@@ -38,7 +38,9 @@ bool build_sample(struct build *b, const struct event *told, struct err *e)
         .rss_kb = (uint32_t)event.value[SLOT_RSS],
         .cpu_ms = before.cpu_ms + (uint64_t)(event.value[SLOT_CPU] / NS_PER_MS),
         .wakeups = before.wakeups + (uint64_t)event.value[SLOT_WAKEUPS],
-        .starved_us = before.starved_us + (uint64_t)(event.value[SLOT_STARVED] / NS_PER_US)};
+        .starved_us = before.starved_us + (uint64_t)(event.value[SLOT_STARVED] / NS_PER_US),
+        .fds = (uint32_t)event.value[SLOT_NUMBER],
+        .processes = (uint32_t)event.value[SLOT_FAILED]};
     return true;
 }
 
@@ -152,6 +154,10 @@ void write_samples(struct writer *w)
         event_set(&event, SLOT_CPU, (int64_t)(s->cpu_ms - before->cpu_ms) * NS_PER_MS);
         event_set(&event, SLOT_WAKEUPS, (int64_t)(s->wakeups - before->wakeups));
         event_set(&event, SLOT_STARVED, (int64_t)(s->starved_us - before->starved_us) * NS_PER_US);
+        if (s->processes > 0) {
+            event_set(&event, SLOT_NUMBER, s->fds);
+            event_set(&event, SLOT_FAILED, s->processes);
+        }
         last[s->process] = *s;
         write_event(w, &event);
     }

@@ -103,6 +103,9 @@ struct process_sample {
     uint64_t wakeups;    // how often its threads gave up the processor by themselves
     uint64_t starved_us; // time that its longest waiting thread was ready to run and had no
                          // processor, µs
+    uint32_t fds;        // open descriptors; 0: unknown
+    uint32_t processes;  // the process and its descendants, ended ones that nobody waited for too;
+                         // 0: unknown
 };
 
 struct subject_log {

@@ -76,6 +76,8 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     uint32_t rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
     sample->cpu_ms += stat.cpu_ms;
     sample->rss_kb += rss_kb;
+    sample->fds += (uint32_t)process_descriptors(pid);
+    sample->processes++;
     add_threads(pid, sample, depth);
     return rss_kb > 0;
 }
@@ -85,6 +87,6 @@ bool vitals_read(pid_t pid, struct process_sample *sample)
     const int depth_most = 8;
 
     sample->cpu_ms = sample->wakeups = sample->starved_us = 0;
-    sample->rss_kb = 0;
+    sample->rss_kb = sample->fds = sample->processes = 0;
     return add_process(pid, sample, depth_most);
 }

@@ -3,7 +3,7 @@
 
 #include "subject/subject.h"
 
-// Fills cpu_ms, wakeups, starved_us and rss_kb with the figures of the process and all its
-// descendants. So a shell or an interpreter in front of the collector makes no difference. False
-// when the process is gone or there is no /proc.
+// Fills cpu_ms, wakeups, starved_us, rss_kb, fds and processes with the figures of the process and
+// all its descendants. So a shell or an interpreter in front of the collector makes no difference.
+// False when the process is gone or there is no /proc.
 bool vitals_read(pid_t pid, struct process_sample *sample);

@@ -57,6 +57,8 @@ static void vitals_of_a_process_tree(void **state)
     kill(shell, SIGKILL);
     waitpid(shell, NULL, 0);
     assert_true(sample.rss_kb >= size / 1024);
+    assert_true(sample.processes >= 2);
+    assert_true(sample.fds >= 2);
 }
 
 static void spin(void)

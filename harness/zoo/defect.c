@@ -159,6 +159,8 @@ static const struct defect_row defects[] = {
         "runs a costly query four times a second while nothing is to do", "busy_idle", "idle"},
     {DEFECT_SPINS_WAITING, "spins-waiting", "asks for news all the time while a batch waits",
         "busy_idle", "waiting"},
+    {DEFECT_LEAKS_FILES, "leaks-files", "opens a file with each line, and never closes it", "leak",
+        "fast"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

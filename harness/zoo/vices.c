@@ -1,5 +1,6 @@
 #include "vices.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -60,6 +61,8 @@ void vices_line(struct vices *v, const struct buf *line)
 {
     const int64_t silence_ns = 2 * NS_PER_S;
 
+    if (v->defect == DEFECT_LEAKS_FILES && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+        v->defect = DEFECT_NONE; // there are no more descriptors to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
         log_line("QUEUE", "sent %.*s", (int)line->len - 1, line->data);
     if (v->defect != DEFECT_REPEATS_LATER)

@@ -1,0 +1,22 @@
+# Does not wait for its children.
+set collector.memory=collected
+set load.0.for=8s
+token 0 at 50
+line at 150: 0
+sample at 0 rss 5000 fds 10 processes 1
+sample at 500 rss 5000 fds 10 processes 1
+sample at 1000 rss 5000 fds 10 processes 2
+sample at 1500 rss 5000 fds 10 processes 2
+sample at 2000 rss 5000 fds 10 processes 3
+sample at 2500 rss 5000 fds 10 processes 3
+sample at 3000 rss 5000 fds 10 processes 4
+sample at 3500 rss 5000 fds 10 processes 4
+sample at 4000 rss 5000 fds 10 processes 5
+sample at 4500 rss 5000 fds 10 processes 5
+sample at 5000 rss 5000 fds 10 processes 6
+sample at 5500 rss 5000 fds 10 processes 6
+sample at 6000 rss 5000 fds 10 processes 7
+sample at 6500 rss 5000 fds 10 processes 7
+sample at 7000 rss 5000 fds 10 processes 8
+sample at 7500 rss 5000 fds 10 processes 8
+=> leak 1, says "processes"
