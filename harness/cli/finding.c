@@ -99,8 +99,9 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
 
     own.run.subject = subject;
     snprintf(own.seed, sizeof own.seed, "seed=%d", seed);
-    bool ok = finding_path(f, "scenario.yaml", path, e) && subjects_sets(&sets, &own, e) &&
-              scenario_load(&s, path, &sets.overrides, e);
+    bool ok = finding_path(f, "scenario.yaml", path, e) && subjects_sets(&sets, &own, e);
+    sets.overrides.trust = TRUST_ALL; // findings come with the program
+    ok = ok && scenario_load(&s, path, &sets.overrides, e);
     if (ok)
         subjects_suit(&s);
     ok = ok && run_scenario(&s, &how, &outcome, e) &&

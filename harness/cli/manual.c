@@ -85,6 +85,8 @@ static void print_environment(void)
                                "--pass-env adds one."},
         {"XDG_CACHE_HOME",
             "Copies of fresh servers are kept in its folder mailproof. Default: ~/.cache."},
+        {"XDG_STATE_HOME", "The key that marks your own results is kept in its folder mailproof. "
+                           "Default: ~/.local/state."},
         {"NO_COLOR", "No colours on a terminal, unless it is empty."},
     };
 

@@ -58,6 +58,10 @@ static const struct {
     {"promises", "LIST", SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_EXPLORE, READ(PROMISES),
         "what the collector promises, e.g. no_loss,once: only this is judged, and a scenario that "
         "needs more is skipped"},
+    {"trust", NULL, SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK, FLAG(trust),
+        "repeat a result that somebody else's run left, with the commands and settings it brings"},
+    {"untrusted", NULL, SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK, FLAG(untrusted),
+        "refuse scenarios that run a command, reach an address or name a file elsewhere"},
     {"scale", "FACTOR", SCOPE_SCENARIO, READ(SCALE),
         "make load and faults shorter or longer, e.g. 0.2"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
@@ -347,7 +351,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
             return false;
     }
     o->args = argv + optind;
-    return true;
+    return !(o->trust && o->untrusted) ||
+           err_set(e, ERR_USAGE, "--trust and --untrusted do not go together");
 }
 
 void options_fini(struct options *o)
@@ -383,8 +388,13 @@ void options_print_help(enum option_scope scope)
 
 struct overrides options_overrides(const struct options *o)
 {
-    struct overrides sets = {
-        .items = o->sets, .count = o->set_count, .collector = o->collector, .scale = o->scale};
+    struct overrides sets = {.items = o->sets,
+        .count = o->set_count,
+        .collector = o->collector,
+        .scale = o->scale,
+        .trust = o->untrusted ? TRUST_PLAIN
+                 : o->trust   ? TRUST_ALL
+                              : TRUST_OWN};
 
     if (o->provider)
         o->sets[sets.count++] = o->provider;

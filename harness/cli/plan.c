@@ -8,7 +8,9 @@
 
 static bool print(const char *path, const struct options *o, struct err *e)
 {
+    // A plan runs nothing, so it takes a scenario of anybody.
     struct overrides sets = options_overrides(o);
+    sets.trust = TRUST_ALL;
     struct scenario s = {0};
     struct plan plan = {0};
     struct buf out;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/paths.h"
+#include "scenario/mark.h"
 #include "scenario/trace.h"
 
 #define FILE_MAX (256u << 20)
@@ -63,8 +64,10 @@ static bool write_scenario(const struct folder *f, const struct scenario *s, str
     struct buf yaml;
 
     buf_init(&yaml, 1 << 20);
-    bool ok = (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long")) &&
-              folder_write(f, "scenario.yaml", &yaml, e);
+    bool ok = scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long");
+    if (ok)
+        mark_append(&yaml);
+    ok = ok && folder_write(f, "scenario.yaml", &yaml, e);
     buf_fini(&yaml);
     return ok;
 }

@@ -64,7 +64,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
 }
 
 // True for the file in which a result folder keeps its scenario, with all options applied.
-static bool is_kept(const char *path)
+bool check_is_kept(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -85,7 +85,7 @@ static bool check_name(
     for (size_t i = 0; s->tags[i]; i++)
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
-    if (is_kept(path))
+    if (check_is_kept(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
         return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
@@ -107,7 +107,7 @@ bool check_says_elsewhere(const struct scenario *s, const struct node *root)
     const struct node *postgres = node_child(root, "postgres");
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
 
-    return provider && !provider->origin.set && !is_kept(provider->origin.file) &&
+    return provider && !provider->origin.set && !check_is_kept(provider->origin.file) &&
            strcmp(s->postgres.provider, "local") != 0;
 }
 
@@ -118,7 +118,7 @@ bool check_says_no_cluster(const struct scenario *s, const struct node *root)
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
 
     return strcmp(s->postgres.provider, "patroni") != 0 && !s->postgres.rest &&
-           (!provider || (!provider->origin.set && !is_kept(provider->origin.file)));
+           (!provider || (!provider->origin.set && !check_is_kept(provider->origin.file)));
 }
 
 // The migration that adds the bell. Leased collectors do not know the bell.

@@ -14,6 +14,9 @@ MUST_USE bool check_scenario(
 
 MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
 
+// True for a scenario.yaml, the name that a result folder gives its scenario.
+bool check_is_kept(const char *path);
+
 // Tell whether the scenario's file names a provider other than the local one, or no cluster.
 bool check_says_elsewhere(const struct scenario *s, const struct node *root);
 bool check_says_no_cluster(const struct scenario *s, const struct node *root);

@@ -194,7 +194,7 @@ static bool has_rest(const void *scenario)
 static const struct field postgres_fields[] = {
     {"provider", FIELD_STRING, AT(postgres.provider), .default_text = "local", .words = providers,
         .help = "where the server comes from: local, container, url or patroni"},
-    {"image", FIELD_STRING, AT(postgres.image), .default_text = "postgres:17",
+    {"image", FIELD_STRING, AT(postgres.image), .default_text = SCENARIO_IMAGE,
         .help = "the image of provider: container"},
     {"schema", FIELD_INT, AT(postgres.schema), .default_text = "latest", .min = 1, .max = 999999,
         .words = schemas, .help = "latest, or the number of the migration to stop at"},

@@ -79,6 +79,7 @@ struct scenario_postgres {
 
 #define SCHEMA_LATEST 0
 #define SCHEMA_NONE (-1) // for a database that a subject fills itself
+#define SCENARIO_IMAGE "postgres:17"
 #define SUBJECT_MAILROOM "mailroom"
 
 // The answers of the harness in the role of the sender. The seed decides the answer for each token
@@ -210,6 +211,8 @@ struct scenario {
 // Whose the scenario is, hence what it may name.
 enum trust {
     TRUST_ALL,    // the user's own file, which is code
+    TRUST_OWN,    // as TRUST_ALL; a scenario.yaml without our mark (mark.h) as TRUST_PLAIN
+    TRUST_PLAIN,  // it may run nothing, reach nothing, and name no file but those in its folder
     TRUST_BESIDE, // it may name no file but those in its folder
 };
 

@@ -1,16 +1,198 @@
 #include "scenario/trust.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-bool trust_check(const struct scenario *s, const struct node *root, enum trust trust, struct err *e)
+#include "base/utf8.h"
+
+// The longest text that a refusal quotes, in bytes.
+enum { SHOWN = 160 };
+
+// Variables of the collector that hold a number or a word. Others name programs, files or
+// addresses, or are read by the loader, a shell or an interpreter before the collector begins.
+static const char *const plain_variables[] = {"MAILROOM_AGEING", "MAILROOM_ANSWER_TIMEOUT",
+    "MAILROOM_ATTEMPTS", "MAILROOM_BATCH_LIMIT", "MAILROOM_BATCH_TIMEOUT", "MAILROOM_BUDGET",
+    "MAILROOM_BURST", "MAILROOM_CHANNEL_NAME", "MAILROOM_DAILY", "MAILROOM_DEQUEUE",
+    "MAILROOM_GRACE", "MAILROOM_HEALTHCHECK_INTERVAL", "MAILROOM_IN_FLIGHT", "MAILROOM_LANES",
+    "MAILROOM_LEASE", "MAILROOM_QUEUE_NAME", "MAILROOM_RETRY_BASE", "MAILROOM_RETRY_MAX", NULL};
+
+// Settings of the server that hold a number or a word, and open nothing to anybody.
+static const char *const plain_settings[] = {"autovacuum", "autovacuum_naptime",
+    "autovacuum_vacuum_cost_delay", "autovacuum_vacuum_cost_limit",
+    "autovacuum_vacuum_scale_factor", "autovacuum_vacuum_threshold", "checkpoint_completion_target",
+    "checkpoint_timeout", "client_connection_check_interval", "commit_delay", "commit_siblings",
+    "deadlock_timeout", "default_transaction_isolation", "effective_cache_size",
+    "effective_io_concurrency", "fsync", "full_page_writes", "hot_standby_feedback", "huge_pages",
+    "idle_in_transaction_session_timeout", "idle_session_timeout", "jit", "lock_timeout",
+    "maintenance_work_mem", "max_connections", "max_locks_per_transaction",
+    "max_notify_queue_pages", "max_parallel_workers", "max_parallel_workers_per_gather",
+    "max_prepared_transactions", "max_wal_size", "max_worker_processes", "min_wal_size",
+    "random_page_cost", "shared_buffers", "statement_timeout", "synchronous_commit",
+    "tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout",
+    "temp_buffers", "transaction_timeout", "vacuum_cost_delay", "vacuum_cost_limit", "wal_buffers",
+    "wal_compression", "wal_level", "wal_writer_delay", "wal_writer_flush_after", "work_mem", NULL};
+
+struct judge {
+    const struct scenario *s;
+    const struct node *postgres, *collector; // NULL: the file has none
+    const struct overrides *sets;
+    struct err *e;
+};
+
+// Copies a text of somebody else for a message, without what would act in a terminal.
+static const char *show(char out[SHOWN + 8], const char *text)
 {
-    if (trust == TRUST_ALL)
+    size_t len = 0;
+    uint32_t c;
+
+    while (*text && len < SHOWN) {
+        const char *start = text;
+        if (!utf8_next(&text, &c))
+            break;
+        if (utf8_prints(c)) {
+            memcpy(out + len, start, (size_t)(text - start));
+            len += (size_t)(text - start);
+        } else {
+            out[len++] = '?';
+        }
+    }
+    snprintf(out + len, 8, "%s", *text ? "…" : "");
+    return out;
+}
+
+// Returns the node of a value that the file gives. NULL: an option or the default gives it.
+static const struct node *foreign(const struct node *map, const char *key)
+{
+    const struct node *n = map ? node_child(map, key) : NULL;
+
+    return n && !n->origin.set ? n : NULL;
+}
+
+static bool refuse(
+    const struct judge *j, const struct node *at, const char *doing, const char *what)
+{
+    char shown[SHOWN + 8];
+    const char *why =
+        j->sets->trust == TRUST_OWN
+            ? "; no run of yours on this machine wrote this file: read it, then allow "
+              "it by --trust"
+            : ", which --untrusted refuses";
+
+    return node_err(at, j->e, "%s '%s'%s", doing, show(shown, what), why);
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names;
+}
+
+static bool check_command(const struct judge *j)
+{
+    const struct node *command = foreign(j->collector, "command");
+    char line[2 * SHOWN] = "";
+    size_t len = 0;
+
+    // With --collector, the scenario's own command is not run.
+    if (!command || !j->s->collector.command || j->sets->collector)
         return true;
-    for (size_t i = 0; i < s->load_count; i++) {
-        const struct node *phase = node_item(node_child(root, "load"), i);
-        if (s->load[i].file && strchr(s->load[i].file, '/'))
-            return node_err(node_child(phase, "file"), e,
-                "a scenario of somebody else may only name a file in its own folder");
+    for (char **arg = j->s->collector.command; *arg && len < sizeof line; arg++)
+        len += (size_t)snprintf(line + len, sizeof line - len, "%s%s", len ? " " : "", *arg);
+    return refuse(j, command, "it runs", line);
+}
+
+static bool check_subject(const struct judge *j)
+{
+    const struct node *subject = foreign(j->collector, "subject");
+    const char *name = j->s->collector.subject;
+
+    // A name leads to a subject that comes with mailproof, a path to any program.
+    return !subject || !name || (!strchr(name, '/') && name[0] != '.') ||
+           refuse(j, subject, "it runs the subject in", name);
+}
+
+static bool check_env(const struct judge *j)
+{
+    const struct node *env = j->collector ? node_child(j->collector, "env") : NULL;
+
+    for (size_t i = 0; i < j->s->collector.env.count; i++) {
+        const struct setting *v = &j->s->collector.env.items[i];
+        const struct node *at = foreign(env, v->name);
+        if (at && !listed(plain_variables, v->name))
+            return refuse(j, at, "it gives the collector", v->value);
     }
     return true;
+}
+
+static bool check_settings(const struct judge *j)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+- ";
+    const struct node *settings = j->postgres ? node_child(j->postgres, "settings") : NULL;
+
+    for (size_t i = 0; i < j->s->postgres.settings.count; i++) {
+        const struct setting *v = &j->s->postgres.settings.items[i];
+        const struct node *at = foreign(settings, v->name);
+        if (at && (!listed(plain_settings, v->name) || v->value[strspn(v->value, plain)]))
+            return refuse(j, at, "it sets", v->value);
+    }
+    return true;
+}
+
+static bool check_server(const struct judge *j)
+{
+    const struct node *image = foreign(j->postgres, "image"), *rest = foreign(j->postgres, "rest");
+
+    if (image && strcmp(j->s->postgres.image, SCENARIO_IMAGE) != 0)
+        return refuse(j, image, "it runs the image", j->s->postgres.image);
+    return !rest || !j->s->postgres.rest ||
+           refuse(j, rest, "it sends requests to", j->s->postgres.rest);
+}
+
+// True when the file is a regular one in the scenario's own folder, and not a link to another.
+static bool is_beside(const char *file, const char *scenario_path)
+{
+    const char *slash = strrchr(scenario_path, '/');
+    char path[4096];
+    struct stat st;
+
+    if (strchr(file, '/') ||
+        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - scenario_path) + 1 : 0,
+            scenario_path, file) >= (int)sizeof path)
+        return false;
+    return lstat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+static bool check_files(const struct judge *j, const struct node *root)
+{
+    const struct node *load = node_child(root, "load");
+
+    for (size_t i = 0; i < j->s->load_count; i++) {
+        const struct node *phase = node_item(load, i), *file = foreign(phase, "file");
+        if (!file || !j->s->load[i].file || is_beside(j->s->load[i].file, file->origin.file))
+            continue;
+        return j->sets->trust == TRUST_BESIDE
+                   ? node_err(file, j->e,
+                         "a scenario of somebody else may only name a file in its own folder")
+                   : refuse(
+                         j, file, "it reads a file outside of its own folder,", j->s->load[i].file);
+    }
+    return true;
+}
+
+bool trust_check(
+    const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e)
+{
+    const struct judge j = {
+        s, node_child(root, "postgres"), node_child(root, "collector"), sets, e};
+
+    if (sets->trust == TRUST_ALL)
+        return true;
+    // A worker runs nothing of a scenario: it only sends its load.
+    if (sets->trust == TRUST_BESIDE)
+        return check_files(&j, root);
+    return check_command(&j) && check_subject(&j) && check_env(&j) && check_settings(&j) &&
+           check_server(&j) && check_files(&j, root);
 }

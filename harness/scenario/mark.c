@@ -1,0 +1,107 @@
+#include "scenario/mark.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include "os/paths.h"
+
+#define HEAD "# mark: "
+
+enum { KEY_LEN = 32, MAC_LEN = 32, LINE_LEN = sizeof HEAD - 1 + (size_t)2 * MAC_LEN + 1 };
+
+static bool find_folder(char out[PATH_MAX])
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct err ignored;
+
+    if (state && *state == '/')
+        return path_join(out, state, "mailproof", &ignored);
+    return home && *home == '/' && path_join(out, home, ".local/state/mailproof", &ignored);
+}
+
+static bool read_key(const char *path, uint8_t key[KEY_LEN])
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    // A key that somebody else made or can read would let them make marks, too.
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+              (st.st_mode & 077) == 0 && read(fd, key, KEY_LEN) == KEY_LEN;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static void draw_key(const char *path)
+{
+    uint8_t key[KEY_LEN];
+    char fresh[PATH_MAX + 32];
+
+    snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    bool ok = RAND_bytes(key, KEY_LEN) == 1 && write(fd, key, KEY_LEN) == KEY_LEN;
+    ok = close(fd) == 0 && ok;
+    // Another run may do the same at the same time. Unlike rename, link lets the first one win, so
+    // a mark that it has made already stays good.
+    if (ok && link(fresh, path) != 0)
+        ok = false;
+    unlink(fresh);
+    OPENSSL_cleanse(key, sizeof key);
+}
+
+// Makes the last line of a text.
+static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, char line[])
+{
+    uint8_t mac[MAC_LEN];
+    unsigned got = 0;
+
+    if (!HMAC(EVP_sha256(), key, KEY_LEN, (const uint8_t *)text, len, mac, &got) || got != MAC_LEN)
+        return false;
+    size_t at = (size_t)sprintf(line, HEAD);
+    for (size_t i = 0; i < MAC_LEN; i++)
+        at += (size_t)sprintf(line + at, "%02x", mac[i]);
+    line[at] = '\n';
+    return true;
+}
+
+void mark_append(struct buf *yaml)
+{
+    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN + 1];
+    uint8_t key[KEY_LEN];
+    struct err ignored;
+
+    if (yaml->failed || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
+        return;
+    if (!path_exists(path) && path_make(dir, &ignored))
+        draw_key(path);
+    if (read_key(path, key) && make_line(key, yaml->data, yaml->len, line))
+        buf_append(yaml, line, LINE_LEN);
+    OPENSSL_cleanse(key, sizeof key);
+}
+
+bool mark_holds(const char *text, size_t len)
+{
+    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN + 1];
+    uint8_t key[KEY_LEN];
+    struct err ignored;
+
+    if (len < LINE_LEN || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
+        return false;
+    size_t rest = len - LINE_LEN;
+    bool holds = read_key(path, key) && make_line(key, text, rest, line) &&
+                 CRYPTO_memcmp(line, text + rest, LINE_LEN) == 0;
+    OPENSSL_cleanse(key, sizeof key);
+    return holds;
+}

@@ -1,0 +1,18 @@
+// A mark that tells a scenario of one's own runs from one that came from elsewhere.
+//
+// A run ends the scenario.yaml of its result folder with a comment, "# mark: " and 64 hexadecimal
+// digits: the HMAC-SHA256 of the text before it. The key is drawn once, and lies in the user's
+// state folder, ${XDG_STATE_HOME:-~/.local/state}/mailproof/mark-key, which nobody else can read.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+// Appends the mark to a scenario's text, and draws the key if there is none. Appends nothing where
+// there is no folder for the key, or where others can read it.
+void mark_append(struct buf *yaml);
+
+// True when the text ends with the mark that this user's key makes of the rest.
+bool mark_holds(const char *text, size_t len);
