@@ -58,9 +58,9 @@ static const struct {
     {"promises", "LIST", SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_EXPLORE, READ(PROMISES),
         "what the collector promises, e.g. no_loss,once: only this is judged, and a scenario that "
         "needs more is skipped"},
-    {"trust", NULL, SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK, FLAG(trust),
+    {"trust", NULL, SCOPE_SERVER, FLAG(trust),
         "repeat a result that somebody else's run left, with the commands and settings it brings"},
-    {"untrusted", NULL, SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK, FLAG(untrusted),
+    {"untrusted", NULL, SCOPE_SERVER, FLAG(untrusted),
         "refuse scenarios that run a command, reach an address or name a file elsewhere"},
     {"scale", "FACTOR", SCOPE_SCENARIO, READ(SCALE),
         "make load and faults shorter or longer, e.g. 0.2"},

@@ -170,8 +170,8 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     struct process_spec spec = PROCESS_SPEC_INIT;
     char name[60], log[1000], out[1000];
     const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
-        "--quiet", "--output", s->output, "--out", out};
-    size_t n = 10;
+        "--quiet", "--output", s->output, "--out", out, "--trust"}; // the result is our own
+    size_t n = 11;
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
     if (!exploring_path(x, s->output, "draws", name, e) ||
