@@ -86,7 +86,7 @@ import sys, xml.etree.ElementTree as tree
 page = open(sys.argv[1]).read()
 picture = tree.fromstring(page[page.index("<svg"):page.index("</svg>") + 6])
 assert len(picture.findall("circle")) == 1, "it is read once"
-assert "http" not in page
+assert "://" not in page
 PYTHON
 expect_exit 64 "$mailproof" check --html token.html "$folder"
 grep -q -- '--token' err || fail "not named: $(cat err)"
