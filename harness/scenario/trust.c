@@ -20,18 +20,20 @@ static const char *const plain_variables[] = {"MAILROOM_AGEING", "MAILROOM_ANSWE
 // Settings of the server that hold a number or a word, and open nothing to anybody.
 static const char *const plain_settings[] = {"autovacuum", "autovacuum_naptime",
     "autovacuum_vacuum_cost_delay", "autovacuum_vacuum_cost_limit",
-    "autovacuum_vacuum_scale_factor", "autovacuum_vacuum_threshold", "checkpoint_completion_target",
-    "checkpoint_timeout", "client_connection_check_interval", "commit_delay", "commit_siblings",
-    "deadlock_timeout", "default_transaction_isolation", "effective_cache_size",
-    "effective_io_concurrency", "fsync", "full_page_writes", "hot_standby_feedback", "huge_pages",
-    "idle_in_transaction_session_timeout", "idle_session_timeout", "jit", "lock_timeout",
-    "maintenance_work_mem", "max_connections", "max_locks_per_transaction",
-    "max_notify_queue_pages", "max_parallel_workers", "max_parallel_workers_per_gather",
-    "max_prepared_transactions", "max_wal_size", "max_worker_processes", "min_wal_size",
-    "random_page_cost", "shared_buffers", "statement_timeout", "synchronous_commit",
-    "tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout",
-    "temp_buffers", "transaction_timeout", "vacuum_cost_delay", "vacuum_cost_limit", "wal_buffers",
-    "wal_compression", "wal_level", "wal_writer_delay", "wal_writer_flush_after", "work_mem", NULL};
+    "autovacuum_vacuum_scale_factor", "autovacuum_vacuum_threshold", "bgwriter_delay",
+    "bgwriter_flush_after", "bgwriter_lru_maxpages", "bgwriter_lru_multiplier",
+    "checkpoint_completion_target", "checkpoint_timeout", "client_connection_check_interval",
+    "commit_delay", "commit_siblings", "deadlock_timeout", "default_transaction_isolation",
+    "effective_cache_size", "effective_io_concurrency", "fsync", "full_page_writes",
+    "hot_standby_feedback", "huge_pages", "idle_in_transaction_session_timeout",
+    "idle_session_timeout", "jit", "lock_timeout", "maintenance_work_mem", "max_connections",
+    "max_locks_per_transaction", "max_notify_queue_pages", "max_parallel_workers",
+    "max_parallel_workers_per_gather", "max_prepared_transactions", "max_wal_size",
+    "max_worker_processes", "min_wal_size", "random_page_cost", "shared_buffers",
+    "statement_timeout", "synchronous_commit", "tcp_keepalives_count", "tcp_keepalives_idle",
+    "tcp_keepalives_interval", "tcp_user_timeout", "temp_buffers", "transaction_timeout",
+    "vacuum_cost_delay", "vacuum_cost_limit", "wal_buffers", "wal_compression", "wal_level",
+    "wal_writer_delay", "wal_writer_flush_after", "work_mem", NULL};
 
 struct judge {
     const struct scenario *s;

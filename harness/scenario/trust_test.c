@@ -2,6 +2,7 @@
 // and the same key from an option is not.
 #include "scenario/test_folder.h"
 
+#include <glob.h>
 #include <sys/stat.h>
 
 #include "scenario/mark.h"
@@ -95,6 +96,12 @@ static void plain_scenarios_are_accepted(void **state)
     write_with(FILE_NAME, "collector: {env: {MAILROOM_GRACE: 100}, dequeue: leased}\n"
                           "postgres: {settings: {synchronous_commit: 'off', work_mem: 1MB}}\n");
     accepts(FILE_NAME, &untrusted);
+
+    glob_t shipped = {0};
+    assert_int_equal(glob(SCENARIOS_DIR "/*.yaml", 0, NULL, &shipped), 0);
+    for (size_t i = 0; i < shipped.gl_pathc; i++)
+        accepts(shipped.gl_pathv[i], &untrusted);
+    globfree(&shipped);
 }
 
 // What the user's own options say is the user's, and --collector replaces the file's command.
