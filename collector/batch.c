@@ -57,9 +57,15 @@ static void decode_token(const PGresult *r, int i, const struct doubt *doubt, st
     row->written = !row->unsendable && doubt_has(doubt, &row->token);
 }
 
+// More rows than any table holds. The server's counts are added up, and must not overflow.
+static bool is_count(int64_t number)
+{
+    return number >= 0 && number <= INT64_C(1) << 48;
+}
+
 // Ends the batch with this row of the answer. The rows before it that are not tokens were passed
-// over.
-static void decode_end(const PGresult *r, int i, struct batch *b)
+// over. False: the row's counts make no sense.
+static bool decode_end(const PGresult *r, int i, struct batch *b)
 {
     b->examined = column_int64(r, i, EXAMINED);
     b->part = column_int32(r, i, PART);
@@ -70,7 +76,10 @@ static void decode_end(const PGresult *r, int i, struct batch *b)
         b->number = (int64_t)b->end.xid;
     b->passed = (struct passed){
         .expired = column_int64(r, i, EXPIRED), .consumed = column_int64(r, i, CONSUMED)};
+    if (!is_count(b->examined) || !is_count(b->passed.expired) || !is_count(b->passed.consumed))
+        return false;
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
+    return true;
 }
 
 static bool make_room(struct batch *b, int rows, struct err *e)
@@ -119,7 +128,8 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
     for (int i = first; i < PQntuples(r); i++) {
         int32_t what = column_int32(r, i, WHAT);
         if (what == ROW_END) {
-            decode_end(r, i, b);
+            if (!decode_end(r, i, b))
+                return makes_no_sense(e);
             b->more = b->n < wanted && b->examined >= examine;
             b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;
             return true;
@@ -129,7 +139,8 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         struct row *row = &b->rows[b->n++];
         decode_token(r, i, doubt, row);
         b->sendable += !row->unsendable && !row->written;
-        decode_end(r, i, b);
+        if (!decode_end(r, i, b))
+            return makes_no_sense(e);
         if (b->sendable == b->limit)
             return true;
     }
@@ -148,7 +159,9 @@ void batch_cut(struct batch *b, int sendable)
     b->n = n;
     b->sendable = sendable;
     b->all = b->more = false;
-    decode_end(b->result, first + n - 1, b);
+    bool decoded = decode_end(b->result, first + n - 1, b);
+    assert(decoded); // batch_decode has seen this row
+    (void)decoded;
 }
 
 bool batch_is_delivery(const struct batch *b)

@@ -299,7 +299,8 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
         code = cli_fail(&e);
     if (t.runs + t.table.not_run > 1)
         suite_print(&t.table, stdout);
-    write_summary(&t.table);
+    if (t.runs > 0)
+        write_summary(&t.table);
     if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);
