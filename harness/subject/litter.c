@@ -15,10 +15,12 @@ static const int64_t again_ns = 50 * NS_PER_MS;
 
 // Our pid and its start tell our processes from those of another harness, and from those of an
 // earlier one whose pid we have.
-void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process)
+void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process, int64_t started_ns)
 {
-    snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%u", (int)getpid(),
-        (unsigned long long)process_started(getpid()), process);
+    // Several subjects may run at once in one harness, as in the trials of --every-cut, and each
+    // counts its processes from 0. So the time of the start is part of the mark.
+    snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%u-%lld", (int)getpid(),
+        (unsigned long long)process_started(getpid()), process, (long long)started_ns);
 }
 
 void litter_fini(struct litter *l)
@@ -95,7 +97,7 @@ static bool is_decided(struct process_record *p, uint32_t process, int64_t now_n
 {
     char mark[LITTER_MARK_MAX];
 
-    litter_mark(mark, process);
+    litter_mark(mark, process, p->started_ns);
     pid_t pid = find(mark);
     if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
         return false;

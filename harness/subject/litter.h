@@ -12,10 +12,11 @@
 // One second, as a collector has at TERM, and the longest slack that a run measures.
 #define LITTER_GRACE_NS (1500 * NS_PER_MS)
 
-#define LITTER_MARK_MAX 80
+#define LITTER_MARK_MAX 100
 
-// Writes the mark, a variable NAME=value, of the process that is number `process` in the log.
-void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process);
+// Writes the mark, a variable NAME=value, of the process that is number `process` in its subject's
+// log and was started at that time.
+void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process, int64_t started_ns);
 
 // A list of the ends that are still to be looked at.
 struct litter {

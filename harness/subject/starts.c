@@ -76,7 +76,8 @@ static bool take_in(struct subject *s, struct instance *in, const struct process
 }
 
 // Starts a process whose environment ends with its mark.
-static pid_t start_marked(struct subject *s, struct process_spec *spec, struct err *e)
+static pid_t start_marked(
+    struct subject *s, struct process_spec *spec, int64_t started_ns, struct err *e)
 {
     char mark[LITTER_MARK_MAX];
     size_t count = 0;
@@ -91,7 +92,7 @@ static pid_t start_marked(struct subject *s, struct process_spec *spec, struct e
         return -1;
     }
     memcpy(env, s->config.env, count * sizeof *env);
-    litter_mark(mark, (uint32_t)s->reader.log.process_count);
+    litter_mark(mark, (uint32_t)s->reader.log.process_count, started_ns);
     env[count] = mark;
     spec->env = env;
     pid_t pid = process_start(spec, e);
@@ -118,7 +119,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
-    record.pid = start_marked(s, &spec, e);
+    record.pid = start_marked(s, &spec, record.started_ns, e);
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);
