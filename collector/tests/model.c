@@ -11,7 +11,7 @@ struct row {
     uint8_t n, key, owner, token, paid;
 };
 
-// What the server holds. A crash goes back to an earlier one of these.
+// The state of the server. A crash puts an earlier one back.
 struct database {
     uint8_t cursor, next_n, bucket, epoch, rows;
     struct row row[ROWS];

@@ -192,7 +192,7 @@ static void the_versions_before_are_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    // What each version added, just before the end.
+    // The fields that each version added stand just before the end.
     const struct {
         unsigned char version;
         size_t bytes;

@@ -14,7 +14,7 @@ struct strike {
     struct cause cause;
 };
 
-// What the sources share.
+// Inputs that all sources share.
 struct sources {
     const struct ledger *l;
     int64_t slack_ns;
