@@ -590,19 +590,28 @@ BEGIN
                   SELECT a.line, a.nonce, a.t, false, NULL, a.number, NULL, NULL, a.what, a.why, a.delay, a.alone, NULL
                   FROM unnest(lines, nonces, tokens, numbers, outcomes, texts, delays_ms, alones)
                       AS a (line, nonce, t, number, what, why, delay, alone)
+                  WHERE a.what <> 'late'
                  ) AS b (line, nonce, token, held, at, number, errors, leased_at, what, why, delay, alone, counted)
             GROUP BY b.line, b.nonce, b.token
         ), late AS MATERIALIZED (
             -- An answer that we have counted already, and whose confirmation got lost, is not late.
-            SELECT b.* FROM both_ AS b
+            SELECT b.line, b.nonce, b.token, b.number, b.why FROM both_ AS b
             WHERE NOT b.held AND NOT EXISTS (
-                SELECT FROM here.attempts AS a WHERE a.token = b.token AND a.nonce = b.nonce AND a.outcome <> 'late')
+                SELECT FROM here.attempts AS a
+                WHERE a.token = b.token AND a.nonce = b.nonce AND a.outcome = b.what)
+            UNION ALL
+            SELECT a.line, a.nonce, a.t, a.number, a.why
+            FROM unnest(lines, nonces, tokens, numbers, outcomes, texts)
+                AS a (line, nonce, t, number, what, why)
+            WHERE a.what = 'late'
         ), recorded AS (
             INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
             SELECT b.token, b.number, me, b.leased_at, b.what, b.why, b.nonce FROM both_ AS b
             WHERE b.held AND b.what IS NOT NULL
             UNION ALL
             SELECT l.token, coalesce(l.number, 1), me, NULL, 'late', l.why, l.nonce FROM late AS l
+            WHERE NOT EXISTS (SELECT FROM here.attempts AS a
+                              WHERE a.token = l.token AND a.nonce = l.nonce AND a.outcome = 'late')
         ), died AS (
             INSERT INTO here.dead_letters (token, account, action, reason)
             SELECT b.token, t.account, t.action, b.why

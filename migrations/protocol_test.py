@@ -335,11 +335,28 @@ def answers_count_once():
     assert c.take(4, answers=True) == ["u3"] and (c.head.more, c.lines) and not c.head.next_due_ms
     again, = next(iter(c.lines.values()))
     assert (again.number, again.errors) == (2, 1)
-    assert [r.kind for r in c.answer((t[2], "sent", None))] == [], "counted as transient"
     c.settle([], outcome="back")
     assert [r.kind for r in c.answer((again, "sent", None), (t[3], "sent", None))] == ["lost", "lost"]
     assert rows(admin, "SELECT outcome, count(*) FROM attempts GROUP BY 1 ORDER BY 1") == [
         ("dead", 1), ("late", 2), ("sent", 1), ("transient", 1)]
+
+
+def a_late_answer_is_recorded():
+    """beside what ended its line: a time-out, in the same call or before; or another who freed it."""
+    a, b = Collector(1, "leased"), Collector(2, "leased")
+    insert(1, 3)
+    a.take(3, answers=True)
+    (t, u, v), = a.lines.values()
+    late = (t, "returned", 0), (t, "late", None), (u, "returned", 0)
+    assert [r.token for r in a.answer(*late)] == [t.token]
+    assert [r.token for r in a.answer((u, "late", None))] == [u.token]
+    assert b.peers(gone=[1], counters=[b.peers()[1].renewed], hangs=[True])[0].adopted == 1
+    for _ in 1, 2:
+        assert [r.token for r in a.answer((v, "sent", None))] == [v.token]
+    a.answer(*late)
+    assert rows(admin, "SELECT token, outcome, count(*) FROM attempts GROUP BY 1, 2 ORDER BY 1, 2") == [
+        (t.token, "late", 1), (t.token, "returned", 1), (u.token, "late", 1), (u.token, "returned", 1),
+        (v.token, "late", 1), (v.token, "lost", 1)]
 
 
 def who_dies_with_answers_open_has_tried():
@@ -466,6 +483,7 @@ for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sen
              repeatable_read_ends_in_an_error, a_lazy_take_writes_nothing, the_order_outlives_two_deaths,
              what_is_given_back_comes_first, a_long_line_is_divided, a_long_line_is_consumed_in_parts, a_line_has_a_random_number,
              the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
+             a_late_answer_is_recorded,
              who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
              a_budget_is_spent_for_lines_only, an_alone_token_goes_alone, truncated_tokens_are_forgotten,
              a_storm_loses_and_doubles_nothing):
