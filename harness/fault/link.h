@@ -35,6 +35,7 @@ struct flow {
 };
 
 struct link {
+    unsigned number;      // from 1, in the order in which the clients came
     int fds[2];           // indexed by enum message_sender
     struct flow flows[2]; // indexed by the sender of the flow's bytes
     struct exchange exchange;

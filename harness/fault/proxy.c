@@ -299,3 +299,10 @@ void proxy_tally(struct proxy *p, unsigned counts[2][256])
     memset(p->tally, 0, sizeof p->tally);
     pthread_mutex_unlock(&p->lock);
 }
+
+void proxy_record(struct proxy *p, struct transcript *transcript)
+{
+    lock(p);
+    p->transcript = transcript;
+    pthread_mutex_unlock(&p->lock);
+}

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "fault/exchange.h"
+#include "fault/transcript.h"
 #include "postgres/provider.h"
 #include "postgres/target.h"
 #include "scenario/messages.h"
@@ -87,3 +88,7 @@ void proxy_forget_cut(struct proxy *p);
 
 // Counts the messages of each type that have passed since the last call, by sender.
 void proxy_tally(struct proxy *p, unsigned counts[2][256]);
+
+// Keeps the messages that come from now on, until the next call. The transcript belongs to the
+// proxy's thread until then. NULL: keeps none.
+void proxy_record(struct proxy *p, struct transcript *transcript);

@@ -50,7 +50,10 @@ struct proxy {
     size_t cut_count;
     int64_t cut_ns[PROXY_CUTS_MAX];
     unsigned tally[2][256];
-    uint64_t passed_before; // number of bytes passed by links that are gone
+    struct transcript *transcript; // NULL: nobody wants the messages
+    unsigned accepted;             // number of clients so far
+    unsigned pumped;               // number of the link whose bytes move now
+    uint64_t passed_before;        // number of bytes passed by links that are gone
     uint64_t refused;
 };
 

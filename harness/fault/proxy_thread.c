@@ -51,6 +51,7 @@ static void take_in(struct proxy *p, int client)
 
     set_no_delay(client);
     if (link) {
+        link->number = ++p->accepted;
         p->links[p->link_count++] = link;
         return;
     }
@@ -106,6 +107,8 @@ static bool watch_message(
         return true;
     }
     p->tally[sender][m->type]++;
+    if (p->transcript)
+        transcript_take(p->transcript, p->pumped, sender, m);
     *side = p->cut.side;
     return is_the_cut(&p->cut, sender, m);
 }
@@ -133,6 +136,7 @@ static int64_t pump_all(struct proxy *p)
     for (size_t i = 0; i < p->link_count;) {
         struct link_conditions conditions = p->conditions;
         bool was_cut;
+        p->pumped = p->links[i]->number;
         if (p->jitter_ns > 0)
             conditions.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
         if (link_pump(p->links[i], &conditions, &watcher, now, &wake_ns, &was_cut)) {

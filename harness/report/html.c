@@ -63,16 +63,16 @@ static json_t *page_json(const struct report *r, struct err *e)
     report_repeat(r, &command);
     if (buf_str(&command))
         utf8_mend(command.data);
-    json_t *root =
-        json_pack("{s:o?, s:s, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}",
-            "result", result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
-            (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
-            ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e),
-            "series", charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
-            charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
-            names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
-            names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
-            scenario_of(r));
+    json_t *root = json_pack(
+        "{s:o?, s:O?, s:s, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}",
+        "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
+        r->scenario->summary, "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS),
+        "load_s", ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e),
+        "series", charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
+        charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
+        names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
+        names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
+        scenario_of(r));
     buf_fini(&command);
     return root;
 }
@@ -130,6 +130,7 @@ static bool fill_page(struct buf *out, const char *data)
         buf_append_str(out, texts[mark]);
         if (texts[mark] == page_paper) {
             buf_append_str(out, page_glance);
+            buf_append_str(out, page_cuts);
             buf_append_str(out, page_report);
         }
     }

@@ -121,9 +121,30 @@ static void append_named(struct buf *out, const char *name, const char *code)
     buf_append_char(out, '\n');
 }
 
-bool report_summary(const struct report *r, struct buf *out, struct err *e)
+static void deliveries(const struct report *r, struct buf *out)
 {
     const double *v = r->result->values;
+
+    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
+        v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
+    if (v[METRIC_LEFT_BEHIND] > 0)
+        buf_printf(out, ", %.0f left behind on the old leader's timeline", v[METRIC_LEFT_BEHIND]);
+    if (v[METRIC_REDELIVERED] > 0)
+        buf_printf(out, ", %.0f repeated because the server lost the cursor's move",
+            v[METRIC_REDELIVERED]);
+    buf_printf(out, "; %zu faults; %s.\n", r->ledger->fault_count, r->environment->proof.verdict);
+}
+
+static void trials(const struct report_cuts *c, struct buf *out)
+{
+    buf_printf(out,
+        "\n%zu trials, %zu reached their message, %zu broke an invariant, %zu inconclusive; each "
+        "is a row of cuts.csv.\n",
+        c->tried, c->reached, c->broken, c->inconclusive);
+}
+
+bool report_summary(const struct report *r, struct buf *out, struct err *e)
+{
     struct buf repeat;
 
     buf_printf(out, "## %s: %s\n", r->scenario->name, verdict_name(r->result->verdict));
@@ -133,18 +154,15 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         append_line(out, "\n- because ", r->result->reasons[i]);
     if (r->input->gave_up)
         append_line(out, "\n- because ", r->input->gave_up);
-    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
-        v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
-    if (v[METRIC_LEFT_BEHIND] > 0)
-        buf_printf(out, ", %.0f left behind on the old leader's timeline", v[METRIC_LEFT_BEHIND]);
-    if (v[METRIC_REDELIVERED] > 0)
-        buf_printf(out, ", %.0f repeated because the server lost the cursor's move",
-            v[METRIC_REDELIVERED]);
-    buf_printf(out, "; %zu faults; %s.\n", r->ledger->fault_count, r->environment->proof.verdict);
+    if (r->cuts)
+        trials(r->cuts, out);
+    else
+        deliveries(r, out);
     examples(r, out);
     invariants(r, out);
     expectations(r, out);
-    latencies(r, out);
+    if (!r->cuts)
+        latencies(r, out);
     if (r->observed->program)
         append_named(out, "Collector", r->observed->program);
     if (r->observed->changed)

@@ -9,11 +9,14 @@
 #include "report/observed.h"
 #include "report/silence.h"
 
+struct json_t;
+
 // The part of a report that only --every-cut and --every-kill fill in.
 struct report_cuts {
     const char *mode;                            // "every-cut"
     const char *options;                         // options that repeat it, such as "--every-cut"
     size_t tried, reached, broken, inconclusive; // numbers of trials
+    struct json_t *strip;                        // data of the page; see run/cutstrip.h
 };
 
 struct report {
@@ -64,7 +67,6 @@ MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 
 // Adds the figures that result.json has beyond the keys that other programs rely on: measure, load
 // and server. `root` is a json_t object.
-struct json_t;
 void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------

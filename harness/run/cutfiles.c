@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "report/junit.h"
 #include "run/cutkinds.h"
+#include "run/cutstrip.h"
 #include "subject/command.h"
 #include "subject/identity.h"
 
@@ -37,6 +38,18 @@ void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *ou
 
 // --- cuts.csv -------------------------------------------------------------------------
 
+// Appends a cell that may have commas and quotes.
+static void append_quoted(struct buf *csv, const char *text)
+{
+    buf_append_char(csv, '"');
+    for (; *text; text++) {
+        if (*text == '"')
+            buf_append_char(csv, '"');
+        buf_append_char(csv, *text);
+    }
+    buf_append_char(csv, '"');
+}
+
 static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
 {
     const struct trial_result *r = &c->results[i];
@@ -56,6 +69,9 @@ static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
         if (metrics[id].invariant)
             buf_printf(csv, isnan(r->values[id]) ? "," : ",%.0f", r->values[id]);
     }
+    const struct cut_point *first = &cuts->at[0];
+    buf_append_char(csv, ',');
+    append_quoted(csv, transcript_find(c->transcript, first->sender, first->type, first->n));
     buf_append_char(csv, '\n');
 }
 
@@ -70,7 +86,7 @@ static bool write_points(const struct cutreport *c, struct err *e)
         if (metrics[id].invariant)
             buf_printf(&csv, ",%s", metrics[id].name);
     }
-    buf_append_char(&csv, '\n');
+    buf_append_str(&csv, ",statement\n");
     for (size_t i = 0; i < c->points->count; i++)
         append_row(c, i, &csv);
     bool ok = folder_write(c->folder, "cuts.csv", &csv, e);
@@ -82,9 +98,11 @@ static bool write_points(const struct cutreport *c, struct err *e)
 
 static void describe(const struct cutkind *k, char *message, size_t size)
 {
-    snprintf(message, size, "lost %.0f, duplicated %.0f, unplanned_exit %.0f, others %.0f",
+    char others[CUTKINDS_TEXT];
+
+    snprintf(message, size, "lost %.0f, duplicated %.0f, unplanned_exit %.0f, others %s",
         k->sums[METRIC_LOST], k->sums[METRIC_DUPLICATED], k->sums[METRIC_UNPLANNED_EXIT],
-        cutkinds_others(k->sums));
+        cutkinds_others(k->sums, others));
 }
 
 // Adds a case. If `only` is given, the command that repeats the case cuts at this one kind of
@@ -92,7 +110,7 @@ static void describe(const struct cutkind *k, char *message, size_t size)
 static void add_case(
     const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
 {
-    char name[64], message[120];
+    char name[64], message[CUTKINDS_TEXT + 120];
     struct junit_case it = {.kind = "cut", .name = name, .message = message};
     struct buf text;
 
@@ -338,6 +356,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
 
     if (!s)
         return err_memory(e);
+    told.strip = cutstrip_json(c);
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";
@@ -346,6 +365,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
               folder_link_latest(c->folder, e);
     result_fini(&s->result);
     ledger_fini(&s->ledger);
+    json_decref(told.strip);
     free(s->faults);
     free(s);
     buf_fini(&options);

@@ -1,5 +1,8 @@
 #include "run/cutkinds.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool is_pair(const struct cutreport *c, size_t i)
 {
     return c->points->items[i].count > 1;
@@ -46,13 +49,40 @@ bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
     return true;
 }
 
-double cutkinds_others(const double sums[METRIC_COUNT])
+static void append(char text[CUTKINDS_TEXT], enum metric_id id, double count)
 {
-    double sum = 0;
+    size_t len = strlen(text);
 
+    snprintf(
+        text + len, CUTKINDS_TEXT - len, "%s%s %.0f", len > 0 ? ", " : "", metrics[id].name, count);
+}
+
+const char *cutkinds_others(const double sums[METRIC_COUNT], char text[CUTKINDS_TEXT])
+{
+    text[0] = '\0';
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (id != METRIC_LOST && id != METRIC_DUPLICATED && id != METRIC_UNPLANNED_EXIT)
-            sum += sums[id];
+        if (id != METRIC_LOST && id != METRIC_DUPLICATED && id != METRIC_UNPLANNED_EXIT &&
+            sums[id] > 0)
+            append(text, id, sums[id]);
     }
-    return sum;
+    return text[0] ? text : "0";
+}
+
+const char *cutkinds_broken(const struct trial_result *r, char text[CUTKINDS_TEXT])
+{
+    text[0] = '\0';
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (r->broken[id])
+            append(text, id, r->values[id]);
+    }
+    return text;
+}
+
+const char *cutkinds_example(const struct trial_result *r)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (r->broken[id] && *r->example[id])
+            return r->example[id];
+    }
+    return "";
 }

@@ -14,9 +14,18 @@ struct cutkind {
 // kind, and all pairs are one kind. False at the end.
 bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k);
 
-// Adds up the cases of all invariants except lost, duplicated and unplanned_exit, which have
-// columns of their own.
-double cutkinds_others(const double sums[METRIC_COUNT]);
+// Room for a text such as "late 8, early 10".
+#define CUTKINDS_TEXT 320
+
+// Names the invariants with cases except lost, duplicated and unplanned_exit, which have columns of
+// their own; "0": there are none.
+const char *cutkinds_others(const double sums[METRIC_COUNT], char text[CUTKINDS_TEXT]);
+
+// Names the invariants that a trial broke, with the number of cases; "": none.
+const char *cutkinds_broken(const struct trial_result *r, char text[CUTKINDS_TEXT]);
+
+// Returns the first case of one of them, or "".
+const char *cutkinds_example(const struct trial_result *r);
 
 // True when all cuts of a trial were made.
 bool cutkinds_reached(const struct cutreport *c, size_t i);

@@ -2,11 +2,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "run/cutfiles.h"
 #include "run/cutkinds.h"
 
 #define WORST_SHOWN 10
+#define STATEMENT_SHOWN 50
 
 static const double unjudged_limit = 0.02;
 
@@ -92,60 +94,84 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
 static void print_kinds(const struct cutreport *c)
 {
     struct cutkind k;
+    char others[CUTKINDS_TEXT];
 
-    printf("  %-32s %6s %8s %6s %11s %6s %7s\n", "message", "tried", "reached", "lost",
+    printf("  %-32s %6s %8s %6s %11s %6s  %s\n", "message", "tried", "reached", "lost",
         "duplicated", "exits", "others");
     for (size_t i = 0; cutkinds_next(c, &i, &k);)
-        printf("  %-6s %-25s %6zu %8zu %6.0f %11.0f %6.0f %7.0f\n", k.sender, k.message, k.tried,
+        printf("  %-6s %-25s %6zu %8zu %6.0f %11.0f %6.0f  %s\n", k.sender, k.message, k.tried,
             k.reached, k.sums[METRIC_LOST], k.sums[METRIC_DUPLICATED],
-            k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums));
+            k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums, others));
 }
 
 // Prints the invariants that a trial broke, with the first case of one of them.
 static void print_broken(const struct trial_result *r)
 {
-    const char *example = "";
-    const char *between = " ";
+    const char *example = cutkinds_example(r);
+    char text[CUTKINDS_TEXT];
 
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!r->broken[id])
-            continue;
-        printf("%s%s %.0f", between, metrics[id].name, r->values[id]);
-        between = ", ";
-        example = *example ? example : r->example[id];
-    }
-    printf("%s%s\n", *example ? "; " : "", example);
+    printf(" %s%s%s\n", cutkinds_broken(r, text), *example ? "; " : "", example);
 }
 
 static void print_point(const struct cutreport *c, size_t i)
 {
     const struct trial_result *r = &c->results[i];
+    const struct trial_cuts *cuts = &c->points->items[i];
+    const struct cut_point *p = &cuts->at[0];
+    const char *statement = transcript_find(c->transcript, p->sender, p->type, p->n);
     char text[POINTS_TEXT];
 
-    printf("  %s:%s", points_text(&c->points->items[i], text),
-        cutkinds_reached(c, i) ? "" : " not reached");
+    printf("  %s", points_text(cuts, text));
+    if (cuts->count == 1 && *statement)
+        printf(" (%.*s%s)", STATEMENT_SHOWN, statement,
+            strlen(statement) > STATEMENT_SHOWN ? "…" : "");
+    printf(":%s", cutkinds_reached(c, i) ? "" : " it never came;");
     if (r->verdict == VERDICT_INCONCLUSIVE)
         printf(" inconclusive: %s", r->why);
     print_broken(r);
 }
 
-static bool is_worth_a_line(const struct cutreport *c, size_t i)
+static bool is_broken(const struct cutreport *c, size_t i)
 {
-    return c->results[i].verdict != VERDICT_PASS || !cutkinds_reached(c, i);
+    return c->results[i].verdict == VERDICT_VIOLATED;
+}
+
+static bool is_unjudged(const struct cutreport *c, size_t i)
+{
+    return !is_broken(c, i) && (c->results[i].verdict != VERDICT_PASS || !cutkinds_reached(c, i));
+}
+
+// Prints the points of one sort, as long as *left allows. Returns how many it left out.
+static size_t print_points(
+    const struct cutreport *c, bool (*sort)(const struct cutreport *, size_t), size_t *left)
+{
+    size_t left_out = 0;
+
+    for (size_t i = 0; i < c->points->count; i++) {
+        if (!sort(c, i))
+            continue;
+        if (*left > 0) {
+            print_point(c, i);
+            --*left;
+        } else {
+            left_out++;
+        }
+    }
+    return left_out;
 }
 
 static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 {
+    size_t left = WORST_SHOWN;
+
     print_kinds(c);
     printf("  %zu %s points tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
         c->how->action == ACTION_KILL ? "kill" : "cut", (double)(c->end_ns - c->start_ns) / 1e9,
         n->reached, n->broken);
-    for (size_t i = 0, shown = 0; i < c->points->count && shown < WORST_SHOWN; i++) {
-        if (is_worth_a_line(c, i)) {
-            print_point(c, i);
-            shown++;
-        }
-    }
+    size_t broken = print_points(c, is_broken, &left);
+    size_t unjudged = print_points(c, is_unjudged, &left);
+    if (broken + unjudged > 0)
+        printf("  and %zu more in cuts.csv\n", broken + unjudged);
 }
 
 static void print_all(

@@ -14,6 +14,7 @@ struct cutreport {
     const struct server *server;
     const struct durability_proof *proof;
     struct folder *folder;
+    const struct transcript *transcript; // messages of the trial without any cut
     const struct points *points;
     const struct trial_result *results; // one result for each of the points
     const struct trial_result *uncut;   // result of the trial without any cut

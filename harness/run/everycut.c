@@ -30,8 +30,9 @@ struct cuts {
     struct server server;
     struct durability_proof proof;
     struct folder folder;
-    struct trial_bench first;  // used for learning, and then by the first worker
-    struct trial_result uncut; // result of the trial without any cut
+    struct trial_bench first;     // used for learning, and then by the first worker
+    struct trial_result uncut;    // result of the trial without any cut
+    struct transcript transcript; // messages of the first trial without a cut
     struct points points;
     struct trial_result *results;
     atomic_size_t next, done;
@@ -139,13 +140,19 @@ static void agree(struct trial_tally *known, const struct trial_tally *seen)
     }
 }
 
-// Runs a trial without a cut. While the trial is inconclusive, it is repeated.
-static bool learn_once(struct cuts *c, struct trial_tally *tally, struct err *e)
+// Runs a trial without a cut. While the trial is inconclusive, it is repeated. `transcript` gets
+// the messages of the last one; it may be NULL.
+static bool learn_once(
+    struct cuts *c, struct trial_tally *tally, struct transcript *transcript, struct err *e)
 {
     const struct trial_cuts none = {0};
 
     for (int tries = 0; tries < TRIES; tries++) {
-        *tally = (struct trial_tally){0};
+        *tally = (struct trial_tally){.transcript = transcript};
+        if (transcript) {
+            transcript_fini(transcript);
+            transcript_init(transcript);
+        }
         if (!trial_run(&c->setting, &c->first, &none, &c->uncut, tally, e))
             return false;
         if (c->uncut.verdict != VERDICT_INCONCLUSIVE)
@@ -158,10 +165,10 @@ static bool learn(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
 
-    if (!bench_open(c, &c->first, 0, e) || !learn_once(c, &known, e))
+    if (!bench_open(c, &c->first, 0, e) || !learn_once(c, &known, &c->transcript, e))
         return false;
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
-        if (!learn_once(c, &seen, e))
+        if (!learn_once(c, &seen, NULL, e))
             return false;
         agree(&known, &seen);
     }
@@ -282,6 +289,7 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
         .server = &c->server,
         .proof = &c->proof,
         .folder = &c->folder,
+        .transcript = &c->transcript,
         .points = &c->points,
         .results = c->results,
         .uncut = &c->uncut,
@@ -298,6 +306,7 @@ static void close_down(struct cuts *c)
     bench_close(&c->first);
     if (c->server.provider)
         c->server.provider->close(&c->server);
+    transcript_fini(&c->transcript);
     points_fini(&c->points);
     free(c->results);
     folder_fini(&c->folder);

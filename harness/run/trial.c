@@ -387,11 +387,13 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     *result = (struct trial_result){.recovery_ms = NAN};
     proxy_reset(bench->proxy);
     proxy_tally(bench->proxy, counts);
+    proxy_record(bench->proxy, tally ? tally->transcript : NULL);
     bool ok = prepare(t, e) && start_collector(t, e) && go_through_steps(t, e);
     if (ok) {
         end_collector(t);
         ok = !subject_failed(t->subject, e) && judge(t, result, e);
     }
+    proxy_record(bench->proxy, NULL);
     proxy_tally(bench->proxy, counts);
     for (int sender = 0; tally && sender < 2; sender++) {
         for (int type = 0; type < 256; type++)

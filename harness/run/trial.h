@@ -42,6 +42,7 @@ struct trial_bench {
 
 // The messages that collector and server exchanged.
 struct trial_tally {
+    struct transcript *transcript; // gets the messages; NULL: they are only counted
     unsigned all[2][256];
     unsigned start[2]; // per sender: number of messages until the first line was read
 };

@@ -63,7 +63,7 @@ convicts_by_cut() {
         "${says[@]}" --collector "$zoo --defect drops-unanswered"
     same "duplicated by one that drops" 0 "$(sum duplicated)"
     [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
-    grep -q '^  before server CommandComplete number [0-9]*: lost 1[,;]' "$place/out" || fail "no cut is named"
+    grep -qE '^  before server CommandComplete number [0-9]+ \(.*\): lost 1[,;]' "$place/out" || fail "no cut is named"
     echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
 }
 
@@ -109,9 +109,17 @@ grep -q 'Repeat: .*--every-kill --pairs 6 --cut-at' "$place/results/every-cut/la
 every cut 1 --cut-at 'client Bind' "${says[@]}" --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
 same "lost by one that forgets" 0 "$(sum lost)"
 [ "$(column duplicated 'client Bind')" -ge 5 ] || fail "forgets-unconfirmed is not convicted at client Bind"
-grep -q '^  before client Bind number [0-9]*: duplicated 1; t0000' "$place/out" || fail "no cut is named"
+grep -qE '^  (before|after) client Bind number [0-9]+ \((WITH|SELECT|INSERT)[^)]*…\): duplicated [1-9]; t0000' "$place/out" || fail "no cut is named"
 same "kinds of messages" 'client Bind' "$(tail -n +2 "$place/results/every-cut/latest/cuts.csv" |
     cut -d, -f1,2 --output-delimiter=' ' | sort -u)"
+# The statement stands beside each cut, and the output says how many cuts it leaves out.
+grep -qE ',"(WITH|SELECT|LISTEN) ' "$place/results/every-cut/latest/cuts.csv" || fail "no statement"
+broke=$(sed -n 's/.* \([0-9]*\) broke an invariant$/\1/p' "$place/out")
+shown=$(grep -cE '^  (before|after) client Bind number' "$place/out")
+[ "$broke" = "$shown" ] || grep -q "^  and $((broke - shown)) more in cuts.csv$" "$place/out" || fail "the rest is not counted"
+page=$place/results/every-cut/latest/report.html
+grep -q '"cuts":{"action":"cut","messages":\[{"link":1,"sender":"client","name":"Startup"' "$page" || fail "no strip"
+grep -q '"state":"broken","broken":"duplicated ' "$page" || fail "no broken cut in the strip"
 grep -q '^  <testsuite name="every-cut" tests="3" failures="1" errors="0" ' "$place/junit.xml" || fail "no suite"
 grep -q '<testcase classname="every-cut.cut" name="client Bind">' "$place/junit.xml" || fail "no case"
 repeat=$(sed -n 's/^  repeat  *//p' "$place/out")

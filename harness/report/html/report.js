@@ -329,9 +329,13 @@ function judgedShare(j) {
     (excused.length ? `; excused ${excused.join(', ')}` : '');
 }
 
+function loadTables() {
+  latencies();
+  recoveries();
+}
+
 function tables() {
   const counts = result.metrics;
-  latencies();
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
     data.invariants.map((name) => [name, counts[name], 
       data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged' : 'holds',
@@ -339,18 +343,25 @@ function tables() {
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']
       : [x.metric, x.want, `${rounded(x.got)} ${x.unit}`.trim(), x.holds ? 'holds' : 'does not hold'])));
-  recoveries();
   environment();
   byId('repeat').textContent = data.repeat;
   byId('scenario').textContent = data.scenario_yaml;
 }
 
 header();
-keyFigures();
 broken();
-showGlance();
-tables();
-batches();
-charts();
-// A canvas does not follow the colour scheme, so the charts are drawn again when it changes.
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
+showCuts();
+// The trials of --every-cut have no load of their own, and their faults are the cuts.
+if (data.cuts) {
+  document.querySelectorAll('.of-load').forEach((section) => section.remove());
+  tables();
+} else {
+  keyFigures();
+  showGlance();
+  loadTables();
+  tables();
+  batches();
+  charts();
+  // A canvas does not follow the colour scheme, so the charts are drawn again when it changes.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
+}
