@@ -82,6 +82,9 @@ static const struct setting settings[] = {
     {PREFIX "METRICS", TEXT, AT(metrics), 1, 4000, NULL,
         "where OpenMetrics are served: 127.0.0.1:9187, or the path of a Unix socket; or, with a "
         "path that ends in .prom, the file to which they are written every 15 s"},
+    {PREFIX "SANDBOX", TEXT, AT(sandbox), 2, 3, "on",
+        "on: once it has started, the collector can start no program and write no file (Linux); "
+        "off: it keeps its rights, for libraries that need more"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
@@ -245,6 +248,9 @@ static bool check_together(struct config *c, struct err *e)
     if (!c->mode)
         return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; it must be one of: %s", c->dequeue,
             mode_names(names));
+    c->sandboxed = strcmp(c->sandbox, "on") == 0;
+    if (!c->sandboxed && strcmp(c->sandbox, "off") != 0)
+        return err_set(e, ERR_USAGE, PREFIX "SANDBOX is '%s'; it must be on or off", c->sandbox);
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
         return err_set(e, ERR_USAGE,
             PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; it must be at least " PREFIX

@@ -8,7 +8,9 @@
 #include "base/program.h"
 #include "collector.h"
 #include "config.h"
+#include "launch.h"
 #include "lease/leased.h"
+#include "sandbox.h"
 #include "switch.h"
 
 static int help(void)
@@ -63,6 +65,14 @@ static bool check_command(const struct config *c, char *const command[], struct 
         c->dequeue);
 }
 
+static bool enter_sandbox(const struct config *config, const struct metrics *m, struct err *e)
+{
+    if (config->sandboxed)
+        return sandbox_enter(metrics_keeps_files(m), e);
+    log_line("MAIN", "MAILROOM_SANDBOX is 'off', so this process keeps all its rights");
+    return true;
+}
+
 static int collect(const struct config *config, char *const command[])
 {
     struct metrics metrics;
@@ -74,9 +84,14 @@ static int collect(const struct config *config, char *const command[])
         log_line("MAIN", "%s", e.text);
         return (int)collector_exit_of(e.kind);
     }
-    code = config_leased(config)
-               ? leased_run(config, program_stop_fd(), command, &metrics)
-               : collector_run(config, program_stop_fd(), STDOUT_FILENO, &metrics);
+    if (!enter_sandbox(config, &metrics, &e)) {
+        log_line("MAIN", "%s", e.text);
+        code = collector_exit_of(e.kind);
+    } else {
+        code = config_leased(config)
+                   ? leased_run(config, program_stop_fd(), command, &metrics)
+                   : collector_run(config, program_stop_fd(), STDOUT_FILENO, &metrics);
+    }
     metrics_close(&metrics);
     return (int)code;
 }
@@ -91,7 +106,8 @@ static int run(bool switching, char *const command[])
     program_stay_private();
     log_never_wait();
     warn_of_unknown();
-    bool ok = program_hold_standard_files(true, &e) && config_load(&config, environ, &e);
+    bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
+              config_load(&config, environ, &e);
     config_wipe(environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {

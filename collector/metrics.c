@@ -142,6 +142,11 @@ void metrics_close(struct metrics *m)
     m->kind = METRICS_OFF;
 }
 
+bool metrics_keeps_files(const struct metrics *m)
+{
+    return m->kind == METRICS_FILE || (m->kind == METRICS_SERVED && m->scrape.path[0]);
+}
+
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
 {
     bool file = m->kind == METRICS_FILE;

@@ -26,6 +26,9 @@ struct metrics {
 bool metrics_open(struct metrics *m, const struct config *config, struct err *e) MUST_USE;
 void metrics_close(struct metrics *m);
 
+// True where a file or a Unix socket has to be replaced or removed later.
+bool metrics_keeps_files(const struct metrics *m);
+
 // `up`: the collector has a session that works. Returns when to call it again.
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
 void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);

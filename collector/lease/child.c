@@ -1,17 +1,11 @@
 #include "lease/child.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
+#include "launch.h"
 
 void child_init(struct child *c)
 {
@@ -25,69 +19,11 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
-// True for a setting of the collector or of libpq. Those name the database, and may have its
-// password and the key that signs: nothing that a sender needs.
-static bool is_private(const char *variable)
+static bool make_pipes(int in[2], int out[2], struct err *e)
 {
-    return strncmp(variable, "MAILROOM_", 9) == 0 || strncmp(variable, "PG", 2) == 0;
-}
+    int *const all[] = {in, out};
 
-// Returns the environment without what is private. The caller frees the list, whose strings are
-// the environment's. NULL: out of memory.
-static char **make_environment(void)
-{
-    size_t count = 0, kept = 0;
-
-    while (environ[count])
-        count++;
-    char **list = calloc(count + 1, sizeof *list);
-    for (size_t i = 0; list && i < count; i++)
-        if (!is_private(environ[i]))
-            list[kept++] = environ[i];
-    return list;
-}
-
-// Runs in the child, between fork and exec: it makes only calls that are safe there.
-static void become(char *const argv[], char **environment, int in, int out, int report)
-{
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-
-    setpgid(0, 0);
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-#endif
-    sigaction(SIGPIPE, &usual, NULL);
-    sigaction(SIGXFSZ, &usual, NULL);
-    environ = environment; // where execvp also finds PATH
-    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-        execvp(argv[0], argv);
-    int why = errno;
-    ssize_t ignored = write(report, &why, sizeof why);
-    (void)ignored;
-    _exit(127);
-}
-
-// True when the program was executed: then the pipe is closed and empty. Otherwise it has the
-// errno.
-static bool executed(int report, const char *name, struct err *e)
-{
-    int why;
-    ssize_t n;
-
-    do
-        n = read(report, &why, sizeof why);
-    while (n < 0 && errno == EINTR);
-    if (n != sizeof why)
-        return true;
-    errno = why;
-    return err_sys(e, ERR_USAGE, "the sender '%s' cannot be executed", name);
-}
-
-static bool make_pipes(int in[2], int out[2], int report[2], struct err *e)
-{
-    int *const all[] = {in, out, report};
-
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         if (pipe(all[i]) != 0)
             return err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
         for (int k = 0; k < 2; k++)
@@ -97,44 +33,16 @@ static bool make_pipes(int in[2], int out[2], int report[2], struct err *e)
     return true;
 }
 
-// A signal may interrupt the wait: TERM often comes at the same time.
-static int wait_for(pid_t pid)
+bool child_start(struct child *c, struct err *e)
 {
-    int status = 0;
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
 
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
-}
-
-bool child_start(struct child *c, char *const argv[], struct err *e)
-{
-    int in[2] = {-1, -1}, out[2] = {-1, -1}, report[2] = {-1, -1};
-    char **environment = make_environment();
-    bool ok = (environment || err_memory(e)) && make_pipes(in, out, report, e);
-
-    if (ok) {
-        c->pid = fork();
-        if (c->pid == 0)
-            become(argv, environment, in[0], out[1], report[1]);
-        ok = c->pid > 0 || err_sys(e, ERR_SYSTEM, "the sender cannot be started");
-    }
-    free(environment);
-    if (ok) {
-        close(report[1]);
-        report[1] = -1;
-        ok = executed(report[0], argv[0], e);
-        if (!ok)
-            wait_for(c->pid);
-    }
-    if (!ok) {
+    if (!make_pipes(in, out, e) || !launch_start(in[0], out[1], &c->pid, e)) {
         close_pair(in);
         close_pair(out);
-        close_pair(report);
         child_init(c);
         return false;
     }
-    close(report[0]);
     close(in[0]);
     close(out[1]);
     c->in = in[1];
@@ -145,26 +53,14 @@ bool child_start(struct child *c, char *const argv[], struct err *e)
 void child_ask(const struct child *c)
 {
     if (c->pid > 0)
-        kill(c->pid, SIGTERM);
-}
-
-static bool has_ended(pid_t pid)
-{
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+        launch_ask();
 }
 
 void child_end(struct child *c, char how[CHILD_HOW_LEN])
 {
     if (c->pid <= 0)
         return;
-    // The child gets a moment to end by itself, and then it is killed. Until we wait for it, no
-    // other process can get its pid or its group's.
-    for (int i = 0; i < 50 && !has_ended(c->pid); i++)
-        usleep(1000);
-    kill(-c->pid, SIGKILL);
-    int status = wait_for(c->pid);
+    int status = launch_end();
     if (WIFSIGNALED(status))
         snprintf(how, CHILD_HOW_LEN, "by signal %d", WTERMSIG(status));
     else

@@ -1,9 +1,5 @@
-// The sender as a child process, with pipes from and to us as its input and output.
-//
-// It runs in our terminal session but in a process group of its own, so that Ctrl-C reaches only us
-// and we can give back its lines. When we die, the kernel tells it to end (Linux). It counts as
-// ended when it has closed its output. It gets our environment without MAILROOM_* and PG*, so that
-// the program that talks to the Internet cannot reach the database.
+// The sender, which the launcher (launch.h) starts for us, with pipes from and to us as its input
+// and output. It counts as ended when it has closed its output.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +15,7 @@ struct child {
 
 void child_init(struct child *c);
 
-bool child_start(struct child *c, char *const argv[], struct err *e) MUST_USE;
+bool child_start(struct child *c, struct err *e) MUST_USE;
 
 // Asks it to finish the mail in hand and end.
 void child_ask(const struct child *c);

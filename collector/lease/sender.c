@@ -272,7 +272,7 @@ static bool start(struct leased *l, struct err *e)
 {
     struct sender *s = &l->sender;
 
-    if (!child_start(&s->child, s->command, e) || !output_init(&s->output, s->child.in, e))
+    if (!child_start(&s->child, e) || !output_init(&s->output, s->child.in, e))
         return false;
     leased_count(l, METER_SENDER_STARTS);
     log_line("SENDER", "started as process %d", (int)s->child.pid);

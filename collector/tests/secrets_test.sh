@@ -132,9 +132,16 @@ the_sender_knows_no_database()
     pid_leased=$(cat "$server_dir/leased.number")
     at_exit "kill -KILL $pid_leased 2>/dev/null"
     has_logged leased "leasing from"
-    pid_sender=$(cat "/proc/$pid_leased/task/$pid_leased/children")
-    pid_sender=${pid_sender% }
-    until [ "$(cat "/proc/$pid_sender/comm")" = mailroom-sender ]; do sleep 0.02; done
+    pid_launcher=$(child_of "$pid_leased") sender_deadline=$(($(date +%s) + 60))
+    until pid_sender=$(child_of "$pid_launcher") &&
+        [ "$(cat "/proc/$pid_sender/comm" 2>&1)" = mailroom-sender ]; do
+        kill -0 "$pid_leased" && [ "$(date +%s)" -le "$sender_deadline" ] || failed "no sender"
+        sleep 0.02
+    done
+    # Not even root finds a secret in the environment of the launcher, and nobody else looks into it.
+    ! can_look "$pid_launcher" || failed "another process can read the launcher's memory"
+    ! grep -qs "$key" "/proc/$pid_launcher/environ" || failed "the launcher keeps the key"
+    ! grep -qs "$password" "/proc/$pid_launcher/environ" || failed "the launcher keeps the password"
     grep -qx SENDER_USER=me "$server_dir/leased.cores/environ" || failed "the sender lacks its settings"
     ! grep -E '^(MAILROOM_|PG)' "$server_dir/leased.cores/environ" || failed "the sender got the collector's"
     ! can_open "$pid_sender" || failed "another process can read the sender's memory"
@@ -147,6 +154,12 @@ the_sender_knows_no_database()
     fi
     kill "$pid_leased"
     unset SENDER_URL SENDER_FROM SENDER_SITE SENDER_USER SENDER_PASSWORD
+}
+
+child_of() # pid
+{
+    child_of_answer=$(cat "/proc/$1/task/$1/children")
+    echo "${child_of_answer% }"
 }
 
 can_open() # pid

@@ -1,0 +1,278 @@
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum order { START, ASK, END };
+
+struct answer {
+    int value; // START: 0, or the errno of what failed; END: how the sender ended
+    pid_t pid;
+};
+
+static struct {
+    int fd; // our end of the socket
+    const char *program;
+} launcher = {.fd = -1};
+
+static bool close_on_exec(int fd)
+{
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+// --- the launcher's side ------------------------------------------------------------------
+
+// True for a setting of the collector or of libpq. Those name the database, and may have its
+// password and the key that signs: nothing that a sender needs.
+static bool is_private(const char *variable)
+{
+    return strncmp(variable, "MAILROOM_", 9) == 0 || strncmp(variable, "PG", 2) == 0;
+}
+
+static void drop_private(void)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; environ[i]; i++) {
+        if (is_private(environ[i]))
+            explicit_bzero(environ[i], strlen(environ[i]));
+        else
+            environ[kept++] = environ[i];
+    }
+    environ[kept] = NULL;
+}
+
+// Runs in the sender's process: it makes only calls that are safe between fork and exec.
+static void become(char *const command[], const int files[2], int report)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT};
+
+    setpgid(0, 0);
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        sigaction(ours[i], &usual, NULL);
+    if (dup2(files[0], STDIN_FILENO) >= 0 && dup2(files[1], STDOUT_FILENO) >= 0)
+        execvp(command[0], command);
+    int why = errno;
+    ssize_t ignored = write(report, &why, sizeof why);
+    (void)ignored;
+    _exit(127);
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+// Sets *pid, or returns the errno. A program that was executed has closed `report` without a word.
+static int start(char *const command[], const int files[2], pid_t *pid)
+{
+    int report[2], why = 0;
+    ssize_t n;
+
+    if (pipe(report) != 0)
+        return errno;
+    (void)close_on_exec(report[0]);
+    (void)close_on_exec(report[1]);
+    *pid = fork();
+    if (*pid == 0)
+        become(command, files, report[1]);
+    if (*pid < 0)
+        why = errno;
+    close(report[1]);
+    do
+        n = read(report[0], &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    if (*pid > 0 && why != 0)
+        wait_for(*pid);
+    if (why != 0)
+        *pid = 0;
+    return why;
+}
+
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+// The sender gets a moment to end by itself, and then it is killed. Until we wait for it, no other
+// process can get its pid or its group's.
+static int end(pid_t pid)
+{
+    for (int i = 0; i < 50 && !has_ended(pid); i++)
+        usleep(1000);
+    kill(-pid, SIGKILL);
+    return wait_for(pid);
+}
+
+// Receives an order, and with START two descriptors. False: the collector is gone.
+static bool receive(int fd, char *order, int files[2])
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+    } control;
+    struct iovec part = {order, 1};
+    struct msghdr m = {.msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof control};
+    ssize_t n;
+
+    do
+        n = recvmsg(fd, &m, 0);
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        return false;
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    files[0] = files[1] = -1;
+    if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+        memcpy(files, CMSG_DATA(c), 2 * sizeof(int));
+    return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
+}
+
+static void launch(int fd, char *const command[])
+{
+    struct answer a = {0};
+    char order;
+    int files[2];
+
+    while (receive(fd, &order, files)) {
+        if (order == ASK && a.pid > 0)
+            kill(a.pid, SIGTERM);
+        if (order == ASK)
+            continue;
+        if (order == START && a.pid == 0 && files[1] >= 0) {
+            a.value = start(command, files, &a.pid);
+        } else if (order == END && a.pid > 0) {
+            a.value = end(a.pid);
+            a.pid = 0;
+        } else {
+            break;
+        }
+        for (int i = 0; i < 2; i++)
+            if (files[i] >= 0)
+                close(files[i]);
+        if (send(fd, &a, sizeof a, 0) != sizeof a)
+            break;
+    }
+    if (a.pid > 0)
+        kill(a.pid, SIGTERM);
+    _exit(0);
+}
+
+// --- the collector's side -----------------------------------------------------------------
+
+bool launch_open(char *const command[], struct err *e)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || !close_on_exec(pair[0]) ||
+        !close_on_exec(pair[1]))
+        return err_sys(e, ERR_SYSTEM, "the socket of the launcher cannot be made");
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        // A terminal or a service manager tells all of us to stop. The collector then still needs
+        // its sender, and ends it.
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGINT, SIG_IGN);
+        signal(SIGPIPE, SIG_IGN);
+        drop_private();
+#ifdef __linux__
+        prctl(PR_SET_NAME, "mailroom-launch");
+#endif
+        launch(pair[1], command);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return err_sys(e, ERR_SYSTEM, "the launcher cannot be started");
+    }
+    launcher.fd = pair[0];
+    launcher.program = command[0];
+    return true;
+}
+
+static bool give(enum order order, const int files[2])
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+    } control = {0};
+    char byte = (char)order;
+    struct iovec part = {&byte, 1};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (files) {
+        m.msg_control = &control;
+        m.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+            .cmsg_type = SCM_RIGHTS,
+            .cmsg_len = CMSG_LEN(2 * sizeof(int))};
+        memcpy(CMSG_DATA(c), files, 2 * sizeof(int));
+    }
+    do
+        n = sendmsg(launcher.fd, &m, 0);
+    while (n < 0 && errno == EINTR);
+    return n == 1;
+}
+
+static bool hear(struct answer *a)
+{
+    ssize_t n;
+
+    do
+        n = recv(launcher.fd, a, sizeof *a, MSG_WAITALL);
+    while (n < 0 && errno == EINTR);
+    return n == sizeof *a;
+}
+
+bool launch_start(int in, int out, pid_t *pid, struct err *e)
+{
+    struct answer a;
+
+    if (!give(START, (int[2]){in, out}) || !hear(&a))
+        return err_set(e, ERR_SYSTEM, "the launcher of the sender was ended");
+    if (a.value != 0) {
+        errno = a.value;
+        return err_sys(e, ERR_USAGE, "the sender '%s' cannot be executed", launcher.program);
+    }
+    *pid = a.pid;
+    return true;
+}
+
+void launch_ask(void)
+{
+    (void)give(ASK, NULL);
+}
+
+int launch_end(void)
+{
+    struct answer a;
+
+    // A launcher that was ended has told the sender to end.
+    return give(END, NULL) && hear(&a) ? a.value : SIGTERM;
+}

@@ -1,0 +1,27 @@
+// The launcher: a small process of ours that starts the sender, because a process in the sandbox
+// starts none. It can start nothing but the command that it was made with, with the environment
+// without MAILROOM_* and PG*, so that the program that talks to the Internet cannot reach the
+// database. The sender runs in our terminal session but in a process group of its own, so that
+// Ctrl-C reaches only us and we can give back its lines. When we die, the launcher tells the sender
+// to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
+//
+// One process has one launcher. All calls wait for its answer; it does one thing at a time.
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+// Makes the launcher. Call it once, before the settings are read: it keeps a copy of our memory,
+// and wipes only its environment. `command` must live as long as the process.
+bool launch_open(char *const command[], struct err *e) MUST_USE;
+
+// Starts the sender with these descriptors, which stay the caller's, as input and output.
+bool launch_start(int in, int out, pid_t *pid, struct err *e) MUST_USE;
+
+// Asks the sender to finish the mail in hand and end.
+void launch_ask(void);
+
+// Ends the sender for certain, and returns how it ended, as waitpid does.
+int launch_end(void);

@@ -1,0 +1,70 @@
+// A library that sandbox_test.sh loads into a live collector. On USR1 it makes the call that the
+// variable FORBIDDEN names, and then says how that went: what an intruder's code would do.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *call;
+
+static long try(void)
+{
+    char *const nothing[] = {NULL};
+
+    if (strcmp(call, "execve") == 0)
+        return execve("/bin/true", nothing, nothing);
+    if (strcmp(call, "fork") == 0) {
+        long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0)
+            _exit(0);
+        return pid;
+    }
+    if (strcmp(call, "ptrace") == 0)
+        return ptrace(PTRACE_TRACEME, 0, 0, 0);
+    if (strcmp(call, "write-file") == 0)
+        return open(getenv("FORBIDDEN_FILE"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (strcmp(call, "make-code") == 0)
+        return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                   0) == MAP_FAILED
+                   ? -1
+                   : 0;
+    if (strcmp(call, "change-code") == 0) {
+        void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return mprotect(page, 4096, PROT_READ | PROT_EXEC);
+    }
+    if (strcmp(call, "kill") == 0)
+        return kill(getppid(), SIGCONT);
+    if (strcmp(call, "raw-socket") == 0)
+        return socket(AF_PACKET, SOCK_RAW, 0);
+    if (strcmp(call, "read-file") == 0)
+        return open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+    abort();
+}
+
+static void on_signal(int number)
+{
+    char text[80];
+    long result = try();
+    int len = snprintf(
+        text, sizeof text, "FORBIDDEN %s: %s\n", call, result >= 0 ? "done" : strerror(errno));
+
+    (void)number;
+    ssize_t ignored = write(STDERR_FILENO, text, (size_t)len);
+    (void)ignored;
+}
+
+__attribute__((constructor)) static void prepare(void)
+{
+    call = getenv("FORBIDDEN");
+    // The sender inherits the variable, and is nobody's subject here.
+    if (call)
+        signal(SIGUSR1, on_signal);
+}
