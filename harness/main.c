@@ -40,6 +40,11 @@ static const struct command commands[] = {
     {"explore", "explore [SCENARIO]...", SCOPE_EXPLORE, cli_explore,
         "draw scenarios, run them, and examine the failures",
         "With a SCENARIO it draws only the faults, and keeps the rest. " SCENARIO_IS "."},
+    {"merge", "merge DIR...", SCOPE_MERGE, cli_merge,
+        "put the results of shards together, as if one machine had done all of the work",
+        "DIR is a folder in which commands with --shard left their results; folders below it are "
+        "searched, too. What a scenario's name means is looked up here, as for the command "
+        "itself."},
     {"slopes", "slopes RESULT...", SCOPE_SLOPES, cli_slopes,
         "show what grew during a long run, how fast, and how certain that is", RESULT_IS "."},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,

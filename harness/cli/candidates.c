@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/files.h"
+#include "os/interrupt.h"
 #include "scenario/needs.h"
 
 #define TEXT_MAX (4u << 20)
@@ -45,16 +47,46 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
     return ok;
 }
 
-// Takes the next number: one that --only lists, or else the next one that was not tried yet.
+// Returns the number that stands at a place: of those that --only lists, or else of all.
+static uint64_t number_at(const struct exploring *x, uint64_t place)
+{
+    return x->numbers ? x->numbers[place] : place;
+}
+
+// Returns how many numbers there are.
+static uint64_t numbers(const struct exploring *x)
+{
+    int draws = x->options->explore.draws;
+
+    return x->numbers ? x->number_count : draws ? (uint64_t)draws : UINT64_MAX;
+}
+
+// True for a number of this shard that is listed, or that was not tried yet.
+static bool is_due(const struct exploring *x, uint64_t number)
+{
+    return record_has(&x->journal.record, number) &&
+           (x->numbers || !journal_has(&x->journal, number));
+}
+
+// Takes the next number.
 static bool number_of(struct exploring *x, uint64_t *number)
 {
-    while (!x->numbers && journal_has(&x->journal, x->next))
+    while (x->next < numbers(x) && !is_due(x, number_at(x, x->next)))
         x->next++;
-    if (x->numbers && x->next >= x->number_count)
+    if (x->next >= numbers(x))
         return false;
-    *number = x->numbers ? x->numbers[x->next] : x->next;
-    x->next++;
+    *number = number_at(x, x->next++);
     return true;
+}
+
+// Without a number of draws, the time that is given ends the search.
+bool exploring_done(const struct exploring *x)
+{
+    if (interrupt_signal())
+        return false;
+    if (numbers(x) == UINT64_MAX)
+        return clock_now_ns() >= x->deadline_ns;
+    return x->next >= numbers(x) && x->pool_count == 0;
 }
 
 // The search stops after this many invalid draws, because the options hardly allow a valid one.

@@ -21,6 +21,7 @@ int cli_story(const struct options *o);
 int cli_tune(const struct options *o);
 int cli_slopes(const struct options *o);
 int cli_explore(const struct options *o);
+int cli_merge(const struct options *o);
 int cli_shrink(const struct options *o);
 int cli_doctor(const struct options *o);
 int cli_proxy(const struct options *o);

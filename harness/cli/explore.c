@@ -46,7 +46,10 @@ static void show(struct exploring *x)
     struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
     struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
     clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
-    clock_text(whole, (double)(x->deadline_ns - x->began_ns) / NS_PER_S);
+    if (x->options->explore.draws)
+        snprintf(whole, sizeof whole, "%d draws", x->options->explore.draws);
+    else
+        clock_text(whole, (double)(x->deadline_ns - x->began_ns) / NS_PER_S);
     fprintf(stderr,
         "%sexplore: %s of %s  %zu draws, %zu inconclusive, %zu found, %zu looked into  "
         "states %zu/%zu  overlaps %zu/%zu%s",
@@ -64,14 +67,16 @@ static void hide(const struct exploring *x)
 
 static bool write_page(struct exploring *x, struct err *e)
 {
-    const struct page page = {&x->journal, &x->head, &x->limits[0], x->journal.spent_s};
+    const struct page page = {
+        &x->journal, x->seed, x->collector, &x->limits[0], x->journal.spent_s};
     struct buf html, text;
     char path[1000];
 
     buf_init(&html, PAGE_MAX_BYTES);
     buf_init(&text, PAGE_MAX_BYTES);
-    bool ok = exploring_path(x, path, "explore.html", "", e) && page_html(&page, &html) &&
-              file_write("out", path, &html, e) && page_text(&page, &text);
+    bool ok = journal_sort(&x->journal, e) && exploring_path(x, path, "explore.html", "", e) &&
+              page_html(&page, &html) && file_write("out", path, &html, e) &&
+              page_text(&page, &text);
     hide(x);
     if (ok)
         printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
@@ -151,8 +156,10 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct crew_an
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
-    if (is_wanted(x, t))
-        return suspects_add(x, t, path, a->folder, example, e);
+    if (is_wanted(x, t)) {
+        suspects_add(x, t, path, a->folder, example);
+        return true;
+    }
     if (*a->folder)
         remove_run(a->folder);
     unlink(path);
@@ -188,15 +195,16 @@ static bool take(struct exploring *x, const struct crew_answer *a, struct err *e
 
 // --- what to do next ----------------------------------------------------------------------
 
-static bool give(struct exploring *x, int worker, uint64_t number, const char *path, enum mode mode,
-    struct err *e)
+// Gives a worker a draw, of which `t` has the number, the mode and the verbs.
+static bool give(
+    struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
-    struct crew_job job = {.number = number, .watched = draw_watched(x->seed, number)};
+    struct crew_job job = {.number = t->number, .watched = draw_watched(x->seed, t->number)};
 
     snprintf(job.path, sizeof job.path, "%s", path);
+    x->running[worker] = *t;
     // Until the run is over, took_s is the time at which it began.
-    x->running[worker] =
-        (struct tried){.number = number, .mode = mode, .took_s = (double)clock_now_ns() / NS_PER_S};
+    x->running[worker].took_s = (double)clock_now_ns() / NS_PER_S;
     return crew_give(&x->crew, worker, &job, e);
 }
 
@@ -229,14 +237,16 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
             return true;
         if (s) {
             *any = true;
-            if (!give(x, worker, s->tried.number, s->path, s->tried.mode, e))
+            if (!give(x, worker, &s->tried, s->path, e))
                 return false;
         } else if (may_draw(x)) {
             err_clear(e);
             *any = exploring_next(x, &c, e);
             if (!*any)
                 return e->kind == ERR_NONE;
-            bool ok = give(x, worker, c.number, c.path, mode_of(&c.scenario), e);
+            struct tried t = {.number = c.number, .mode = mode_of(&c.scenario)};
+            verbs_of(&c.scenario, t.verbs);
+            bool ok = give(x, worker, &t, c.path, e);
             candidate_fini(&c);
             if (!ok)
                 return false;
@@ -283,6 +293,9 @@ static int exit_code(const struct exploring *x)
         return verdict_exit_code(VERDICT_VIOLATED);
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
+    // A shard may have no draw to make.
+    if (x->journal.tried == 0 && exploring_done(x))
+        return EXIT_OK;
     // A failure that did not repeat proves nothing, and neither does a search without any verdict.
     return x->journal.failure_count > 0 || x->journal.verdicts[VERDICT_PASS] == 0
                ? verdict_exit_code(VERDICT_INCONCLUSIVE)
@@ -299,11 +312,53 @@ static void tell_start(const struct exploring *x)
     fflush(stdout);
 }
 
+// Copies the scenario of a failure from the folder of the shard that found it.
+static bool copy_found(
+    struct exploring *x, const struct failure *f, const char *place, struct err *e)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    struct buf text;
+
+    buf_init(&text, PAGE_MAX_BYTES);
+    bool ok = path_join(from, place, f->file, e) && path_join(to, x->dir, f->file, e) &&
+              file_read(from, &text, e) && file_write("out", to, &text, e);
+    buf_fini(&text);
+    return ok;
+}
+
+static bool take_found(struct exploring *x, struct err *e)
+{
+    const struct record *r = &x->journal.record;
+    bool ok = true;
+    json_t *line;
+    size_t i;
+
+    json_array_foreach(r->lines, i, line)
+    {
+        const char *name = json_string_value(json_object_get(line, "failure"));
+        const struct failure *f = name ? journal_failure(&x->journal, name) : NULL;
+        if (ok && f && f->draw == (uint64_t)parse_integer(line, "n"))
+            ok = copy_found(x, f, record_place(r, line), e);
+    }
+    return ok;
+}
+
+// Ends the search's record: the shard has done its part when no draw is left.
+static bool end_record(struct exploring *x, struct err *e)
+{
+    double took_s = (double)(clock_now_ns() - x->began_ns) / NS_PER_S;
+
+    return journal_end(&x->journal, took_s, e) &&
+           (!exploring_done(x) || record_finish(&x->journal.record, e));
+}
+
 // Searches. The crew is forked first, and ended before the page is written.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};
 
+    if (x->options->merged)
+        return take_found(x, e) && write_page(x, e);
     x->crew.collector = x->options->collector;
     x->crew.conninfo = x->options->conninfo;
     x->crew.sets = &x->sets;
@@ -316,8 +371,7 @@ static bool explore(struct exploring *x, struct err *e)
     bool ok = crew_start(&x->crew, x->jobs, e) && search(x, e);
     crew_end(&x->crew);
     ok = suspects_end(x, ok ? e : &late) && ok;
-    double took_s = (double)(clock_now_ns() - x->began_ns) / NS_PER_S;
-    return journal_end(&x->journal, took_s, ok ? e : &late) && write_page(x, ok ? e : &late) && ok;
+    return end_record(x, ok ? e : &late) && write_page(x, ok ? e : &late) && ok;
 }
 
 int cli_explore(const struct options *o)

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "cli/locate.h"
+#include "cli/recording.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
@@ -70,6 +71,8 @@ static bool read_only(struct exploring *x, struct err *e)
         bool digits = word[strspn(word, "0123456789")] == '\0';
         ok = digits ? take_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
     }
+    if (ok && x->numbers && x->options->explore.draws)
+        ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
     // Nobody knows which modes a foreign collector has.
     if (x->limits[0].dequeues == 0)
         x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
@@ -113,7 +116,8 @@ static bool read_numbers(struct exploring *x, struct err *e)
     x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
     if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
         return err_prefix(e, "--within");
-    x->deadline_ns = x->began_ns + within_ns;
+    // A number of draws is an end of its own.
+    x->deadline_ns = o->explore.draws && !o->within ? INT64_MAX : x->began_ns + within_ns;
     return true;
 }
 
@@ -218,10 +222,12 @@ static bool append(char *text, size_t size, const char *word, struct err *e)
 static bool describe(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
-    char *text = x->head_text;
-    size_t size = sizeof x->head_text;
+    char *text = x->about;
+    size_t size = sizeof x->about;
     bool ok = append(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
+    snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,
+        *x->collector ? x->collector : "the reference collector");
     for (size_t i = 0; ok && i < x->sets.count; i++)
         ok = append(text, size, x->sets.items[i], e);
     for (const struct word *w = dequeue_words; ok && w->name; w++)
@@ -230,10 +236,9 @@ static bool describe(struct exploring *x, struct err *e)
         ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
         ok = append(text, size, o->args[i], e);
-    if (ok && !(utf8_valid(x->collector) && utf8_valid(x->head_text)))
+    if (ok && !utf8_valid(text))
         ok = err_set(e, ERR_USAGE,
-            "--collector, --set and the scenarios have to be UTF-8, because the journal is");
-    x->head = (struct journal_head){x->seed, x->collector, x->head_text};
+            "--collector, --set and the scenarios have to be UTF-8, because the record is");
     return ok;
 }
 
@@ -256,7 +261,7 @@ bool exploring_path(
 static bool make_folders(struct exploring *x, struct err *e)
 {
     static const char *const folders[] = {"draws", "runs", "found", "logs"};
-    uint32_t hash = hash_of(hash_of(2166136261u, x->collector), x->head_text);
+    uint32_t hash = hash_of(2166136261u, x->about);
     int len = snprintf(x->dir, sizeof x->dir, "%s/explore/seed-%llu-%08x", x->options->out,
         (unsigned long long)x->seed, hash);
     bool ok = len < (int)sizeof x->dir || err_set(e, ERR_USAGE, "--out: the path is too long");
@@ -269,10 +274,16 @@ static bool make_folders(struct exploring *x, struct err *e)
     return ok;
 }
 
+static bool open_journal(struct exploring *x, struct err *e)
+{
+    struct record_head head;
+
+    recording_head(&head, x->options, "explore", x->about);
+    return journal_open(&x->journal, x->dir, &head, e);
+}
+
 bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
 {
-    char path[1000];
-
     x->options = o;
     x->began_ns = clock_now_ns();
     x->sets = options_overrides(o);
@@ -281,8 +292,7 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&
            read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
-           exploring_path(x, path, "journal.jsonl", "", e) &&
-           journal_open(&x->journal, path, &x->head, e);
+           open_journal(x, e);
 }
 
 void exploring_fini(struct exploring *x)

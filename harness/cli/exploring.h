@@ -53,8 +53,8 @@ struct exploring {
     size_t base_count;
     uint64_t *numbers; // owned; the numbers that --only lists; NULL: all numbers
     size_t number_count;
-    char head_text[4000], collector[1000];
-    struct journal_head head;
+    char about[6000]; // all that decides which scenario a number stands for
+    char collector[1000];
     struct journal journal;
     char dir[PATH_MAX / 4];
     struct candidate pool[EXPLORING_WINDOW];
@@ -77,6 +77,9 @@ void exploring_fini(struct exploring *x);
 // e->kind.
 MUST_USE bool exploring_next(struct exploring *x, struct candidate *c, struct err *e);
 void candidate_fini(struct candidate *c);
+
+// True when no draw is left that this call or another one of this search has to make.
+bool exploring_done(const struct exploring *x);
 
 // Returns the seconds that all calls of this search have taken together.
 double exploring_seconds(const struct exploring *x);

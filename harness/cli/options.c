@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/files.h"
 #include "cli/values.h"
 #include "scenario/suggest.h"
@@ -15,7 +16,8 @@ enum {
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
-                  SCOPE_STORY | SCOPE_LOAD,
+                  SCOPE_STORY | SCOPE_LOAD | SCOPE_MERGE,
+    SCOPE_SHARDS = SCOPE_EXPLORE,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
@@ -47,6 +49,7 @@ static const struct {
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
     {"within", "TIME", SCOPE_EXPLORE, TEXT(within),
         "begin no further draw after this long (default: 10m)"},
+    {"draws", "N", SCOPE_EXPLORE, READ(DRAWS), "make N draws; then --within has no default"},
     {"jobs", "N", SCOPE_EXPLORE, READ(JOBS),
         "how many runs side by side (default: one for each processor, at most 4)"},
     {"only", "LIST", SCOPE_EXPLORE, TEXT(explore.only),
@@ -64,7 +67,10 @@ static const struct {
         "refuse scenarios that run a command, reach an address or name a file elsewhere"},
     {"scale", "FACTOR", SCOPE_SCENARIO, READ(SCALE),
         "make load and faults shorter or longer, e.g. 0.2"},
-    {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
+    {"shard", "I/N", SCOPE_SHARDS, READ(SHARD),
+        "do the I-th of N parts of the work, into DIR/shard-I-of-N; 'mailproof merge DIR' puts "
+        "them together"},
+    {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD | SCOPE_MERGE, TEXT(out),
         "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, OUTPUT(run.junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
@@ -178,7 +184,7 @@ static const struct {
     {"both", NULL, SCOPE_CHECK, FLAG(both),
         "judge time by the timeline as well, and say where the two differ"},
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
-    {"quiet", NULL, SCOPE_SERVER | SCOPE_FIELD, FLAG(quiet), "show no progress (-q)"},
+    {"quiet", NULL, SCOPE_SERVER | SCOPE_FIELD | SCOPE_MERGE, FLAG(quiet), "show no progress (-q)"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"trace", NULL, SCOPE_REPORT, FLAG(report.trace_spans),
         "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "
@@ -215,6 +221,50 @@ static bool take(struct options *o, size_t row, const char *value, struct err *e
     else
         *(const char **)(void *)field = value;
     return true;
+}
+
+// Notes an option or an argument that decides the result, so that merge can call the command again.
+// The others say where the runs are made and what is written about them.
+static bool note(struct options *o, const char *name, const char *value, struct err *e)
+{
+    static const char *const others[] = {"out", "shard", "quiet", "help", "junit", "markdown",
+        "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep", "postgres",
+        "workers", "pass-env", "trust", "within"};
+    char text[4096];
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(others[i], name) == 0)
+            return true;
+    }
+    int len = value ? snprintf(text, sizeof text, "--%s=%s", name, value)
+                    : snprintf(text, sizeof text, "--%s", name);
+    return (len < (int)sizeof text || err_set(e, ERR_USAGE, "--%s: this is too long", name)) &&
+           array_add_text(&o->asked, &o->asked_count, text, e);
+}
+
+static bool note_arguments(struct options *o, struct err *e)
+{
+    bool ok = true;
+
+    for (char *const *arg = o->args; ok && *arg; arg++)
+        ok = array_add_text(&o->asked, &o->asked_count, *arg, e);
+    if (ok && !array_grow(&o->asked, o->asked_count, 1, sizeof *o->asked))
+        ok = err_memory(e);
+    if (ok)
+        o->asked[o->asked_count] = NULL;
+    return ok;
+}
+
+// Each shard has a folder of its own below --out, so that several may share a disk.
+static bool choose_out(struct options *o, struct err *e)
+{
+    if (o->shard.of == 0)
+        return true;
+    int len = snprintf(o->out_of_shard, sizeof o->out_of_shard, "%s/shard-%d-of-%d", o->out,
+        o->shard.number, o->shard.of);
+    o->out = o->out_of_shard;
+    return len < (int)sizeof o->out_of_shard ||
+           err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
 // Returns the row of a name in a scope.
@@ -347,16 +397,22 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
             return needs_value((size_t)optopt - FIRST_ROW, e);
         if (id == '?' || id == 'q')
             return refuse(word, argv[0], scope, e);
-        if (!take(o, (size_t)id - FIRST_ROW, optarg, e))
+        if (!take(o, (size_t)id - FIRST_ROW, optarg, e) ||
+            !note(o, table[id - FIRST_ROW].name, optarg, e))
             return false;
     }
     o->args = argv + optind;
+    if (!note_arguments(o, e) || !choose_out(o, e))
+        return false;
     return !(o->trust && o->untrusted) ||
            err_set(e, ERR_USAGE, "--trust and --untrusted do not go together");
 }
 
 void options_fini(struct options *o)
 {
+    for (size_t i = 0; i < o->asked_count; i++)
+        free(o->asked[i]);
+    free(o->asked);
     free(o->sets);
     *o = (struct options){0};
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "scenario/scenario.h"
+#include "shards/merge.h"
 
 // A part that is named after a subcommand has the options that it alone takes. Unless given, a text
 // is NULL, and a number 0 or what --help says.
@@ -14,7 +15,12 @@ struct options {
     const char *conninfo;  // --postgres, when it is a conninfo
     const char *provider;  // --postgres as an override
     const char *out;
-    const char **sets; // owned array; the strings are argv's
+    char out_of_shard[PATH_MAX]; // what `out` points to with --shard
+    struct shard shard;          // run, tune, explore, field; zeroed: everything is done here
+    char **asked; // owned; what decides the result, for a record: NULL-terminated once parsed
+    size_t asked_count;
+    const struct merged *merged; // results of shards that the command takes instead of making runs
+    const char **sets;           // owned array; the strings are argv's
     size_t set_count;
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
@@ -55,6 +61,7 @@ struct options {
     struct {
         const char *only; // verbs, modes or numbers; NULL: everything
         int jobs;
+        int draws; // 0: any number, until --within is over
     } explore;
     struct {
         const char *answers, *finding, *site;
@@ -89,6 +96,7 @@ enum option_scope {
     SCOPE_FIELD = 1 << 13,
     SCOPE_LOAD = 1 << 14,
     SCOPE_STORY = 1 << 15,
+    SCOPE_MERGE = 1 << 16,
 };
 
 // Parses the options; argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

@@ -28,7 +28,6 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     snprintf(summary, sizeof summary, "Explore found this in draw %llu of seed %llu: %s.",
         (unsigned long long)f->draw, (unsigned long long)x->seed, broken);
     snprintf(file, sizeof file, "%s.yaml", f->name);
-    snprintf(f->file, sizeof f->file, "found/%s", file);
     buf_init(&yaml, TEXT_MAX);
     bool ok = exploring_path(x, path, "found", file, e) && scenario_replace(&s->name, f->name, e) &&
               scenario_replace(&s->summary, summary, e) &&
@@ -45,7 +44,8 @@ static bool load_smallest(
            scenario_load(out, s->path, &x->sets, e);
 }
 
-// Finishes a suspect. Now that its scenario is small, a known failure may explain it.
+// Finishes a suspect. Now that its scenario is small, it may have the name of a known failure. That
+// failure keeps its file, unless this draw has a lower number.
 static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
@@ -57,20 +57,12 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
         return false;
     failure_describe(&f, &small, s->tried.broken);
     snprintf(f.example, sizeof f.example, "%s", s->example);
-    struct failure *known = journal_failure(&x->journal, f.name);
-    bool ok;
-    if (known && known->draw != f.draw) {
-        struct failure more = *known;
-        more.again++;
-        more.confirmed += f.confirmed;
-        more.asked += f.asked;
-        ok = journal_found(&x->journal, &more, e);
-    } else {
-        ok = store(x, &f, &small, e) && journal_found(&x->journal, &f, e);
-    }
+    const struct failure *known = journal_failure(&x->journal, f.name);
+    bool before = known && known->draw < f.draw;
+    bool ok = (before || store(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)
         printf("found: %s (draw %llu, failed again %u of %u times)%s\n", f.name,
-            (unsigned long long)f.draw, f.confirmed, f.asked, known ? ", as before" : "");
+            (unsigned long long)f.draw, f.confirmed, f.asked, before ? ", as before" : "");
     fflush(stdout);
     scenario_fini(&small);
     if (*s->output)
@@ -80,41 +72,13 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 
 // --- one by one -----------------------------------------------------------------------------
 
-static bool fold(
-    struct exploring *x, const struct tried *t, const char *draw_path, bool *folded, struct err *e)
+void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+    const char *folder, const char *example)
 {
-    struct scenario s;
-
-    *folded = false;
-    if (!scenario_load(&s, draw_path, &x->sets, e))
-        return false;
-    for (size_t i = 0; !*folded && i < x->journal.failure_count; i++) {
-        struct failure f = x->journal.failures[i];
-        // A failure that never repeated explains nothing.
-        if (f.confirmed == 0 || !failure_covers(&f, &s, t->broken))
-            continue;
-        f.again++;
-        *folded = journal_found(&x->journal, &f, e);
-        if (!*folded) {
-            scenario_fini(&s);
-            return false;
-        }
-    }
-    scenario_fini(&s);
-    return true;
-}
-
-bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
-    const char *folder, const char *example, struct err *e)
-{
-    bool folded;
-
-    if (!fold(x, t, draw_path, &folded, e))
-        return false;
-    if (folded || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
+    if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
         workdir_remove_tree(folder);
         unlink(draw_path);
-        return true;
+        return;
     }
     struct suspect *s = &x->suspects[x->suspect_count++];
     *s = (struct suspect){.state = SUSPECT_CONFIRM, .tried = *t};
@@ -122,7 +86,6 @@ bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_p
     snprintf(s->path, sizeof s->path, "%s", draw_path);
     snprintf(s->folder, sizeof s->folder, "%s", folder);
     snprintf(s->example, sizeof s->example, "%s", example);
-    return true;
 }
 
 struct suspect *suspects_to_confirm(struct exploring *x)

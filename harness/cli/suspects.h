@@ -4,10 +4,10 @@
 
 #include "cli/exploring.h"
 
-// Adds a draw that broke something. If a known failure explains all of it, it is joined with that
-// failure at once. `folder` holds the draw's result.
-MUST_USE bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
-    const char *folder, const char *example, struct err *e);
+// Adds a draw that broke something, unless a known failure explains all of it. `folder` holds the
+// draw's result.
+void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+    const char *folder, const char *example);
 
 // Returns a suspect that needs a further run; NULL when none does.
 struct suspect *suspects_to_confirm(struct exploring *x);

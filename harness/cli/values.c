@@ -126,6 +126,10 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
         return true;
     case READ_JOBS:
         return read_count("jobs", value, 16, &o->explore.jobs, e);
+    case READ_DRAWS:
+        return read_count("draws", value, 1000000, &o->explore.draws, e);
+    case READ_SHARD:
+        return shard_parse(&o->shard, value, e) || err_prefix(e, "--shard");
     case READ_REPEAT:
         return read_count("repeat", value, 10000, &o->repeat, e);
     case READ_RETRIES:

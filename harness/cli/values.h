@@ -9,6 +9,8 @@ enum read_id {
     READ_SET,
     READ_REPEAT,
     READ_JOBS,
+    READ_DRAWS,
+    READ_SHARD,
     READ_RETRIES,
     READ_PAIRS,
     READ_RUNS,

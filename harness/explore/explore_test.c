@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "explore/journal.h"
 #include "explore/page.h"
+#include "os/workdir.h"
 #include "scenario/keys.h"
+#include "shards/merge.h"
 
 #define TEXT_MAX (64u << 10)
 #define DRAWS 400
@@ -306,23 +308,31 @@ static void equal_failures_fold(void **state)
     static const char large[] = "name: x\nsummary: x\nload: [{for: 1s, rate: 10/s}]\n"
                                 "faults: [{at: 500ms, do: kill-collector}, {at: 1s, do: reset}]\n";
     struct scenario s = {0}, t = {0};
-    struct failure f = {0}, again;
-    struct tried tried = example();
+    struct failure f = {.confirmed = 1}, again = {.confirmed = 1};
+    struct tried tried = example(), few = example();
     struct err e;
 
     assert_true(load(&s, small, &e) && load(&t, large, &e));
+    few.mode = tried.mode = mode_of(&s);
+    verbs_of(&s, few.verbs);
+    verbs_of(&t, tried.verbs);
     failure_describe(&f, &s, tried.broken);
     assert_string_equal(f.name, "lost-late-reset");
-    assert_true(failure_covers(&f, &t, tried.broken));
+    assert_true(failure_covers(&f, &tried));
     failure_describe(&again, &t, tried.broken);
-    assert_false(failure_covers(&again, &s, tried.broken));
+    assert_false(failure_covers(&again, &few));
     tried.broken[METRIC_TORN] = true;
-    assert_false(failure_covers(&f, &t, tried.broken));
+    assert_false(failure_covers(&f, &tried));
     json_t *line = failure_write(&f);
     assert_true(failure_read(&again, line, &e));
-    json_decref(line);
     assert_string_equal(again.name, f.name);
     assert_memory_equal(again.verbs, f.verbs, sizeof f.verbs);
+    f.confirmed = 0;
+    assert_false(failure_covers(&f, &few));
+    // A name becomes a file's name, so a record cannot lead elsewhere.
+    json_object_set_new(line, "failure", json_string("../../etc/passwd"));
+    assert_false(failure_read(&again, line, &e));
+    json_decref(line);
     scenario_fini(&s);
     scenario_fini(&t);
 }
@@ -330,45 +340,170 @@ static void equal_failures_fold(void **state)
 static void the_journal_goes_on(void **state)
 {
     (void)state;
-    char path[] = "/tmp/mp-journal.XXXXXX";
-    const struct journal_head head = {.seed = 5, .collector = "mine", .sets = ""};
-    const struct journal_head other = {.seed = 6, .collector = "mine", .sets = ""};
+    char dir[] = "/tmp/mp-journal.XXXXXX";
+    const struct record_head head = {.command = "explore", .about = "seed 5", .program = "1"};
+    const struct record_head other = {.command = "explore", .about = "seed 6", .program = "1"};
     struct tried t = example();
-    struct failure f = {.name = "lost-reset", .draw = 9};
+    struct failure f = {.name = "lost-reset", .draw = 9, .confirmed = 1, .asked = 2};
     struct journal j = {0};
     struct buf page;
     struct err e;
 
-    close(mkstemp(path));
-    assert_true(journal_open(&j, path, &head, &e));
+    memcpy(f.broken, t.broken, sizeof f.broken);
+    f.mode = t.mode;
+    assert_non_null(mkdtemp(dir));
+    assert_true(journal_open(&j, dir, &head, &e));
     assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e) && journal_end(&j, 12.5, &e));
-    f.again = 3;
-    assert_true(journal_found(&j, &f, &e));
-    fputs("{\"draw\": 77, \"ver", j.file); // the beginning of a line, as after a kill while it was
-                                           // written
     journal_close(&j);
 
-    assert_true(journal_open(&j, path, &head, &e));
+    assert_true(journal_open(&j, dir, &head, &e));
     assert_true(journal_has(&j, 9) && !journal_has(&j, 77));
     assert_int_equal(j.verdicts[VERDICT_VIOLATED], 1);
     assert_int_equal(j.failure_count, 1);
-    assert_int_equal(journal_failure(&j, "lost-reset")->again, 3);
     assert_int_equal(j.calls, 1);
     t.number = 10;
+    assert_true(journal_explains(&j, &t));
     assert_true(journal_add(&j, &t, &e));
+    assert_int_equal(journal_failure(&j, "lost-reset")->again, 1);
+    t.number = 8; // a lower number is looked into
+    assert_false(journal_explains(&j, &t));
     buf_init(&page, 1u << 20);
-    assert_true(page_html(&(struct page){&j, &head, &everything, 3}, &page));
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 3}, &page));
     assert_non_null(strstr(page.data, "lost-reset"));
     buf_fini(&page);
     journal_close(&j);
 
-    assert_true(journal_open(&j, path, &head, &e));
+    assert_true(journal_open(&j, dir, &head, &e));
     assert_int_equal(j.tried, 2);
     journal_close(&j);
-    assert_false(journal_open(&j, path, &other, &e));
+    assert_false(journal_open(&j, dir, &other, &e));
     assert_int_equal(e.kind, ERR_USAGE);
     journal_close(&j);
-    unlink(path);
+    workdir_remove_tree(dir);
+}
+
+// --- shards -------------------------------------------------------------------------------
+
+#define SEARCHED 304
+
+// A collector that loses tokens with `reset`, and doubles them with `kill-collector`, unless
+// `reset` is there, too. What a run shows depends on the draw's number alone.
+static struct tried outcome_of(uint64_t n)
+{
+    struct rng rng;
+    struct tried t = {.number = n, .judged = true, .mode = (enum mode)(n % 3 * 2), .took_s = 2};
+    struct met reset = {verb("reset"), 1, 1, EXCHANGE_IDLE},
+               kill = {verb("kill-collector"), 1, 2, EXCHANGE_ASKED};
+
+    rng_init(&rng, 77, n);
+    if (rng_below(&rng, 4) == 0)
+        t.met[t.met_count++] = reset;
+    if (rng_below(&rng, 3) == 0)
+        t.met[t.met_count++] = kill;
+    for (size_t i = 0; i < t.met_count; i++)
+        t.verbs[t.met[i].verb] = true;
+    t.broken[METRIC_LOST] = t.verbs[reset.verb];
+    t.broken[METRIC_DUPLICATED] = t.verbs[kill.verb] && !t.verbs[reset.verb];
+    t.verdict = tried_broke(&t) ? VERDICT_VIOLATED
+                : n % 29 == 0   ? VERDICT_INCONCLUSIVE
+                                : VERDICT_PASS;
+    if (t.verdict == VERDICT_INCONCLUSIVE)
+        snprintf(t.why, sizeof t.why, "reason %d", (int)(n % 17));
+    return t;
+}
+
+// Looks into a draw as explore does: it is run twice again, and shrunk. One in five does not fail
+// again.
+static struct failure look_into(const struct tried *t)
+{
+    struct failure f = {.draw = t->number,
+        .asked = 2,
+        .confirmed = t->number % 5 ? 2 : 0,
+        .mode = t->mode,
+        .found_s = 1};
+    size_t needed = t->broken[METRIC_LOST] ? verb("reset") : verb("kill-collector");
+
+    memcpy(f.broken, t->broken, sizeof f.broken);
+    f.verbs[needed] = true;
+    snprintf(f.name, sizeof f.name, "%s-%s-%d", t->broken[METRIC_LOST] ? "lost" : "duplicated",
+        verbs[needed].name, t->mode);
+    snprintf(f.example, sizeof f.example, "draw %d", (int)t->number);
+    return f;
+}
+
+// Makes the draws of a shard, sixteen at a time backwards, because the coverage may order them so.
+static void search_shard(const char *dir, struct shard shard)
+{
+    const struct record_head head = {
+        .command = "explore", .about = "seed 5", .program = "1", .shard = shard};
+    char folder[PATH_MAX];
+    struct journal j = {0};
+    struct err e;
+
+    snprintf(folder, sizeof folder, "%s/%d", dir, shard.number);
+    assert_true(journal_open(&j, folder, &head, &e));
+    for (uint64_t i = 0; i < SEARCHED; i++) {
+        uint64_t n = i ^ 15;
+        struct tried t = outcome_of(n);
+        if (!record_has(&j.record, n))
+            continue;
+        assert_true(journal_add(&j, &t, &e));
+        if (!tried_broke(&t) || journal_explains(&j, &t))
+            continue;
+        struct failure f = look_into(&t);
+        assert_true(journal_found(&j, &f, &e));
+    }
+    assert_true(journal_end(&j, 100.0 / shard.of, &e) && record_finish(&j.record, &e));
+    journal_close(&j);
+}
+
+// Returns the page of a search that so many shards made, or all of them but one.
+static char *page_of(int of, int without)
+{
+    char dir[] = "/tmp/mp-shards.XXXXXX", *names[] = {dir, NULL};
+    struct record_head head = {.command = "explore", .about = "seed 5", .program = "1"};
+    struct journal j = {0};
+    struct merges m;
+    struct buf html;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    for (int i = of; i >= 1; i--) {
+        if (i != without)
+            search_shard(dir, (struct shard){i, of});
+    }
+    assert_true(merge_records(&m, names, &e));
+    head.merged = &m.items[0];
+    assert_true(journal_open(&j, NULL, &head, &e));
+    buf_init(&html, 1u << 20);
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 100}, &html));
+    assert_true(page_text(&(struct page){&j, 5, "mine", &everything, 100}, &html));
+    char *page = strdup(buf_str(&html));
+    buf_fini(&html);
+    journal_close(&j);
+    merges_fini(&m);
+    workdir_remove_tree(dir);
+    return page;
+}
+
+static void shards_find_what_one_machine_finds(void **state)
+{
+    (void)state;
+    static const int numbers[] = {2, 3, 16};
+    char *whole = page_of(1, 0);
+
+    assert_non_null(strstr(whole, "lost-reset-0: lost"));
+    assert_non_null(strstr(whole, "duplicated-kill-collector-4"));
+    assert_null(strstr(whole, "ncomplete"));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char *page = page_of(numbers[i], 0);
+        assert_string_equal(page, whole);
+        free(page);
+    }
+    free(whole);
+    char *part = page_of(3, 2);
+    assert_non_null(strstr(part, "Incomplete: shard 2 of 3 is missing."));
+    free(part);
 }
 
 int main(void)
@@ -386,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_long_reason_is_cut),
         cmocka_unit_test(equal_failures_fold),
         cmocka_unit_test(the_journal_goes_on),
+        cmocka_unit_test(shards_find_what_one_machine_finds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,6 @@
 
 #include "base/utf8.h"
 
-static bool has_verb(const struct scenario *s, size_t verb)
-{
-    for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb == &verbs[verb])
-            return true;
-    }
-    return false;
-}
-
 // Appends a word to the name, which may have small letters, digits and '-'.
 static void append(char *name, const char *word)
 {
@@ -41,13 +32,14 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
         if (broken[id])
             append(f->name, metrics[id].name);
     }
+    verbs_of(s, f->verbs);
     for (size_t i = 0; i < VERB_COUNT; i++) {
-        f->verbs[i] = has_verb(s, i);
         if (f->verbs[i])
             append(f->name, verbs[i].name);
     }
     if (f->mode != MODE_CURSOR)
         append(f->name, mode_name(f->mode));
+    snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
 }
 
 static bool same_sharing(enum mode a, enum mode b)
@@ -55,13 +47,13 @@ static bool same_sharing(enum mode a, enum mode b)
     return a / 2 == b / 2;
 }
 
-bool failure_covers(
-    const struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT])
+bool failure_covers(const struct failure *f, const struct tried *t)
 {
-    if (memcmp(f->broken, broken, sizeof f->broken) != 0 || !same_sharing(f->mode, mode_of(s)))
+    if (f->confirmed == 0 || memcmp(f->broken, t->broken, sizeof f->broken) != 0 ||
+        !same_sharing(f->mode, t->mode))
         return false;
     for (size_t i = 0; i < VERB_COUNT; i++) {
-        if (f->verbs[i] && !has_verb(s, i))
+        if (f->verbs[i] && !t->verbs[i])
             return false;
     }
     return true;
@@ -69,20 +61,10 @@ bool failure_covers(
 
 json_t *failure_write(const struct failure *f)
 {
-    json_t *broken = json_array(), *with = json_array();
-
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (f->broken[id])
-            json_array_append_new(broken, json_string(metrics[id].name));
-    }
-    for (size_t i = 0; i < VERB_COUNT; i++) {
-        if (f->verbs[i])
-            json_array_append_new(with, json_string(verbs[i].name));
-    }
-    return json_pack("{s:s, s:o, s:o, s:s, s:I, s:i, s:i, s:i, s:f, s:s, s:s}", "failure", f->name,
-        "broken", broken, "verbs", with, "mode", mode_name(f->mode), "draw", (json_int_t)f->draw,
-        "confirmed", (int)f->confirmed, "asked", (int)f->asked, "again", (int)f->again, "found_s",
-        f->found_s, "file", f->file, "example", f->example);
+    return json_pack("{s:I, s:s, s:o, s:o, s:s, s:i, s:i, s:f, s:s}", "n", (json_int_t)f->draw,
+        "failure", f->name, "broken", broken_write(f->broken), "verbs", verbs_write(f->verbs),
+        "mode", mode_name(f->mode), "confirmed", (int)f->confirmed, "asked", (int)f->asked,
+        "found_s", f->found_s, "example", f->example);
 }
 
 static void read_text(const json_t *line, const char *key, char *out, size_t size)
@@ -98,37 +80,30 @@ static unsigned read_count(const json_t *line, const char *key)
     return (unsigned)json_integer_value(json_object_get(line, key));
 }
 
+// True for a name as `append` makes it. It becomes a file's name.
+static bool is_name(const char *name)
+{
+    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
 bool failure_read(struct failure *f, const json_t *line, struct err *e)
 {
     char mode[40];
-    size_t i;
-    json_t *item;
 
     *f = (struct failure){0};
     read_text(line, "failure", f->name, sizeof f->name);
     read_text(line, "mode", mode, sizeof mode);
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
-    if (!*f->name || f->mode == MODES)
+    if (!is_name(f->name) || f->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a failure");
-    json_array_foreach(json_object_get(line, "broken"), i, item)
-    {
-        const struct metric *m = json_is_string(item) ? metric_find(json_string_value(item)) : NULL;
-        if (m)
-            f->broken[m->id] = true;
-    }
-    json_array_foreach(json_object_get(line, "verbs"), i, item)
-    {
-        const struct verb *v = json_is_string(item) ? verb_find(json_string_value(item)) : NULL;
-        if (v)
-            f->verbs[v - verbs] = true;
-    }
-    f->draw = (uint64_t)json_integer_value(json_object_get(line, "draw"));
+    broken_read(f->broken, json_object_get(line, "broken"));
+    verbs_read(f->verbs, json_object_get(line, "verbs"));
+    f->draw = (uint64_t)json_integer_value(json_object_get(line, "n"));
     f->confirmed = read_count(line, "confirmed");
     f->asked = read_count(line, "asked");
-    f->again = read_count(line, "again");
     f->found_s = json_number_value(json_object_get(line, "found_s"));
-    read_text(line, "file", f->file, sizeof f->file);
+    snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
     read_text(line, "example", f->example, sizeof f->example);
     return true;
 }

@@ -2,13 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 
-#define LINE_MAX_BYTES (256u << 10)
-
-// --- in memory --------------------------------------------------------------------------
+// --- what was tried -----------------------------------------------------------------------
 
 static void count_why(struct journal *j, const char *text)
 {
@@ -23,6 +20,20 @@ static void count_why(struct journal *j, const char *text)
     j->whys[i].count++;
 }
 
+// Keeps the draws that broke something in the order of their numbers.
+static bool remember_broken(struct journal *j, const struct tried *t, struct err *e)
+{
+    size_t at = j->broke_count;
+
+    if (!array_grow(&j->broke, j->broke_count, 1, sizeof *t))
+        return err_memory(e);
+    while (at > 0 && j->broke[at - 1].number > t->number)
+        at--;
+    memmove(&j->broke[at + 1], &j->broke[at], (j->broke_count++ - at) * sizeof *t);
+    j->broke[at] = *t;
+    return true;
+}
+
 static bool remember(struct journal *j, const struct tried *t, struct err *e)
 {
     if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
@@ -34,30 +45,7 @@ static bool remember(struct journal *j, const struct tried *t, struct err *e)
         count_why(j, t->why);
     if (t->judged)
         coverage_add(&j->coverage, t);
-    return true;
-}
-
-struct failure *journal_failure(struct journal *j, const char *name)
-{
-    for (size_t i = 0; i < j->failure_count; i++) {
-        if (strcmp(j->failures[i].name, name) == 0)
-            return &j->failures[i];
-    }
-    return NULL;
-}
-
-static bool remember_failure(struct journal *j, const struct failure *f, struct err *e)
-{
-    struct failure *old = journal_failure(j, f->name);
-
-    if (old) {
-        *old = *f;
-        return true;
-    }
-    if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
-        return err_memory(e);
-    j->failures[j->failure_count++] = *f;
-    return true;
+    return !tried_broke(t) || remember_broken(j, t, e);
 }
 
 bool journal_has(const struct journal *j, uint64_t number)
@@ -69,24 +57,125 @@ bool journal_has(const struct journal *j, uint64_t number)
     return false;
 }
 
-// --- reading ----------------------------------------------------------------------------
+// --- what was found -----------------------------------------------------------------------
 
-static bool check_head(const json_t *line, const struct journal_head *head, struct err *e)
+static bool remember_found(struct journal *j, const struct failure *f, struct err *e)
 {
-    const char *collector = json_string_value(json_object_get(line, "collector"));
-    const char *sets = json_string_value(json_object_get(line, "sets"));
-    json_int_t seed = json_integer_value(json_object_get(line, "seed"));
+    size_t at = 0;
 
-    if (!json_object_get(line, "explore"))
-        return err_set(e, ERR_USAGE, "its first line does not describe a search");
-    if ((uint64_t)seed == head->seed && collector && strcmp(collector, head->collector) == 0 &&
-        sets && strcmp(sets, head->sets) == 0)
+    while (at < j->found_count && j->found[at].draw < f->draw)
+        at++;
+    if (at < j->found_count && j->found[at].draw == f->draw) {
+        j->found[at] = *f;
         return true;
-    return err_set(e, ERR_USAGE,
-        "it belongs to a search with seed %lld, collector '%.100s' and '%.200s'; choose another "
-        "--out, or repeat the options of that search",
-        (long long)seed, collector ? collector : "", sets ? sets : "");
+    }
+    if (!array_grow(&j->found, j->found_count, 1, sizeof *f))
+        return err_memory(e);
+    memmove(&j->found[at + 1], &j->found[at], (j->found_count++ - at) * sizeof *f);
+    j->found[at] = *f;
+    return true;
 }
+
+static const struct failure *found_by(const struct journal *j, uint64_t draw)
+{
+    for (size_t i = 0; i < j->found_count; i++) {
+        if (j->found[i].draw == draw)
+            return &j->found[i];
+    }
+    return NULL;
+}
+
+struct failure *journal_failure(struct journal *j, const char *name)
+{
+    for (size_t i = 0; i < j->failure_count; i++) {
+        if (strcmp(j->failures[i].name, name) == 0)
+            return &j->failures[i];
+    }
+    return NULL;
+}
+
+// The first failure that explains a draw, among those of lower numbers.
+static struct failure *explained_by(struct failure *all, size_t count, const struct tried *t)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].draw < t->number && failure_covers(&all[i], t))
+            return &all[i];
+    }
+    return NULL;
+}
+
+bool journal_explains(const struct journal *j, const struct tried *t)
+{
+    return explained_by(j->found, j->found_count, t);
+}
+
+// Several draws may be looked into before one of them explains the others. Once a failure has come
+// again, what further draws of its name would add depends on who looked into them, and is left out.
+static void join(struct failure *known, const struct failure *more)
+{
+    if (known->confirmed == 0) {
+        known->confirmed += more->confirmed;
+        known->asked += more->asked;
+    }
+    known->again++;
+}
+
+static bool append(struct journal *j, const struct failure *f, struct err *e)
+{
+    if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
+        return err_memory(e);
+    j->failures[j->failure_count++] = *f;
+    return true;
+}
+
+// Adds a draw that was not looked into. Its shard has explained it by a failure that is perhaps not
+// among those that differ, because another shard's failure explains the draw that showed it.
+static bool fold_explained(struct journal *j, const struct tried *t, struct err *e)
+{
+    const struct failure *by = explained_by(j->found, j->found_count, t);
+
+    if (!by) // nobody had the time to look into it
+        return true;
+    if (!journal_failure(j, by->name) && !append(j, by, e))
+        return false;
+    journal_failure(j, by->name)->again++;
+    return true;
+}
+
+static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
+{
+    struct failure *known = explained_by(j->failures, j->failure_count, t);
+    const struct failure *own = found_by(j, t->number);
+
+    if (known) {
+        known->again++;
+        return true;
+    }
+    if (!own)
+        return fold_explained(j, t, e);
+    known = journal_failure(j, own->name);
+    if (!known)
+        return append(j, own, e);
+    join(known, own);
+    return true;
+}
+
+// Finds the failures that differ. It goes through the draws by number, so that a shard, which knows
+// only its own draws, looks into every draw that one machine would look into. What it looks into
+// beyond that is explained here.
+static bool fold(struct journal *j, struct err *e)
+{
+    bool ok = true;
+
+    free(j->failures);
+    j->failures = NULL;
+    j->failure_count = 0;
+    for (size_t i = 0; ok && i < j->broke_count; i++)
+        ok = fold_draw(j, &j->broke[i], e);
+    return ok;
+}
+
+// --- the record -----------------------------------------------------------------------------
 
 static bool take_line(struct journal *j, const json_t *line, struct err *e)
 {
@@ -94,7 +183,7 @@ static bool take_line(struct journal *j, const json_t *line, struct err *e)
     struct failure f;
 
     if (json_object_get(line, "failure"))
-        return failure_read(&f, line, e) && remember_failure(j, &f, e);
+        return failure_read(&f, line, e) && remember_found(j, &f, e);
     if (json_object_get(line, "call")) {
         j->calls++;
         j->spent_s += json_number_value(json_object_get(line, "took_s"));
@@ -103,106 +192,58 @@ static bool take_line(struct journal *j, const json_t *line, struct err *e)
     return tried_read(&t, line, e) && remember(j, &t, e);
 }
 
-// A process that is killed while it writes leaves half a line at the end, which is skipped.
-static bool read_lines(struct journal *j, FILE *file, const struct journal_head *head, bool *any,
-    bool *half, struct err *e)
+static void forget(struct journal *j)
 {
-    char *text = malloc(LINE_MAX_BYTES);
-    bool ok = text || err_memory(e);
+    free(j->failures);
+    free(j->found);
+    free(j->broke);
+    free(j->numbers);
+}
 
-    for (int number = 1; ok && fgets(text, LINE_MAX_BYTES, file); number++) {
-        bool whole = strchr(text, '\n');
-        json_t *line = whole ? json_loads(text, 0, NULL) : NULL;
-        if (!whole)
-            *half = true;
-        else if (line)
-            ok = (number == 1 ? check_head(line, head, e) : take_line(j, line, e)) ||
-                 err_prefix(e, "line %d", number);
-        else
-            ok = err_set(e, ERR_USAGE, "line %d: this is not JSON", number);
-        *any = true;
-        json_decref(line);
+bool journal_sort(struct journal *j, struct err *e)
+{
+    json_t *sorted = record_sorted(&j->record), *line;
+    bool ok = sorted || err_memory(e);
+    size_t i;
+
+    forget(j);
+    *j = (struct journal){.record = j->record};
+    json_array_foreach(sorted, i, line)
+    {
+        ok = ok && take_line(j, line, e);
     }
-    free(text);
-    return ok;
-}
-
-// Removes an incomplete last line, so that the next line does not continue it.
-static bool cut_half_line(const char *path, struct err *e)
-{
-    FILE *file = fopen(path, "r+e");
-    long end = 0, at = 0;
-    int c;
-
-    while (file && (c = fgetc(file)) != EOF) {
-        at++;
-        end = c == '\n' ? at : end;
-    }
-    bool ok = file && ftruncate(fileno(file), end) == 0;
-    if (file)
-        fclose(file);
-    return ok || err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
-}
-
-// --- writing ----------------------------------------------------------------------------
-
-static bool write_line(struct journal *j, json_t *line, struct err *e)
-{
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    bool ok = text && fprintf(j->file, "%s\n", text) > 0 && fflush(j->file) == 0;
-
-    free(text);
-    json_decref(line);
-    return ok || err_set(e, ERR_SYSTEM, "cannot write the journal");
-}
-
-static bool write_head(struct journal *j, const struct journal_head *head, struct err *e)
-{
-    return write_line(j,
-        json_pack("{s:i, s:I, s:s, s:s}", "explore", 1, "seed", (json_int_t)head->seed, "collector",
-            head->collector, "sets", head->sets),
-        e);
+    json_decref(sorted);
+    return ok && fold(j, e);
 }
 
 bool journal_open(
-    struct journal *j, const char *path, const struct journal_head *head, struct err *e)
+    struct journal *j, const char *folder, const struct record_head *head, struct err *e)
 {
-    bool any = false, half = false;
-    FILE *old = fopen(path, "re");
-    bool ok = !old || read_lines(j, old, head, &any, &half, e);
-
-    if (old)
-        fclose(old);
-    if (!ok || (half && !cut_half_line(path, e)))
-        return err_prefix(e, "%s", path);
-    j->file = fopen(path, "ae");
-    if (!j->file)
-        return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
-    return any || write_head(j, head, e);
+    return record_open(&j->record, folder, head, e) &&
+           (journal_sort(j, e) || err_prefix(e, "%s/%s", folder ? folder : "", RECORD_NAME));
 }
 
 void journal_close(struct journal *j)
 {
-    if (j->file)
-        fclose(j->file);
-    free(j->failures);
-    free(j->numbers);
+    forget(j);
+    record_close(&j->record);
     *j = (struct journal){0};
 }
 
 bool journal_add(struct journal *j, const struct tried *t, struct err *e)
 {
-    return remember(j, t, e) && write_line(j, tried_write(t), e);
+    return remember(j, t, e) && record_add(&j->record, tried_write(t), e) && fold(j, e);
 }
 
 bool journal_found(struct journal *j, const struct failure *f, struct err *e)
 {
-    return remember_failure(j, f, e) && write_line(j, failure_write(f), e);
+    return remember_found(j, f, e) && record_add(&j->record, failure_write(f), e) && fold(j, e);
 }
 
 bool journal_end(struct journal *j, double took_s, struct err *e)
 {
     j->calls++;
     j->spent_s += took_s;
-    return write_line(j, json_pack("{s:i, s:f}", "call", (int)j->calls, "took_s", took_s), e);
+    return record_add(
+        &j->record, json_pack("{s:i, s:f}", "call", (int)j->calls, "took_s", took_s), e);
 }

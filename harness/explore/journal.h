@@ -1,20 +1,16 @@
-// The journal of a search: in memory, and as lines of JSON in its folder, so that the results of
-// several calls add up. It has one line for each draw, each failure and each call.
+// What a search has done so far: in memory, and as its record (shards/record.h), so that the
+// results of several calls and of several machines add up. The record has a line for each draw,
+// each failure that was looked into, and each call.
+//
+// The failures follow from the record alone, whatever the order in which the draws were run: a draw
+// shows something new unless a failure of a lower number explains all that it broke.
 #pragma once
-
-#include <stdio.h>
 
 #include "explore/coverage.h"
 #include "explore/failure.h"
+#include "shards/record.h"
 
 #define JOURNAL_WHYS_MAX 12
-
-// The settings that all draws of a search share. A search with other settings is another search.
-struct journal_head {
-    uint64_t seed;
-    const char *collector; // "": the scenario names it
-    const char *sets;      // all other settings that change a draw, as one text
-};
 
 struct journal_why {
     char text[160];
@@ -22,9 +18,13 @@ struct journal_why {
 };
 
 struct journal {
-    FILE *file;
+    struct record record;
     struct coverage coverage;
-    struct failure *failures; // owned
+    struct failure *found; // owned; each failure as it was looked into, by draw
+    size_t found_count;
+    struct tried *broke; // owned; each draw that broke something, by draw
+    size_t broke_count;
+    struct failure *failures; // owned; those that differ, by draw
     size_t failure_count;
     uint64_t *numbers; // owned; numbers of the draws that were tried
     size_t tried;
@@ -37,21 +37,27 @@ struct journal {
     double spent_s; // seconds that the earlier calls took
 };
 
-// Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to a search with
-// other settings. Call journal_close also on failure.
+// Opens the record in the folder and takes what is there; NULL: keeps it in memory. ERR_USAGE when
+// it belongs to a search with other settings. Call journal_close also on failure.
 MUST_USE bool journal_open(
-    struct journal *j, const char *path, const struct journal_head *head, struct err *e);
+    struct journal *j, const char *folder, const struct record_head *head, struct err *e);
 void journal_close(struct journal *j);
 
 bool journal_has(const struct journal *j, uint64_t number);
 
 MUST_USE bool journal_add(struct journal *j, const struct tried *t, struct err *e);
 
-// Adds a failure, which replaces an earlier one of the same name.
+// Adds a failure that was looked into, which replaces what is known about the same draw.
 MUST_USE bool journal_found(struct journal *j, const struct failure *f, struct err *e);
+
+// True when a failure of a lower number explains all that the draw broke.
+bool journal_explains(const struct journal *j, const struct tried *t);
 
 // Returns the failure of that name; NULL when there is none.
 struct failure *journal_failure(struct journal *j, const char *name);
 
 // Records the end of a call.
 MUST_USE bool journal_end(struct journal *j, double took_s, struct err *e);
+
+// Takes the record anew, by number. So a page does not depend on the order in which draws ended.
+MUST_USE bool journal_sort(struct journal *j, struct err *e);

@@ -6,8 +6,8 @@
 
 static void print_title(const struct page *p, struct buf *out)
 {
-    buf_printf(out, "explore, seed %llu: ", (unsigned long long)p->head->seed);
-    append_escaped(out, *p->head->collector ? p->head->collector : "the reference collector");
+    buf_printf(out, "explore, seed %llu: ", (unsigned long long)p->seed);
+    append_escaped(out, *p->collector ? p->collector : "the reference collector");
 }
 
 static bool may_draw(const struct page *p, size_t verb)
@@ -36,12 +36,11 @@ static void print_counts(const struct page *p, struct buf *out)
     const struct journal *j = p->journal;
 
     buf_printf(out,
-        "%zu draws in %.0f s (%zu call%s): %zu pass, %zu violated, %zu inconclusive, %zu missed, "
+        "%zu draws in %.0f s: %zu pass, %zu violated, %zu inconclusive, %zu missed, "
         "%zu not judged; %zu failure%s",
-        j->tried, p->spent_s, j->calls, j->calls == 1 ? "" : "s", j->verdicts[VERDICT_PASS],
-        j->verdicts[VERDICT_VIOLATED], j->verdicts[VERDICT_INCONCLUSIVE],
-        j->verdicts[VERDICT_MISSED], j->unjudged, j->failure_count,
-        j->failure_count == 1 ? "" : "s");
+        j->tried, p->spent_s, j->verdicts[VERDICT_PASS], j->verdicts[VERDICT_VIOLATED],
+        j->verdicts[VERDICT_INCONCLUSIVE], j->verdicts[VERDICT_MISSED], j->unjudged,
+        j->failure_count, j->failure_count == 1 ? "" : "s");
 }
 
 static void print_coverage(const struct page *p, struct buf *out)
@@ -62,15 +61,17 @@ bool page_text(const struct page *p, struct buf *out)
     buf_append_str(out, "\n  covered     ");
     print_coverage(p, out);
     buf_append_str(out, "\n");
+    if (*record_gaps(&p->journal->record))
+        buf_printf(out, "  incomplete  %s\n", record_gaps(&p->journal->record));
     for (size_t i = 0; i < p->journal->failure_count; i++) {
         const struct failure *f = &p->journal->failures[i];
         char broken[200];
         tried_broken_text(f->broken, broken, sizeof broken);
         buf_printf(out,
             "  found       %s: %s, after %.0f s; draw %llu, failed again %u of %u times, in %u "
-            "further draw%s%s%s\n",
+            "further draw%s; %s\n",
             f->name, broken, f->found_s, (unsigned long long)f->draw, f->confirmed, f->asked,
-            f->again, f->again == 1 ? "" : "s", *f->file ? "; " : "", f->file);
+            f->again, f->again == 1 ? "" : "s", f->file);
     }
     return buf_str(out);
 }
@@ -92,17 +93,7 @@ static void print_failure(const struct failure *f, struct buf *out)
     buf_printf(
         out, ", and was seen in %u other draw%s.</p>\n<p>", f->again, f->again == 1 ? "" : "s");
     append_escaped(out, f->example);
-    buf_append_str(out, "</p>\n");
-    if (*f->file) {
-        buf_append_str(out, "<pre>mailproof run ");
-        struct buf word;
-        buf_init(&word, 1 << 16);
-        append_word(&word, f->file);
-        if (buf_str(&word))
-            append_escaped(out, word.data);
-        buf_fini(&word);
-        buf_append_str(out, "</pre>\n");
-    }
+    buf_printf(out, "</p>\n<pre>mailproof run %s</pre>\n", f->file);
 }
 
 static void print_failures(const struct page *p, struct buf *out)
@@ -215,6 +206,8 @@ static void print_summary(const struct page *p, struct buf *out)
     buf_append_str(out, ". Covered: ");
     print_coverage(p, out);
     buf_append_str(out, ".");
+    if (*record_gaps(&p->journal->record))
+        buf_printf(out, " Incomplete: %s.", record_gaps(&p->journal->record));
 }
 
 bool page_html(const struct page *p, struct buf *out)

@@ -7,7 +7,8 @@
 
 struct page {
     const struct journal *journal;
-    const struct journal_head *head;
+    uint64_t seed;
+    const char *collector; // "": the scenario names it
     const struct draw_limits *limits;
     double spent_s; // seconds that all calls took together
 };

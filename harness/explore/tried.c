@@ -85,7 +85,7 @@ static void take_faults(struct tried *t, const json_t *faults)
     }
 }
 
-static void take_broken(struct tried *t, const json_t *list)
+void broken_read(bool broken[METRIC_COUNT], const json_t *list)
 {
     size_t i;
     json_t *name;
@@ -94,8 +94,35 @@ static void take_broken(struct tried *t, const json_t *list)
     {
         const struct metric *m = json_is_string(name) ? metric_find(json_string_value(name)) : NULL;
         if (m)
-            t->broken[m->id] = true;
+            broken[m->id] = true;
     }
+}
+
+void verbs_read(bool has[DRAW_VERBS_MAX], const json_t *list)
+{
+    size_t i, verb;
+    json_t *name;
+
+    json_array_foreach(list, i, name)
+    {
+        if (json_is_string(name) && find_verb(json_string_value(name), &verb))
+            has[verb] = true;
+    }
+}
+
+void verbs_of(const struct scenario *s, bool has[DRAW_VERBS_MAX])
+{
+    for (size_t i = 0; i < s->fault_count; i++)
+        has[s->faults[i].verb - verbs] = true;
+}
+
+bool tried_broke(const struct tried *t)
+{
+    bool broke = false;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        broke = broke || t->broken[id];
+    return t->judged && broke;
 }
 
 void tried_why(struct tried *t, const char *why)
@@ -113,7 +140,7 @@ bool tried_take(struct tried *t, const json_t *result, struct err *e)
     t->judged = find_verdict(text_of(result, "verdict"), &t->verdict);
     if (!t->judged)
         return err_set(e, ERR_SYSTEM, "the result has no verdict");
-    take_broken(t, json_object_get(result, "broken"));
+    broken_read(t->broken, json_object_get(result, "broken"));
     take_faults(t, json_object_get(result, "faults"));
     tried_why(t, json_is_string(reason) ? json_string_value(reason) : "");
     return true;
@@ -133,7 +160,7 @@ static json_t *write_met(const struct tried *t)
     return list;
 }
 
-static json_t *write_broken(const bool broken[METRIC_COUNT])
+json_t *broken_write(const bool broken[METRIC_COUNT])
 {
     json_t *list = json_array();
 
@@ -144,17 +171,30 @@ static json_t *write_broken(const bool broken[METRIC_COUNT])
     return list;
 }
 
+json_t *verbs_write(const bool has[DRAW_VERBS_MAX])
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        if (has[i])
+            json_array_append_new(list, json_string(verbs[i].name));
+    }
+    return list;
+}
+
 json_t *tried_write(const struct tried *t)
 {
-    return json_pack("{s:I, s:s, s:s, s:f, s:o, s:o, s:s}", "draw", (json_int_t)t->number,
+    static const bool none[DRAW_VERBS_MAX] = {false};
+
+    return json_pack("{s:I, s:s, s:s, s:f, s:o, s:o, s:o, s:s}", "n", (json_int_t)t->number,
         "verdict", t->judged ? verdict_name(t->verdict) : "none", "mode", mode_name(t->mode),
-        "took_s", t->took_s, "broken", write_broken(t->broken), "faults", write_met(t), "why",
-        t->why);
+        "took_s", t->took_s, "broken", broken_write(t->broken), "verbs",
+        verbs_write(tried_broke(t) ? t->verbs : none), "faults", write_met(t), "why", t->why);
 }
 
 bool tried_read(struct tried *t, const json_t *line, struct err *e)
 {
-    const json_t *faults = json_object_get(line, "faults"), *number = json_object_get(line, "draw");
+    const json_t *faults = json_object_get(line, "faults"), *number = json_object_get(line, "n");
     const char *mode = text_of(line, "mode");
     size_t i;
     json_t *fault;
@@ -166,7 +206,8 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
         return err_set(e, ERR_USAGE, "this entry does not describe a draw");
     t->judged = find_verdict(text_of(line, "verdict"), &t->verdict);
     t->took_s = json_number_value(json_object_get(line, "took_s"));
-    take_broken(t, json_object_get(line, "broken"));
+    broken_read(t->broken, json_object_get(line, "broken"));
+    verbs_read(t->verbs, json_object_get(line, "verbs"));
     json_array_foreach(faults, i, fault)
     {
         const char *verb = json_string_value(json_array_get(fault, 0));

@@ -25,12 +25,12 @@ expect_exit 1 run "$scenario" "${says[@]}" --collector "$zoo --defect sends-twic
 
 # With --fail-fast, a failure that is in the journal already ends the search. Its draws
 # are not drawn again.
-draws=$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")
+draws=$(grep -c '"n":[0-9]*,"verdict"' "$folder/record.jsonl")
 expect_exit 1 explore "${says[@]}" --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
-grep -q '(2 calls)' "$place/out" || fail "the second call does not add up"
-[ "$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")" -ge "$draws" ] || fail "draws are gone"
-cut -d, -f1 "$folder/journal.jsonl" | grep '"draw"' | sort | uniq -d >"$place/twice"
+grep -q '^{"call":2,' "$folder/record.jsonl" || fail "the second call does not add up"
+[ "$(grep -c '"n":[0-9]*,"verdict"' "$folder/record.jsonl")" -ge "$draws" ] || fail "draws are gone"
+grep '"verdict"' "$folder/record.jsonl" | cut -d, -f1 | sort | uniq -d >"$place/twice"
 [ ! -s "$place/twice" ] || fail "a draw was drawn twice"
 
 # server_process NAME: waits until a server of this test has that process, and prints its pid.

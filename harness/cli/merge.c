@@ -1,0 +1,106 @@
+// mailproof merge DIR...: calls the command of some shards again. It makes no run, but takes the
+// shards' results, and so ends as it does on one machine: with the same code, tables and pages.
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check.h"
+#include "shards/merge.h"
+
+static const struct {
+    const char *name;
+    enum option_scope scope;
+    int (*run)(const struct options *o);
+} commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static size_t find(const char *name)
+{
+    size_t i = 0;
+
+    while (i < COMMANDS && strcmp(commands[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+// The files to write are those that merge itself was asked for.
+static void choose_files(struct options *own, const struct options *o)
+{
+    own->out = o->out;
+    own->quiet = o->quiet;
+    own->shard = (struct shard){0};
+    own->run.junit = o->run.junit;
+    own->markdown = o->markdown;
+    own->json_file = o->json_file;
+    own->csv = o->csv;
+    own->field.site = o->field.site;
+    own->field.commands = o->field.commands;
+}
+
+static int call(
+    size_t command, char **words, int count, const struct merged *m, const struct options *o)
+{
+    struct options own;
+    struct err e = {0};
+    int code;
+
+    if (options_parse(&own, commands[command].scope, count, words, &e)) {
+        choose_files(&own, o);
+        own.merged = m;
+        code = commands[command].run(&own);
+    } else {
+        err_prefix(&e, "the shards' options");
+        code = cli_fail(&e);
+    }
+    options_fini(&own);
+    return code;
+}
+
+// Calls the command with the options that the shards had.
+static int finish(const struct merged *m, const struct options *o, struct err *e)
+{
+    const char *name = json_string_value(json_object_get(m->head, "command"));
+    const json_t *asked = json_object_get(m->head, "asked");
+    size_t command = find(name ? name : ""), count = json_array_size(asked);
+    char **words = calloc(count + 2, sizeof *words);
+
+    if (!words || command == COMMANDS) {
+        free(words);
+        if (command < COMMANDS)
+            err_memory(e);
+        else
+            err_set(e, ERR_USAGE, "shards of '%.40s' cannot be merged by this version", name);
+        return cli_fail(e);
+    }
+    words[0] = (char *)commands[command].name;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = json_string_value(json_array_get(asked, i));
+        words[i + 1] = (char *)(word ? word : "");
+    }
+    int code = call(command, words, (int)count + 1, m, o);
+    free(words);
+    if (*m->gaps == '\0')
+        return code;
+    fflush(stdout);
+    fprintf(stderr, "mailproof: merge: %s, so this is inconclusive\n", m->gaps);
+    return cli_worse(code, verdict_exit_code(VERDICT_INCONCLUSIVE));
+}
+
+int cli_merge(const struct options *o)
+{
+    struct merges all = {0};
+    struct err e = {0};
+    int code = EXIT_OK;
+
+    bool ok = (*o->args || err_set(&e, ERR_USAGE, "merge: name the folders of the shards")) &&
+              merge_records(&all, o->args, &e);
+    if (!ok)
+        code = cli_fail(&e);
+    for (size_t i = 0; ok && i < all.count; i++)
+        code = cli_worse(code, finish(&all.items[i], o, &e));
+    merges_fini(&all);
+    return code;
+}

@@ -1,0 +1,233 @@
+#include "shards/merge.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "os/paths.h"
+
+// Records are looked for this many levels below a folder, so that / is not searched whole. A CI
+// puts a folder around each shard's results.
+#define LEVELS 6
+#define NAMED_MAX 20
+
+struct part {
+    struct record record;
+    bool finished;
+    char folder[PATH_MAX];
+    dev_t device;
+    ino_t file;
+};
+
+struct parts {
+    struct part *items; // owned
+    size_t count;
+};
+
+// --- finding ------------------------------------------------------------------------------
+
+// True for a file that was found before, because a folder was named twice.
+static bool is_known(const struct parts *p, const struct stat *s)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->items[i].device == s->st_dev && p->items[i].file == s->st_ino)
+            return true;
+    }
+    return false;
+}
+
+// Adds the record of a folder, if there is one and it is a shard's.
+static bool add(struct parts *p, const char *folder, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat s;
+
+    if (!path_join(path, folder, RECORD_NAME, e))
+        return false;
+    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || is_known(p, &s))
+        return true;
+    if (!array_grow(&p->items, p->count, 1, sizeof *p->items))
+        return err_memory(e);
+    struct part *part = &p->items[p->count];
+    *part = (struct part){.device = s.st_dev, .file = s.st_ino};
+    snprintf(part->folder, sizeof part->folder, "%s", folder);
+    bool ok = record_read(&part->record, path, &part->finished, e);
+    const struct shard *shard = &part->record.shard;
+    if (ok && shard->of != 0 &&
+        (shard->of > SHARDS_MAX || shard->number < 1 || shard->number > shard->of))
+        ok = err_set(e, ERR_USAGE, "%s: it is of shard %d of %d, which cannot be", path,
+            shard->number, shard->of);
+    if (ok && shard->of != 0)
+        p->count++;
+    else
+        record_close(&part->record);
+    return ok;
+}
+
+static bool find(struct parts *p, const char *folder, int levels, struct err *e)
+{
+    DIR *dir = opendir(folder);
+    bool ok = dir != NULL;
+    char path[PATH_MAX];
+    struct stat s;
+
+    ok = ok ? add(p, folder, e) : err_sys(e, ERR_USAGE, "cannot read %s", folder);
+    for (struct dirent *entry; ok && levels > 0 && (entry = readdir(dir));) {
+        if (*entry->d_name == '.')
+            continue;
+        ok = path_join(path, folder, entry->d_name, e);
+        if (ok && lstat(path, &s) == 0 && S_ISDIR(s.st_mode))
+            ok = find(p, path, levels - 1, e);
+    }
+    if (dir)
+        closedir(dir);
+    return ok;
+}
+
+// --- order --------------------------------------------------------------------------------
+
+static const char *text_of(const struct part *p, const char *key)
+{
+    const char *text = json_string_value(json_object_get(p->record.head, key));
+
+    return text ? text : "";
+}
+
+static int by_work(const struct part *a, const struct part *b)
+{
+    int order = strcmp(text_of(a, "command"), text_of(b, "command"));
+
+    return order ? order : strcmp(text_of(a, "about"), text_of(b, "about"));
+}
+
+static int by_shard(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    int order = by_work(x, y);
+
+    return order ? order : x->record.shard.number - y->record.shard.number;
+}
+
+// Checks that two shards are parts of one whole.
+static bool fits(const struct part *a, const struct part *b, struct err *e)
+{
+    static const struct {
+        const char *key, *what;
+    } same[] = {{"of", "were dealt to different numbers of shards"},
+        {"asked", "were called with different options"},
+        {"program", "were made by different versions of mailproof"}};
+
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        if (!json_equal(json_object_get(a->record.head, same[i].key),
+                json_object_get(b->record.head, same[i].key)))
+            return err_set(e, ERR_USAGE, "%s and %s %s", a->folder, b->folder, same[i].what);
+    }
+    return a->record.shard.number != b->record.shard.number ||
+           err_set(e, ERR_USAGE, "%s and %s are both shard %d of %d: leave one out", a->folder,
+               b->folder, a->record.shard.number, a->record.shard.of);
+}
+
+// --- joining ------------------------------------------------------------------------------
+
+// Appends "shards 2 and 5 of 16 are missing", for the shards whose state it is.
+static void tell_gaps(char *out, size_t size, const char *state, int of, char what, const char *one,
+    const char *several)
+{
+    size_t len = strlen(out);
+    int count = 0, named = 0;
+
+    for (int i = 0; i < of; i++)
+        count += state[i] == what;
+    if (count == 0)
+        return;
+    len += (size_t)snprintf(
+        out + len, size - len, "%sshard%s ", len ? "; " : "", count == 1 ? "" : "s");
+    for (int i = 0; i < of && named < NAMED_MAX; i++) {
+        if (state[i] != what)
+            continue;
+        const char *between = named == 0 ? "" : named + 1 == count ? " and " : ", ";
+        len += (size_t)snprintf(out + len, size - len, "%s%d", between, i + 1);
+        named++;
+    }
+    snprintf(out + len, size - len, "%s of %d %s", count > named ? " and others" : "", of,
+        count == 1 ? one : several);
+}
+
+static void find_gaps(struct merged *m, const struct part *parts, size_t count)
+{
+    char state[SHARDS_MAX]; // of each shard: m missing, u unfinished, or there
+    int of = parts->record.shard.of;
+
+    memset(state, 'm', sizeof state);
+    for (size_t i = 0; i < count; i++)
+        state[parts[i].record.shard.number - 1] = parts[i].finished ? ' ' : 'u';
+    tell_gaps(m->gaps, sizeof m->gaps, state, of, 'm', "is missing", "are missing");
+    tell_gaps(m->gaps, sizeof m->gaps, state, of, 'u', "did not finish", "did not finish");
+}
+
+static bool join(struct merged *m, const struct part *parts, size_t count, struct err *e)
+{
+    *m = (struct merged){.head = json_incref(parts->record.head), .lines = json_array()};
+    bool ok = m->lines || err_memory(e);
+
+    for (size_t i = 0; ok && i < count; i++) {
+        json_t *line;
+        size_t at;
+        ok = i == 0 || fits(&parts[i - 1], &parts[i], e);
+        json_array_foreach(parts[i].record.lines, at, line)
+        {
+            json_object_set_new(line, "in", json_string(parts[i].folder));
+            if (ok && json_array_append(m->lines, line) != 0)
+                ok = err_memory(e);
+        }
+    }
+    if (ok)
+        find_gaps(m, parts, count);
+    return ok;
+}
+
+static bool join_all(struct merges *m, struct parts *p, struct err *e)
+{
+    bool ok = true;
+
+    qsort(p->items, p->count, sizeof *p->items, by_shard);
+    for (size_t i = 0, end; ok && i < p->count; i = end) {
+        for (end = i + 1; end < p->count && by_work(&p->items[i], &p->items[end]) == 0;)
+            end++;
+        ok = array_grow(&m->items, m->count, 1, sizeof *m->items) || err_memory(e);
+        if (ok)
+            ok = join(&m->items[m->count++], &p->items[i], end - i, e);
+    }
+    return ok;
+}
+
+bool merge_records(struct merges *m, char *const *folders, struct err *e)
+{
+    struct parts parts = {0};
+    bool ok = true;
+
+    *m = (struct merges){0};
+    for (size_t i = 0; ok && folders[i]; i++)
+        ok = find(&parts, folders[i], LEVELS, e);
+    if (ok && parts.count == 0)
+        ok = err_set(e, ERR_USAGE,
+            "no shard is there: merge takes the folders in which commands with --shard left their "
+            "results");
+    ok = ok && join_all(m, &parts, e);
+    for (size_t i = 0; i < parts.count; i++)
+        record_close(&parts.items[i].record);
+    free(parts.items);
+    return ok;
+}
+
+void merges_fini(struct merges *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        json_decref(m->items[i].head);
+        json_decref(m->items[i].lines);
+    }
+    free(m->items);
+    *m = (struct merges){0};
+}

@@ -1,0 +1,250 @@
+#include "shards/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/paths.h"
+#include "shards/merge.h"
+
+#define FORMAT 1
+
+// --- reading ----------------------------------------------------------------------------
+
+static json_t *head_of(const struct record_head *head)
+{
+    json_t *asked = json_array();
+
+    for (size_t i = 0; head->asked && head->asked[i]; i++)
+        json_array_append_new(asked, json_string(head->asked[i]));
+    return json_pack("{s:i, s:s, s:s, s:o, s:s, s:i, s:i}", "record", FORMAT, "command",
+        head->command, "about", head->about, "asked", asked, "program", head->program, "shard",
+        head->shard.number, "of", head->shard.of);
+}
+
+static bool take_head(struct record *r, json_t *head, struct err *e)
+{
+    if (json_integer_value(json_object_get(head, "record")) != FORMAT)
+        return err_set(e, ERR_USAGE, "its first line does not begin a record");
+    r->head = json_incref(head);
+    r->shard = (struct shard){(int)json_integer_value(json_object_get(head, "shard")),
+        (int)json_integer_value(json_object_get(head, "of"))};
+    return true;
+}
+
+static bool take_line(struct record *r, char *text, bool *finished, struct err *e)
+{
+    json_t *line = json_loads(text, 0, NULL);
+    bool ok = json_is_object(line) || err_set(e, ERR_USAGE, "this is no JSON object");
+
+    if (ok && !r->head) {
+        ok = take_head(r, line, e);
+    } else if (ok) {
+        *finished = json_object_get(line, "finished");
+        ok = *finished || json_array_append(r->lines, line) == 0 || err_memory(e);
+    }
+    json_decref(line);
+    return ok;
+}
+
+// A process that is killed while it writes leaves half a line at the end. It is skipped, and
+// *whole is the length of what stands before it.
+static bool take_lines(
+    struct record *r, FILE *file, off_t *whole, bool *cut, bool *finished, struct err *e)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t len;
+    bool ok = true;
+
+    for (int number = 1; ok && !*cut && (len = getline(&text, &size, file)) > 0; number++) {
+        *cut = text[len - 1] != '\n';
+        ok = *cut || take_line(r, text, finished, e) || err_prefix(e, "line %d", number);
+        *whole += *cut ? 0 : len;
+    }
+    free(text);
+    return ok;
+}
+
+static bool begin(struct record *r, struct err *e)
+{
+    *r = (struct record){.lines = json_array()};
+    return r->lines || err_memory(e);
+}
+
+bool record_read(struct record *r, const char *path, bool *finished, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    off_t whole = 0;
+    bool cut = false;
+
+    *finished = false;
+    bool ok = begin(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
+              take_lines(r, file, &whole, &cut, finished, e) &&
+              (r->head || err_set(e, ERR_USAGE, "it is empty"));
+    if (file)
+        fclose(file);
+    return ok || err_prefix(e, "%s", path);
+}
+
+// --- going on -----------------------------------------------------------------------------
+
+// Compares what decides the numbers of the items. Another program may go on with a record, but
+// merge wants the same program everywhere.
+static bool is_same_work(const json_t *a, const json_t *b)
+{
+    static const char *const keys[] = {"command", "about", "shard", "of"};
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        same = same && json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i]));
+    return same;
+}
+
+static bool read_old(struct record *r, const char *path, const json_t *head, struct err *e)
+{
+    FILE *old = fopen(path, "re");
+    off_t whole = 0;
+    bool cut = false, finished;
+
+    if (!old)
+        return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
+    bool ok = take_lines(r, old, &whole, &cut, &finished, e);
+    fclose(old);
+    if (ok && cut && truncate(path, whole) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
+    if (ok && r->head && !is_same_work(r->head, head))
+        return err_set(e, ERR_USAGE,
+            "it belongs to other work: %.300s; choose another --out, or repeat those options",
+            json_string_value(json_object_get(r->head, "about")));
+    return ok;
+}
+
+static bool write_line(struct record *r, const json_t *line, struct err *e)
+{
+    if (!r->file)
+        return true;
+    return (json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
+               fputc('\n', r->file) != EOF && fflush(r->file) == 0) ||
+           err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
+}
+
+static bool take_merged(struct record *r, const struct merged *m, struct err *e)
+{
+    size_t i;
+    json_t *line;
+
+    r->merged = m;
+    json_array_foreach(m->lines, i, line)
+    {
+        if (!record_add(r, json_incref(line), e))
+            return false;
+    }
+    return true;
+}
+
+static bool open_file(
+    struct record *r, const char *folder, const struct record_head *h, json_t *head, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_make(folder, e) || !path_join(path, folder, RECORD_NAME, e))
+        return false;
+    if (!h->merged && !read_old(r, path, head, e))
+        return err_prefix(e, "%s", path);
+    snprintf(r->folder, sizeof r->folder, "%s", folder);
+    r->file = fopen(path, h->merged ? "we" : "ae");
+    return r->file || err_sys(e, ERR_USAGE, "cannot write %s", path);
+}
+
+bool record_open(struct record *r, const char *folder, const struct record_head *h, struct err *e)
+{
+    json_t *head = head_of(h);
+    bool ok =
+        begin(r, e) && (head || err_memory(e)) && (!folder || open_file(r, folder, h, head, e));
+
+    r->shard = h->shard;
+    if (ok && !r->head) {
+        r->head = json_incref(head);
+        ok = write_line(r, head, e);
+    }
+    json_decref(head);
+    return ok && (!h->merged || take_merged(r, h->merged, e));
+}
+
+void record_close(struct record *r)
+{
+    if (r->file)
+        fclose(r->file);
+    json_decref(r->head);
+    json_decref(r->lines);
+    *r = (struct record){0};
+}
+
+bool record_add(struct record *r, json_t *line, struct err *e)
+{
+    bool ok = line && json_array_append(r->lines, line) == 0;
+
+    ok = ok ? write_line(r, line, e) : err_memory(e);
+    json_decref(line);
+    return ok;
+}
+
+bool record_finish(struct record *r, struct err *e)
+{
+    json_t *line = json_pack("{s:b}", "finished", 1);
+    bool ok = line ? write_line(r, line, e) : err_memory(e);
+
+    json_decref(line);
+    return ok;
+}
+
+// --- what it holds --------------------------------------------------------------------------
+
+bool record_has(const struct record *r, uint64_t number)
+{
+    return !r->merged && shard_has(&r->shard, number);
+}
+
+struct place {
+    json_int_t number;
+    size_t at;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
+                                  : (x->at > y->at) - (x->at < y->at);
+}
+
+json_t *record_sorted(const struct record *r)
+{
+    size_t count = json_array_size(r->lines);
+    struct place *places = calloc(count + 1, sizeof *places);
+    json_t *sorted = places ? json_array() : NULL;
+
+    for (size_t i = 0; sorted && i < count; i++)
+        places[i] = (struct place){
+            json_integer_value(json_object_get(json_array_get(r->lines, i), "n")), i};
+    if (sorted)
+        qsort(places, count, sizeof *places, by_number);
+    for (size_t i = 0; sorted && i < count; i++)
+        json_array_append(sorted, json_array_get(r->lines, places[i].at));
+    free(places);
+    return sorted;
+}
+
+const char *record_place(const struct record *r, const json_t *line)
+{
+    const char *in = json_string_value(json_object_get(line, "in"));
+
+    return in ? in : r->folder;
+}
+
+const char *record_gaps(const struct record *r)
+{
+    return r->merged ? r->merged->gaps : "";
+}

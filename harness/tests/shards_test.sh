@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The results of 1, 2, 3 and 16 shards, named in any order, are merged into the same tables and
+# pages, byte for byte, once times and folders are left out. A missing shard is inconclusive, and is
+# named.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# deal RECORD N FOLDER: deals the lines of a whole record out to N shards, as their commands would
+# have written them, and adds the folders to `dealt`, the last one first. `leave FOLDER` puts there
+# what else a shard leaves.
+deal() {
+    local record=$1 n=$2 below=$3 i folder
+    for ((i = n; i >= 1; i--)); do
+        folder=$below/machine-$i/shard-$i-of-$n
+        mkdir -p "$folder"
+        awk -v of="$n" -v shard="$i" '
+            NR == 1 {sub(/"shard":[0-9]+,"of":[0-9]+/, "\"shard\":" shard ",\"of\":" of); print; next}
+            /"finished"/ || (match($0, /"n":[0-9]+/) ? substr($0, RSTART + 4, RLENGTH - 4) : 0) % of == shard - 1' \
+            "$record" >"$folder/record.jsonl"
+        leave "$folder"
+        dealt+=("$below/machine-$i")
+    done
+}
+
+# blank FILE…: prints them without what depends on the time and the place.
+blank() {
+    sed -E "s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g" "$@"
+}
+
+# same_for_any_number RECORD FILE…: merges the record from 1, 2, 3 and 16 shards, and compares the
+# output and the files below the folder of results.
+same_for_any_number() {
+    local record=$1 n file dealt
+    shift
+    for n in 1 2 3 16; do
+        dealt=()
+        deal "$record" "$n" "$place/dealt-$n"
+        expect_exit "$want" "$mailproof" merge --out "$place/merged-$n" "${dealt[@]}"
+        [ ! -s "$place/err" ] || fail "$(cat "$place/err")"
+        for file in "$place/out" "${@/#/$place/merged-$n/}"; do
+            # shellcheck disable=SC2086 # the name may be a pattern
+            blank $file >>"$place/pages-$n" || fail "no $file"
+        done
+        cmp "$place/pages-1" "$place/pages-$n" || fail "$n shards gave something else"
+    done
+    dealt=()
+    deal "$record" 3 "$place/dealt-part"
+    rm -r "$place/dealt-part/machine-2"
+    expect_exit "$missing" "$mailproof" merge --out "$place/merged-part" "$place/dealt-part"
+    grep -q 'shard 2 of 3 is missing, so this is inconclusive' "$place/err" || fail "$(cat "$place/err")"
+    rm -rf "$place"/dealt-* "$place"/merged-* "$place"/pages-*
+}
+
+# --- explore --------------------------------------------------------------------------------
+
+# The record of a search that found two failures. The record tells all; nothing is run.
+whole=$place/whole.jsonl
+{
+    echo '{"record":1,"command":"explore","about":"seed 5","asked":["--seed=5","--draws=60"],"program":"mailproof","shard":1,"of":1}'
+    for ((n = 59; n >= 0; n--)); do
+        broken='' verb=reset verdict=pass
+        ((n % 3)) || verb=kill-collector
+        ((n % 7)) || { broken='"lost"' && verdict=violated; }
+        echo "{\"n\":$n,\"verdict\":\"$verdict\",\"mode\":\"cursor\",\"took_s\":2.0,\"broken\":[$broken],\"verbs\":[\"$verb\"],\"faults\":[[\"$verb\",1.0,1.0,\"idle\"]],\"why\":\"\"}"
+    done
+    for n in 0 7 14; do
+        verb=reset
+        ((n % 3)) || verb=kill-collector
+        echo "{\"n\":$n,\"failure\":\"lost-$verb\",\"broken\":[\"lost\"],\"verbs\":[\"$verb\"],\"mode\":\"cursor\",\"confirmed\":2,\"asked\":2,\"found_s\":9.0,\"example\":\"one\"}"
+    done
+    echo '{"call":1,"took_s":120.0}'
+    echo '{"finished":true}'
+} >"$whole"
+# Each shard that looked into a failure has its scenario.
+leave() {
+    mkdir "$1/found"
+    echo 'name: x' | tee "$1/found/lost-reset.yaml" >"$1/found/lost-kill-collector.yaml"
+}
+want=1 missing=1
+same_for_any_number "$whole" 'explore/*/explore.html' 'explore/*/found/*'
+grep -q 'found  *lost-reset: lost' "$place/out" || fail "$(cat "$place/out")"
