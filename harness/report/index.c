@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "report/folder.h"
 #include "report/gather.h"
 #include "report/stored.h"
+#include "report/suite.h"
 #include "report/template.h"
 
 #define INDEX_MAX (16u << 20)
@@ -76,64 +78,109 @@ static const char *path_below(const char *dir, const char *folder)
     return folder + len + (folder[len] == '/');
 }
 
-static bool put_row(struct buf *out, const char *dir, const char *folder)
-{
-    const char *below = path_below(dir, folder), *slash = strrchr(folder, '/');
-    struct stored s;
-    struct err ignored;
+// A run of the table.
+struct row {
+    struct stored run;
+    const char *folder;
+    bool newest;  // the scenario's newest run
+    size_t place; // 0 for the newest run of all
+};
 
-    if (!stored_read(&s, folder, &ignored))
-        return false;
-    buf_append_str(out, "<tr><td><a href=\"");
+static void put_row(struct buf *out, const char *dir, const struct row *row)
+{
+    const struct stored *s = &row->run;
+    const char *below = path_below(dir, row->folder), *slash = strrchr(row->folder, '/');
+    char broke[200];
+
+    buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
-    buf_printf(out, "/%s\">", page_of(folder));
-    append_escaped(out, s.scenario);
+    buf_printf(out, "/%s\">", page_of(row->folder));
+    append_escaped(out, s->scenario);
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
     buf_append_str(out, "\">");
-    put_time(out, slash ? slash + 1 : folder);
+    put_time(out, slash ? slash + 1 : row->folder);
     buf_printf(
-        out, "</td><td class=\"%s\">%s</td>", verdict_name(s.verdict), verdict_name(s.verdict));
-    char broke[200];
-    stored_broke(&s, broke, sizeof broke);
-    put_figures(out, &s);
+        out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
+    stored_broke(s, broke, sizeof broke);
     buf_append_str(out, "<td class=\"broke\">");
     append_escaped(out, broke);
     buf_append_str(out, "</td>");
+    put_figures(out, s);
     buf_append_str(out, "<td class=\"ran\">");
-    append_escaped(out, s.program);
-    buf_append_str(out, s.program[0] && s.changed[0] ? "; " : "");
-    append_escaped(out, s.changed);
-    buf_append_str(out, "</td>");
-    return buf_append_str(out, "</tr>\n");
+    append_escaped(out, s->program);
+    buf_append_str(out, s->program[0] && s->changed[0] ? "; " : "");
+    append_escaped(out, s->changed);
+    buf_append_str(out, "</td></tr>\n");
 }
 
-static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
+// Reads the runs, the newest first. Returns how many could be read.
+static size_t read_rows(struct row *rows, const struct gathered *g)
 {
-    size_t shown = 0, tried = g->count < INDEX_RUNS_MAX ? g->count : INDEX_RUNS_MAX;
+    size_t tried = g->count < INDEX_RUNS_MAX ? g->count : INDEX_RUNS_MAX, count = 0;
+    struct err ignored;
 
-    for (size_t i = 0; i < tried; i++)
-        shown += put_row(out, dir, g->folders[i]);
+    for (size_t i = 0; i < tried; i++) {
+        struct row *row = &rows[count];
+        if (!stored_read(&row->run, g->folders[i], &ignored))
+            continue;
+        row->folder = g->folders[i];
+        row->place = count;
+        row->newest = true;
+        for (size_t k = 0; k < count && row->newest; k++)
+            row->newest = strcmp(rows[k].run.scenario, row->run.scenario) != 0;
+        count++;
+    }
+    return count;
+}
+
+// Orders the failures that still stand first: the newest run of each scenario, the worst verdict
+// first. Older runs, which a later one may have mended, follow by time.
+static int by_concern(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    if (x->newest != y->newest)
+        return x->newest ? -1 : 1;
+    if (x->newest && x->run.verdict != y->run.verdict)
+        return suite_severity_of(x->run.verdict) > suite_severity_of(y->run.verdict) ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
+}
+
+static bool put_rows(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
+{
+    struct row *rows = calloc(INDEX_RUNS_MAX, sizeof *rows);
+
+    if (!rows)
+        return err_memory(e);
+    size_t shown = read_rows(rows, g);
+    qsort(rows, shown, sizeof *rows, by_concern);
+    for (size_t i = 0; i < shown; i++)
+        put_row(out, dir, &rows[i]);
     if (shown == 0)
         buf_append_str(out, "<tr><td colspan=\"10\">no run yet</td></tr>\n");
     if (g->count > shown)
         buf_printf(out, "<tr><td colspan=\"10\">and %zu more below this folder</td></tr>\n",
             g->count - shown);
+    free(rows);
+    return true;
 }
 
-static void fill(struct buf *out, const char *dir, const struct gathered *g)
+static bool fill(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
 {
     static const char *const marks[] = {"rows", "script", NULL};
     const char *rest = page_index;
 
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
         if (mark == 0) {
-            put_rows(out, dir, g);
+            if (!put_rows(out, dir, g, e))
+                return false;
         } else {
             buf_append_str(out, page_sort);
             buf_append_str(out, page_trend);
         }
     }
+    return true;
 }
 
 bool index_write(const char *dir, struct err *e)
@@ -146,10 +193,7 @@ bool index_write(const char *dir, struct err *e)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
     buf_init(&out, INDEX_MAX);
     bool ok = gather_results(&g, dir, e);
-    if (ok) {
-        fill(&out, dir, &g);
-        ok = folder_write(&folder, "index.html", &out, e);
-    }
+    ok = ok && fill(&out, dir, &g, e) && folder_write(&folder, "index.html", &out, e);
     gather_fini(&g);
     buf_fini(&out);
     return ok;

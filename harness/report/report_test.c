@@ -210,7 +210,7 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&s);
 }
 
-static void write_result(const char *folder)
+static void write_result_of(const char *folder, const char *scenario, const char *verdict)
 {
     char path[PATH_MAX];
     struct err e;
@@ -218,8 +218,52 @@ static void write_result(const char *folder)
     assert_true(path_make(folder, &e) && path_join(path, folder, "result.json", &e));
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs("{\"scenario\": \"steady\", \"verdict\": \"pass\", \"metrics\": {}}", file);
+    fprintf(
+        file, "{\"scenario\": \"%s\", \"verdict\": \"%s\", \"metrics\": {}}", scenario, verdict);
     fclose(file);
+}
+
+static void write_result(const char *folder)
+{
+    write_result_of(folder, "steady", "pass");
+}
+
+static void read_page(const char *dir, char *page, size_t size)
+{
+    char path[PATH_MAX];
+    struct err e;
+
+    assert_true(index_write(dir, &e) && path_join(path, dir, "index.html", &e));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    page[fread(page, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+// The newest run of each scenario stands first, the worst verdict on top.
+static void an_index_begins_with_the_failures_that_stand(void **state)
+{
+    static const char *const runs[][3] = {{"a/1", "a", "violated"}, {"b/2", "b", "missed"},
+        {"c/3", "c", "violated"}, {"b/4", "b", "inconclusive"}, {"a/5", "a", "pass"},
+        {"d/6", "d", "missed"}};
+    static const char *const order[] = {"c/3", "b/4", "d/6", "a/5", "b/2", "a/1"};
+    char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, runs[i][0]);
+        write_result_of(path, runs[i][1], runs[i][2]);
+    }
+    read_page(dir, page, sizeof page);
+    const char *at = page;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        snprintf(path, sizeof path, "<a href=\"%s/", order[i]);
+        at = strstr(at, path);
+        assert_non_null(at);
+    }
+    assert_non_null(strstr(page, "<tr class=\"older\"><td><a href=\"b/2"));
+    assert_true(workdir_remove_tree(dir));
 }
 
 // The links are the same when the folder's name ends with slashes.
@@ -227,7 +271,6 @@ static void an_index_links_the_runs_below_it(void **state)
 {
     static const char *const endings[] = {"", "/", "////////////////////////"};
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
-    struct err e;
 
     (void)state;
     assert_non_null(mkdtemp(dir));
@@ -235,12 +278,7 @@ static void an_index_links_the_runs_below_it(void **state)
     write_result(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         snprintf(path, sizeof path, "%s%s", dir, endings[i]);
-        assert_true(index_write(path, &e));
-        assert_true(path_join(path, dir, "index.html", &e));
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        page[fread(page, 1, sizeof page - 1, file)] = '\0';
-        fclose(file);
+        read_page(path, page, sizeof page);
         assert_non_null(strstr(page, "<a href=\"steady/1/result.json\">"));
     }
     assert_true(workdir_remove_tree(dir));
@@ -281,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
         cmocka_unit_test(an_index_links_the_runs_below_it),
+        cmocka_unit_test(an_index_begins_with_the_failures_that_stand),
         cmocka_unit_test(results_are_found_five_levels_down),
     };
 

@@ -60,7 +60,7 @@ void suite_show(struct suite *s, const struct progress *p)
         draw(s);
 }
 
-static int severity(enum verdict v)
+int suite_severity_of(enum verdict v)
 {
     static const int order[] = {[VERDICT_PASS] = 0,
         [VERDICT_MISSED] = 1,
@@ -84,7 +84,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->state = run->state;
     if (run->state == SUITE_JUDGED) {
         r->passed += run->verdict == VERDICT_PASS;
-        if (severity(run->verdict) > severity(r->verdict))
+        if (suite_severity_of(run->verdict) > suite_severity_of(r->verdict))
             r->verdict = run->verdict;
     }
     r->lost = sum(r->lost, run->lost);
@@ -100,7 +100,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
 int suite_severity(const struct suite_run *run)
 {
     return run->state == SUITE_FAILED   ? SUITE_SEVERITIES - 1
-           : run->state == SUITE_JUDGED ? severity(run->verdict)
+           : run->state == SUITE_JUDGED ? suite_severity_of(run->verdict)
                                         : 0;
 }
 

@@ -67,6 +67,9 @@ void suite_show(struct suite *s, const struct progress *p);
 // Ends the running row's run. Without memory the run counts in its row, and summary.md lacks it.
 void suite_end(struct suite *s, const struct suite_run *run);
 
+// Returns how bad a verdict is: 0 pass, more for a worse one.
+int suite_severity_of(enum verdict verdict);
+
 // Returns how bad a run is: 0 passed or skipped, SUITE_SEVERITIES - 1 failed.
 int suite_severity(const struct suite_run *run);
 const char *suite_run_name(const struct suite_run *run);

@@ -73,7 +73,7 @@ grep -qF "<pre id=\"repeat\">mailproof run $(realpath "$folder" | sed 's#.*/resu
 
 # The index counts its rows, and says which verdicts there are.
 browse "$place/results/index.html"
-grep -q '<p id="summary" role="status">1 run, 1 violated</p>' "$place/dom" || fail "the index does not count"
+grep -q '<p id="summary" role="status">1 scenario: 1 violated</p>' "$place/dom" || fail "the index does not count"
 grep -q '<option value="violated">' "$place/dom" || fail "the index cannot be filtered"
 
 # fits PAGE: on a telephone the page does not scroll sideways, even with figures of many digits, and

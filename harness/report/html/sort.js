@@ -1,4 +1,4 @@
-// Sorts and filters the table of runs. Without scripts the newest run stands first.
+// Sorts and filters the table of runs. As it comes, the failures that still stand are on top.
 'use strict';
 const table = document.getElementById('runs');
 const body = table.tBodies[0];
@@ -23,18 +23,23 @@ function sortBy(head, column) {
   body.prepend(...runs);
 }
 
+// Counts the verdicts, the worst first, so that the numbers add up to the rows that are shown.
+function countOf(rows) {
+  const verdicts = ['violated', 'inconclusive', 'missed', 'pass'];
+  return verdicts.map((verdict) => [rows.filter((row) => cellText(row, 2) === verdict).length, verdict])
+    .filter(([n]) => n > 0).map(([n, verdict]) => `${n} ${verdict}`).join(', ');
+}
+
 function filter() {
   const wanted = byText.value.trim().toLowerCase();
-  const counts = {};
-  for (const row of runs) {
-    const verdict = cellText(row, 2);
+  for (const row of runs)
     row.hidden = !cellText(row, 0).toLowerCase().includes(wanted) ||
-      (byVerdict.value !== '' && byVerdict.value !== verdict);
-    if (!row.hidden) counts[verdict] = (counts[verdict] || 0) + 1;
-  }
-  const shown = runs.filter((row) => !row.hidden).length;
-  document.getElementById('summary').textContent = [`${shown} run${shown === 1 ? '' : 's'}`,
-    ...Object.entries(counts).map(([verdict, n]) => `${n} ${verdict}`)].join(', ');
+      (byVerdict.value !== '' && byVerdict.value !== cellText(row, 2));
+  const shown = runs.filter((row) => !row.hidden), newest = shown.filter((row) => !row.classList.contains('older'));
+  const scenarios = `${newest.length} scenario${newest.length === 1 ? '' : 's'}`;
+  document.getElementById('summary').textContent = shown.length === newest.length
+    ? `${scenarios}: ${countOf(shown)}`
+    : `${scenarios}, by their newest run: ${countOf(newest)}. All ${shown.length} runs: ${countOf(shown)}`;
 }
 
 [...table.tHead.rows[0].cells].forEach((head, column) => {

@@ -34,7 +34,7 @@ function trends() {
     const cells = [...row.cells].map((c) => c.textContent);
     if (cells.length < 5) continue;
     if (!scenarios.has(cells[0])) scenarios.set(cells[0], []);
-    scenarios.get(cells[0]).push({ when: cells[1], verdict: cells[2], p99: parseFloat(cells[4]) });
+    scenarios.get(cells[0]).push({ when: cells[1], verdict: cells[2], p99: parseFloat(cells[5]) });
   }
   const table = document.getElementById('trends').tBodies[0];
   for (const [name, all] of [...scenarios].sort()) {
