@@ -69,6 +69,25 @@ static void print_grouped(uint64_t number, struct buf *out)
     }
 }
 
+// Writes a figure without an exponent.
+static void print_plain(double value, struct buf *out)
+{
+    if (value >= 1000)
+        print_grouped((uint64_t)(value + 0.5), out);
+    else
+        buf_printf(out, "%.4g", value);
+}
+
+// Writes "The load of 50/s exceeds the budget of 40/s".
+static void print_load(const struct tuning *t, double rate, const char *verb, struct buf *out)
+{
+    buf_append_str(out, "The load of ");
+    print_plain(rate, out);
+    buf_printf(out, "/s %s the budget of ", verb);
+    print_plain(t->budget_per_s, out);
+    buf_append_str(out, "/s");
+}
+
 // Writes whether the load fits the budget, and how long a limiter would hold e-mails back.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
@@ -81,8 +100,8 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
     if (rate > t->budget_per_s) {
         // A budget counts mails and not lines, so larger batches save nothing.
         t->tune.over_budget = true;
-        buf_printf(out, "The load of %.4g/s exceeds the budget of %.4g/s: the queue would grow by ",
-            rate, t->budget_per_s);
+        print_load(t, rate, "exceeds", out);
+        buf_append_str(out, ": the queue would grow by ");
         print_grouped((uint64_t)ceil((rate - t->budget_per_s) * 3600), out);
         buf_append_str(out, " mails an hour, whatever the limit and the timeout.\n");
         return true;
@@ -91,12 +110,14 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
     t->model.timeout_ns = p->timeout_ns;
     t->model.budget_per_s = t->budget_per_s;
     bool ok = model_run(&r, &t->model, e);
-    if (ok)
-        buf_printf(out,
-            "The load of %.4g/s fits the budget of %.4g/s; a limiter at that rate would raise the "
-            "simulated p99 from %.4g ms to %.4g ms.\n",
-            rate, t->budget_per_s, (double)histogram_percentile(&r.latency, 99) / NS_PER_MS,
-            (double)histogram_percentile(&r.sent, 99) / NS_PER_MS);
+    if (ok) {
+        print_load(t, rate, "fits", out);
+        buf_append_str(out, "; a limiter at that rate would raise the simulated p99 from ");
+        print_plain((double)histogram_percentile(&r.latency, 99) / NS_PER_MS, out);
+        buf_append_str(out, " ms to ");
+        print_plain((double)histogram_percentile(&r.sent, 99) / NS_PER_MS, out);
+        buf_append_str(out, " ms.\n");
+    }
     model_result_fini(&r);
     t->model.budget_per_s = 0;
     return ok;

@@ -6,6 +6,7 @@
 #include "scenario/units.h"
 #include "tune/export.h"
 #include "tune/figures.h"
+#include "tune/scatter.h"
 #include "tune_page.h"
 
 static void print_title(const struct tune *t, struct buf *out)
@@ -158,8 +159,11 @@ static void print_row(const struct tune *t, const struct tune_pair *p, struct bu
 
 static void print_rows(const struct tune *t, struct buf *out)
 {
-    buf_append_str(out, "<table><thead><tr><th scope=\"col\">limit</th><th "
-                        "scope=\"col\">timeout</th>");
+    buf_append_str(out, "<table><caption>95% within: the precision of ");
+    append_escaped(out, t->objective ? t->objective->metric : "latency.p99");
+    buf_append_str(out,
+        ", for pairs with three runs or more</caption><thead><tr><th scope=\"col\">limit</th><th "
+        "scope=\"col\">timeout</th>");
     for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
         buf_printf(out, "<th scope=\"col\">%s</th>", figure_texts[f].title);
     buf_append_str(out, "<th scope=\"col\">95% within</th><th scope=\"col\">runs</th><th "
@@ -167,18 +171,6 @@ static void print_rows(const struct tune *t, struct buf *out)
     for (size_t i = 0; i < t->count; i++)
         print_row(t, &t->pairs[i], out);
     buf_append_str(out, "</tbody></table>");
-}
-
-static void print_help(const struct tune *t, struct buf *out)
-{
-    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++) {
-        buf_printf(out, "<dt>%s</dt><dd>", figure_texts[f].title);
-        append_escaped(out, figure_texts[f].help);
-        buf_append_str(out, "</dd>");
-    }
-    buf_append_str(out, "<dt>95% within</dt><dd>the precision of ");
-    append_escaped(out, t->objective ? t->objective->metric : "latency.p99");
-    buf_append_str(out, ": Student's interval of its logarithm</dd>");
 }
 
 static void print_style(const struct tune *t, struct buf *out)
@@ -189,11 +181,11 @@ static void print_style(const struct tune *t, struct buf *out)
 
 bool export_html(const struct tune *t, struct buf *out)
 {
-    static const char *const marks[] = {
-        "title", "tune-style", "recommendation", "how", "columns", "maps", "table", "help", NULL};
+    static const char *const marks[] = {"title", "tune-style", "recommendation", "how", "scatter",
+        "columns", "maps", "table", NULL};
     static void (*const prints[])(const struct tune *t, struct buf *out) = {print_title,
-        print_style, print_recommendation, print_how, print_columns, print_maps, print_rows,
-        print_help};
+        print_style, print_recommendation, print_how, scatter_print, print_columns, print_maps,
+        print_rows};
     const char *rest = tune_page_page;
 
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)

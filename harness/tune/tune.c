@@ -139,33 +139,36 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     return !p->meets ? "misses the objective" : p->on_front ? "on the front" : "";
 }
 
-// Says when the measurements leave the objective in doubt.
+// Says when the measurements leave the objective in doubt. Two runs or fewer have no interval.
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct precision *known = &p->judged;
 
-    if (t->simulated || !t->objective)
+    if (t->simulated)
         return;
-    if (isinf(known->high))
-        buf_append_str(out, " (one run, so not for certain)");
-    else if (!tune_holds(t->objective, known->low) || !tune_holds(t->objective, known->high))
-        buf_printf(out, " (not for certain: %s may be %.4g to %.4g)", t->objective->metric,
-            known->low, known->high);
+    if (known->count < 3)
+        buf_printf(out, ", %s only", known->count == 1 ? "one run" : "two runs");
+    else if (t->objective &&
+             (!tune_holds(t->objective, known->low) || !tune_holds(t->objective, known->high)))
+        buf_printf(out, ", not for certain: %.4g to %.4g", known->low, known->high);
 }
 
 static void print_reason(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
-    if (t->objective)
+    if (t->objective) {
+        const struct metric *m = metric_find(t->objective->metric);
+        const char *unit = metric_unit_name(m->unit);
+        buf_printf(out, ". It keeps %s %s (%.4g%s%s", m->name, t->objective->want, p->values[m->id],
+            *unit ? " " : "", unit);
+        print_doubt(t, p, out);
+        buf_printf(out, ") and sends the fewest lines (%.1f mails each). ", p->tokens_per_batch);
+    } else {
         buf_printf(out,
-            ": of the pairs that keep %s %s it makes the largest batches, %.1f tokens, at a p99 of "
-            "%.4g ms",
-            t->objective->metric, t->objective->want, p->tokens_per_batch, p99(p));
-    else
-        buf_printf(out,
-            ": it pays the least latency for its batches, a p99 of %.4g ms for %.1f tokens", p99(p),
+            ". It pays the least latency for its batches: a p99 of %.4g ms for %.1f mails", p99(p),
             p->tokens_per_batch);
-    print_doubt(t, p, out);
-    buf_append_str(out, ". ");
+        print_doubt(t, p, out);
+        buf_append_str(out, ". ");
+    }
 }
 
 static void print_pick(const struct tune *t, struct buf *out)
@@ -176,12 +179,13 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     if (!larger) {
-        buf_append_str(out, "No pair makes larger batches.\n");
+        buf_append_str(out, "No pair sends fewer lines.\n");
         return;
     }
-    buf_append_str(out, "Larger batches would come with ");
+    buf_append_str(out, "Fewer lines would come with ");
     tune_print_name(larger, out);
-    buf_printf(out, ": %.1f tokens at a p99 of %.4g ms.\n", larger->tokens_per_batch, p99(larger));
+    buf_printf(
+        out, ": %.1f mails each, at a p99 of %.4g ms.\n", larger->tokens_per_batch, p99(larger));
 }
 
 static void print_interruption(const struct tune *t, struct buf *out)
@@ -230,12 +234,7 @@ bool tune_print_model(const struct tune *t, struct buf *out)
     double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
     // stats_median has sorted the values, so the last one is the largest.
     return buf_printf(out,
-        "The model of the batch window, told when the tokens of a pair came and what queries took "
-        "with the other pairs (%.3g ms at rest, %.3g ms one after another), is off by %.0f%% for "
-        "the "
-        "p50 from commit (median of pairs; largest %.0f%%), by %.0f%% for tokens per batch "
-        "(largest "
-        "%.0f%%).\n",
-        t->read_ms, t->turn_ms, 100 * p50_median, 100 * p50[n - 1], 100 * tokens_median,
-        100 * tokens[n - 1]);
+        "Check of the simulation: it predicts the measured p50 from commit within %.0f%% (worst "
+        "pair %.0f%%) and the mails of a line within %.0f%% (worst %.0f%%).\n",
+        100 * p50_median, 100 * p50[n - 1], 100 * tokens_median, 100 * tokens[n - 1]);
 }

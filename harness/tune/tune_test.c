@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tune/scatter.h"
 #include "tune/figures.h"
 #include "tune/model.h"
 #include "tune/tune.h"
@@ -223,6 +224,43 @@ static void nothing_to_recommend(void **state)
     buf_fini(&text);
 }
 
+static bool drawn(const struct tune *t, const char *text)
+{
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    scatter_print(t, &out);
+    bool found = out.len > 0 && strstr(buf_str(&out), text);
+    buf_fini(&out);
+    return found;
+}
+
+// Runs are few, so only three of them or more get an interval.
+static void the_picture_shows_what_is_known(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"},
+        .comparison = "<",
+        .value = 100,
+        .want = (char[]){"< 100ms"}};
+    struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(50, 200, 9)};
+    struct tune t = {.pairs = pairs, .count = 3, .objective = &objective};
+
+    (void)state;
+    tune_judge(&t);
+    assert_true(drawn(&t, ">take limit 10, timeout 1s</text>"));
+    assert_true(drawn(&t, ">latency.p99 &lt; 100ms</text>"));
+    assert_true(drawn(&t, "<circle class=\"misses\""));
+    assert_false(drawn(&t, "exceeds the budget"));
+    pairs[1].judged = (struct precision){.median = 50, .low = 40, .high = 60, .count = 2};
+    assert_false(drawn(&t, "class=\"interval\""));
+    pairs[1].judged.count = 3;
+    assert_true(drawn(&t, "class=\"interval\""));
+    t.over_budget = true;
+    assert_true(drawn(&t, "exceeds the budget"));
+    t.count = 1;
+    assert_false(drawn(&t, "<svg"));
+}
+
 static void costs_of_a_run(void **state)
 {
     json_t *result = json_pack("{s:{s:i}, s:{s:f}, s:{s:f}, s:{s:f}}", "tokens", "delivered", 500,
@@ -278,6 +316,7 @@ int main(void)
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
         cmocka_unit_test(nothing_to_recommend),
+        cmocka_unit_test(the_picture_shows_what_is_known),
         cmocka_unit_test(costs_of_a_run),
         cmocka_unit_test(heat),
     };

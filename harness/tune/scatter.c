@@ -1,0 +1,330 @@
+#include "tune/scatter.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "scenario/units.h"
+
+// The measures of the picture, in its own units.
+enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330, LETTER = 7 };
+
+// A logarithmic axis from `low` to `high`, drawn between two places.
+struct axis {
+    double low, high, from, to;
+};
+
+struct scatter {
+    const struct tune *tune;
+    enum metric_id metric; // the latency upwards
+    struct axis x, y;
+};
+
+// Boxes that labels have taken, so that no label covers another.
+struct box {
+    double left, top, right, bottom;
+};
+
+struct labels {
+    struct box taken[2 * TUNE_PAIRS_MAX + 1];
+    size_t count;
+};
+
+static double place(const struct axis *a, double value)
+{
+    return a->from + log(value / a->low) / log(a->high / a->low) * (a->to - a->from);
+}
+
+static double height_of(const struct scatter *s, const struct tune_pair *p)
+{
+    return p->values[s->metric];
+}
+
+static bool is_drawn(const struct scatter *s, const struct tune_pair *p)
+{
+    return p->tokens_per_batch > 0 && height_of(s, p) > 0 && isfinite(height_of(s, p));
+}
+
+// The objective's metric, when it is a latency; else the p99, by which pairs are compared.
+static enum metric_id metric_of(const struct tune *t)
+{
+    const struct metric *m = t->objective ? metric_find(t->objective->metric) : NULL;
+
+    return m && strncmp(m->name, "latency.", 8) == 0 ? m->id : METRIC_LATENCY_P99;
+}
+
+static bool has_limit(const struct scatter *s)
+{
+    const struct expectation *x = s->tune->objective;
+
+    return x && metric_find(x->metric)->id == s->metric && x->comparison[0] == '<' && x->value > 0;
+}
+
+static void widen(struct axis *a, double value)
+{
+    a->low = fmin(a->low, value);
+    a->high = fmax(a->high, value);
+}
+
+// Returns how many pairs are drawn.
+static size_t fit_axes(struct scatter *s)
+{
+    size_t drawn = 0;
+
+    s->x = (struct axis){INFINITY, 0, LEFT, RIGHT};
+    s->y = (struct axis){INFINITY, 0, BOTTOM, TOP};
+    for (size_t i = 0; i < s->tune->count; i++) {
+        const struct tune_pair *p = &s->tune->pairs[i];
+        if (!is_drawn(s, p))
+            continue;
+        drawn++;
+        widen(&s->x, p->tokens_per_batch);
+        widen(&s->y, height_of(s, p));
+    }
+    if (drawn > 0 && has_limit(s))
+        widen(&s->y, s->tune->objective->value);
+    // Room around the points, at least a fifth on each side.
+    double margin_x = fmax(pow(s->x.high / s->x.low, 0.08), 1.2);
+    double margin_y = fmax(pow(s->y.high / s->y.low, 0.08), 1.2);
+    s->x.low /= margin_x, s->x.high *= margin_x;
+    s->y.low /= margin_y, s->y.high *= margin_y;
+    return drawn;
+}
+
+// --- the frame ---------------------------------------------------------------------------
+
+static void put_tick(const struct axis *a, bool upwards, double value, struct buf *out)
+{
+    double at = place(a, value);
+
+    if (upwards)
+        buf_printf(out,
+            "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
+            "text-anchor=\"end\">%.4g</text>",
+            LEFT, at, RIGHT, LEFT - 7, at + 4, value);
+    else
+        buf_printf(out,
+            "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" "
+            "text-anchor=\"middle\">%.4g</text>",
+            at, TOP, BOTTOM, at, BOTTOM + 17, value);
+}
+
+// Puts ticks at 1, 2 and 5 times the powers of ten, or, on a short axis, at more round values.
+static void put_ticks(const struct axis *a, bool upwards, struct buf *out)
+{
+    static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.5, 2, 3, 4, 6, 8};
+    bool is_short = a->high / a->low < 15;
+    const double *steps = is_short ? fine : coarse;
+    size_t count = is_short ? sizeof fine / sizeof *fine : sizeof coarse / sizeof *coarse;
+
+    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10) {
+        for (size_t i = 0; i < count; i++) {
+            if (steps[i] * power >= a->low && steps[i] * power <= a->high)
+                put_tick(a, upwards, steps[i] * power, out);
+        }
+    }
+}
+
+static void put_limit(const struct scatter *s, struct buf *out)
+{
+    if (!has_limit(s))
+        return;
+    double y = place(&s->y, s->tune->objective->value);
+    buf_printf(out,
+        "<rect class=\"missed-area\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%.1f\"/>"
+        "<path class=\"limit\" d=\"M%d %.1fH%d\"/><text class=\"limit-name\" x=\"%d\" y=\"%.1f\">",
+        LEFT, TOP, RIGHT - LEFT, y - TOP, LEFT, y, RIGHT, LEFT + 6, y - 5);
+    append_escaped(out, s->tune->objective->metric);
+    buf_append_char(out, ' ');
+    append_escaped(out, s->tune->objective->want);
+    buf_append_str(out, "</text>");
+}
+
+// A budget counts mails, and each pair sends the same mails: a load above it is above it
+// everywhere.
+static void put_budget(const struct tune *t, struct buf *out)
+{
+    if (t->over_budget)
+        buf_printf(out,
+            "<rect class=\"missed-area\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
+            "<text class=\"limit-name\" x=\"%d\" y=\"%d\" text-anchor=\"end\">the load exceeds the "
+            "budget, whatever "
+            "the "
+            "pair</text>",
+            LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, RIGHT - 6, BOTTOM - 8);
+}
+
+static void put_frame(const struct scatter *s, struct buf *out)
+{
+    put_ticks(&s->x, false, out);
+    put_ticks(&s->y, true, out);
+    put_limit(s, out);
+    put_budget(s->tune, out);
+    buf_printf(out,
+        "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">tokens a batch: fewer sends to the "
+        "right</text>"
+        "<text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">%s, ms</text>",
+        (LEFT + RIGHT) / 2, HEIGHT - 8, (TOP + BOTTOM) / 2, metrics[s->metric].name);
+}
+
+// --- the pairs ---------------------------------------------------------------------------
+
+// Finds the next pair on the front, with larger batches than `last`; NULL: there is none.
+static const struct tune_pair *next_on_front(const struct scatter *s, const struct tune_pair *last)
+{
+    const struct tune_pair *next = NULL;
+
+    for (size_t i = 0; i < s->tune->count; i++) {
+        const struct tune_pair *p = &s->tune->pairs[i];
+        if (p->on_front && is_drawn(s, p) &&
+            (!last || p->tokens_per_batch > last->tokens_per_batch) &&
+            (!next || p->tokens_per_batch < next->tokens_per_batch))
+            next = p;
+    }
+    return next;
+}
+
+// Joins the pairs on the front, from small batches to large ones.
+static void put_front(const struct scatter *s, struct buf *out)
+{
+    const struct tune_pair *p = next_on_front(s, NULL);
+
+    if (!p)
+        return;
+    buf_append_str(out, "<path class=\"front\" d=\"");
+    for (char pen = 'M'; p; pen = 'L', p = next_on_front(s, p))
+        buf_printf(out, "%c%.1f %.1f", pen, place(&s->x, p->tokens_per_batch),
+            place(&s->y, height_of(s, p)));
+    buf_append_str(out, "\"/>");
+}
+
+// The interval of the figure that decides, which is the one upwards unless the objective is no
+// latency. Two runs or fewer say almost nothing about it.
+static void put_interval(
+    const struct scatter *s, const struct tune_pair *p, double x, struct buf *out)
+{
+    const struct expectation *objective = s->tune->objective;
+
+    if (objective && metric_find(objective->metric)->id != s->metric)
+        return;
+    if (s->tune->simulated || p->judged.count < 3 || !isfinite(p->judged.high) ||
+        !(p->judged.low > 0))
+        return;
+    double low = fmin(place(&s->y, p->judged.low), BOTTOM);
+    double high = fmax(place(&s->y, p->judged.high), TOP);
+    buf_printf(out, "<path class=\"interval\" d=\"M%.1f %.1fV%.1f\"/>", x, low, high);
+}
+
+static void put_point(const struct scatter *s, const struct tune_pair *p, struct buf *out)
+{
+    double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+    bool pick = p == tune_recommend(s->tune);
+
+    put_interval(s, p, x, out);
+    buf_printf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>",
+        p->broken  ? "broken"
+        : pick     ? "pick"
+        : p->meets ? "meets"
+                   : "misses",
+        x, y, pick ? 8 : 5);
+    tune_print_name(p, out);
+    buf_printf(out, ": %.1f tokens a batch, %s %.4g ms; %s</title></circle>", p->tokens_per_batch,
+        metrics[s->metric].name, height_of(s, p),
+        s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
+}
+
+static bool is_free(const struct labels *l, const struct box *b)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct box *other = &l->taken[i];
+        if (b->left < other->right && b->right > other->left && b->top < other->bottom &&
+            b->bottom > other->top)
+            return false;
+    }
+    return b->left >= LEFT && b->right <= RIGHT && b->top >= TOP - 10 && b->bottom <= BOTTOM;
+}
+
+// Puts a label beside its point, where there is room; without room, only the title names it.
+static void put_label(
+    const struct scatter *s, const struct tune_pair *p, struct labels *l, struct buf *out)
+{
+    bool pick = p == tune_recommend(s->tune);
+    double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+    struct buf name;
+
+    buf_init(&name, 200);
+    buf_printf(&name, "%s%d, ", pick ? "take limit " : "", p->limit);
+    if (pick)
+        buf_append_str(&name, "timeout ");
+    units_print_duration(&name, p->timeout_ns);
+    double width = (double)name.len * LETTER, gap = pick ? 12 : 8;
+    const double lefts[] = {x + gap, x - gap - width, x - width / 2, x - width / 2};
+    // The letters may be larger than here, on a telephone: they grow away from the point.
+    const struct {
+        double x;
+        const char *name;
+    } anchors[] = {{x + gap, "start"}, {x - gap, "end"}, {x, "middle"}, {x, "middle"}};
+    const double tops[] = {y - 7, y - 7, y - gap - 15, y + gap};
+    for (size_t i = 0; buf_str(&name) && i < sizeof lefts / sizeof *lefts; i++) {
+        struct box b = {lefts[i], tops[i], lefts[i] + width, tops[i] + 14};
+        if (!is_free(l, &b))
+            continue;
+        l->taken[l->count++] = b;
+        buf_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
+            pick ? "pick-name" : "name", anchors[i].x, b.bottom - 3, anchors[i].name, name.data);
+        break;
+    }
+    buf_fini(&name);
+}
+
+// Keeps labels off the points and off the objective's name.
+static void take_points(const struct scatter *s, struct labels *l)
+{
+    if (has_limit(s)) {
+        double y = place(&s->y, s->tune->objective->value);
+        l->taken[l->count++] = (struct box){LEFT, y - 17, LEFT + 160, y};
+    }
+    for (size_t i = 0; i < s->tune->count; i++) {
+        const struct tune_pair *p = &s->tune->pairs[i];
+        double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+        if (is_drawn(s, p))
+            l->taken[l->count++] = (struct box){x - 5, y - 5, x + 5, y + 5};
+    }
+}
+
+// Labels the recommended pair first, then the others on the front.
+static void put_labels(const struct scatter *s, struct buf *out)
+{
+    struct labels labels = {0};
+    const struct tune_pair *pick = tune_recommend(s->tune);
+
+    take_points(s, &labels);
+    if (pick && is_drawn(s, pick))
+        put_label(s, pick, &labels, out);
+    for (size_t i = 0; i < s->tune->count; i++) {
+        const struct tune_pair *p = &s->tune->pairs[i];
+        if (p != pick && p->on_front && is_drawn(s, p))
+            put_label(s, p, &labels, out);
+    }
+}
+
+void scatter_print(const struct tune *t, struct buf *out)
+{
+    struct scatter s = {.tune = t, .metric = metric_of(t)};
+
+    if (fit_axes(&s) < 2)
+        return;
+    buf_printf(out,
+        "<svg id=\"scatter\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Tokens a batch and %s "
+        "of each pair; the table has the figures\">",
+        WIDTH, HEIGHT, metrics[s.metric].name);
+    put_frame(&s, out);
+    put_front(&s, out);
+    for (size_t i = 0; i < t->count; i++) {
+        if (is_drawn(&s, &t->pairs[i]))
+            put_point(&s, &t->pairs[i], out);
+    }
+    put_labels(&s, out);
+    buf_append_str(out, "</svg>\n");
+}
