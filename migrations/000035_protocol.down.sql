@@ -9,7 +9,9 @@ DROP FUNCTION mailroom_protocol(), mailroom_take(text, bigint, bigint, int, int,
     text, text, text, bigint), mailroom_moved(text), mailroom_release(job_type, bigint, text, text),
     mailroom_locks(), mailroom_walk(job_type, int, int), mailroom_refuse(text),
     mailroom_unsendable(token_action, varchar, varchar, bytea, varchar),
-    mailroom_clamp(pg_snapshot, xid8);
+    mailroom_clamp(pg_snapshot, xid8), mailroom_place(mailroom_token[], bigint),
+    mailroom_examine(job_type, int, bool, int, int, mailroom_token[]);
+DROP TYPE mailroom_token;
 DO $$
 BEGIN
     EXECUTE replace(pg_get_functiondef('mailroom_lease'::regproc), 'SET n = c.n + 1, written = pg_current_xact_id(), seen',

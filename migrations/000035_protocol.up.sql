@@ -164,6 +164,86 @@ CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar
 $$
 $make$);
 
+-- A token that was examined for a take. `lane`, `part` and `xid` are its place (mailroom_walk); the
+-- lane is 0 in a row of deliveries, which has the number of the attempt, the errors before it, and
+-- whether it is paid for. `passed` is why it is passed over, or null; `dead` that no line can carry it.
+CALL pg_temp.make($make$
+CREATE TYPE here.mailroom_token AS (lane int, part int, xid xid8, id bigint, action here.token_action,
+    account bigint, email varchar, login varchar, secret bytea, code varchar, number int, errors int,
+    paid bool, passed text, dead bool)
+$make$);
+
+-- Returns where in a list the n-th token stands that can be sent.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_place(list here.mailroom_token[], n bigint) RETURNS int
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.ordinality::int FROM unnest(list) WITH ORDINALITY AS t
+    WHERE t.passed IS NULL OFFSET n - 1 LIMIT 1
+$$
+$make$);
+
+-- Continues a list with tokens of the cursor, until `room` of the list can be sent, `most` were
+-- examined, or no more wait (`ended`). `n` is how many can be sent, and `tick` the snapshot of the
+-- look. `judge`: find those, too, that no line can carry.
+--
+-- In most cases as many are examined as there is room for. Where some of them are passed over, more
+-- are read, from the first one again: a list is what one snapshot saw.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, judge bool, room int, most int,
+    INOUT list here.mailroom_token[], OUT n int, OUT ended bool, OUT tick pg_snapshot)
+LANGUAGE plpgsql AS $$
+DECLARE
+    given here.mailroom_token[] := list;
+    given_n int := 0;
+    size int;
+    suspect bool;
+BEGIN
+    IF cardinality(given) > 0 THEN
+        given_n := (SELECT count(*) FROM unnest(given) AS t WHERE t.passed IS NULL);
+    END IF;
+    size := least(room - given_n, most);
+    n := given_n;
+    ended := false;
+    WHILE size > 0 LOOP
+        -- To look at each name by itself takes longer than all the rest. Nearly always a look at all
+        -- of them together finds nothing.
+        SELECT array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login,
+                   w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token),
+               given_n + count(*) FILTER (WHERE w.passed IS NULL), count(*) < size,
+               CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
+                   THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
+                   ELSE pg_current_snapshot() END,
+               judge AND (string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
+                   OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
+                   OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5))
+        INTO list, n, ended, tick, suspect
+        FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL) LIMIT size) AS w;
+        IF suspect THEN
+            SELECT array_agg(ROW(t.lane, t.part, t.xid, t.id, t.action, t.account, t.email, t.login,
+                       t.secret, t.code, 1, 0, false, coalesce(t.passed, u.why),
+                       t.passed IS NULL AND u.why IS NOT NULL)::here.mailroom_token),
+                   given_n + count(*) FILTER (WHERE t.passed IS NULL AND u.why IS NULL)
+            INTO list, n
+            FROM unnest(list) AS t,
+                 here.mailroom_unsendable(t.action, t.email, t.login, t.secret, t.code) AS u (why);
+        END IF;
+        IF cardinality(given) > 0 THEN
+            list := given || list;
+        END IF;
+        EXIT WHEN n >= room OR ended OR size >= most;
+        size := least(4 * size + 100, most);
+    END LOOP;
+    IF n >= room THEN
+        IF cardinality(list) > room THEN
+            list := list[: here.mailroom_place(list, room)];
+        END IF;
+        n := room;
+        ended := false;
+    END IF;
+END
+$$
+$make$);
+
 -- Takes lines, and returns their tokens, judged and ready to be printed. README.md has the
 -- parameters and columns.
 --
@@ -192,87 +272,95 @@ AS $$
 DECLARE
     q here.job_type := queue::here.job_type;
     me bigint := owner;
-    one bool := per_s > 0 OR answers; -- one line at a time
-    lanes int := 1;
+    lanes int := (SELECT c.lane FROM here.cursors AS c WHERE c.queue = q
+                  ORDER BY c.lane DESC, c.n DESC LIMIT 1);
     first_lane int := 1;
     room int;                         -- tokens to take at most
-    rows_max int;                     -- rows to examine at most
+    most int;                         -- tokens to examine at most
     looked timestamptz := clock_timestamp();
-    waits bigint[];
-    head_rows bigint;                   -- rows before the first token that can be sent
+    waits bigint[] := '{}';
+    seen record;                      -- what was examined
+    found here.mailroom_token[];      -- of that, what can be sent
     -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
     from_n bigint[] := '{}';
     from_end int[] := '{}';
     from_owner bigint := CASE WHEN again IS NULL THEN 0 ELSE me END;
     from_alone bool := false;
-    t_id bigint[] := '{}';
-    t_number int[];
-    t_errors int[];
-    t_paid bool[];
-    own xid8;
+    due here.mailroom_token[] := '{}';
+    paid int := 0;
+    granted bigint;
+    taken int;
+    upto int;                         -- tokens that are taken or passed over
+    every bool;                       -- these are all that wait
+    last here.mailroom_token;         -- the last token of a lane
+    goal record;                      -- where its cursor goes
+    at int;                           -- its place in the list
+    whole bool;
+    ids bigint[];
+    tried bool;                       -- some of them, before
+    tries int[];
+    failed int[];
+    used int;                         -- tokens of the rows that come first
+    whole_n int;                      -- rows that are used up
+    gone int;                         -- the first of them that is over
+    cut int;                          -- tokens of the row behind them that are used up
+    line_n bigint[];
+    line_nonce bigint[];
 BEGIN
     IF wanted < 1 OR fewest NOT BETWEEN 1 AND wanted OR lines < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format(
             'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines from 1 on',
             wanted, fewest, lines);
     END IF;
-    FOR lane_ IN 2 .. cardinality(enum_range(NULL::here.token_action)) LOOP
-        IF EXISTS (SELECT FROM here.cursors AS c WHERE c.queue = q AND c.lane = lane_) THEN
-            lanes := lane_;
-        END IF;
-    END LOOP;
-    lines := CASE WHEN one OR lanes > 1 OR again IS NOT NULL THEN 1
+    lines := CASE WHEN per_s > 0 OR answers OR lanes > 1 OR again IS NOT NULL THEN 1
                   ELSE greatest(1, least(lines, 8, 4000 / wanted)) END;
     room := wanted * lines;
-    rows_max := 4 * room + 64000;
+    most := 4 * room + 64000;
+    kind := 0;
+    errors := 0;
+    expired := 0;
+    consumed := 0;
+    others := 0;
+    alone := false;
 
     IF hold AND again IS NULL AND pg_current_xact_id_if_assigned() IS NULL THEN
-        WITH walk AS MATERIALIZED (
-            SELECT w.id, w.passed, row_number() OVER () AS examined
-            FROM (SELECT u.t AS id, NULL AS passed
-                  FROM (SELECT * FROM here.deliveries AS d
-                        WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
-                          AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
-                        ORDER BY d.due, d.n) AS d, unnest(d.tokens) AS u (t)
-                  WHERE due_ms IS DISTINCT FROM 0
-                  UNION ALL
-                  SELECT b.id, b.passed FROM here.mailroom_walk(q, 1, NULL) AS b) AS w
-            LIMIT rows_max
-        ), found AS MATERIALIZED (
-            SELECT w.id, w.examined FROM walk AS w WHERE w.passed IS NULL LIMIT fewest
-        )
-        SELECT coalesce(array_agg(f.id), '{}'),
-               coalesce(min(f.examined) - 1, (SELECT count(*) FROM walk))
-        INTO waits, head_rows
-        FROM found AS f;
-        -- Rows at the head that cannot be sent are passed when they are many, or alone.
-        IF cardinality(waits) < fewest AND head_rows < (CASE cardinality(waits) WHEN 0 THEN 1 ELSE 100 END) THEN
-            kind := 0;
-            more := false;
-            expired := 0;
-            consumed := 0;
-            others := 0;
-            next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
-                FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
-                ORDER BY d.due LIMIT 1);
-            alone := false;
-            RETURN NEXT;
-            RETURN QUERY SELECT 3, NULL::bigint, NULL::bigint, w, NULL::int, NULL::int, NULL::varchar,
-                NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool, NULL::bigint, NULL::bigint,
-                NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
-            FROM unnest(waits) AS w;
-            RETURN;
+        IF due_ms IS DISTINCT FROM 0 THEN
+            waits := ARRAY(SELECT u.t
+                FROM (SELECT d.tokens FROM here.deliveries AS d
+                      WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
+                        AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
+                      ORDER BY d.due, d.n) AS d, unnest(d.tokens) AS u (t)
+                LIMIT fewest);
+        END IF;
+        IF cardinality(waits) < fewest THEN
+            seen := here.mailroom_examine(q, 1, false, fewest - cardinality(waits), most, '{}');
+            -- Rows at the head that cannot be sent are passed when they are many, or alone.
+            IF seen.n < fewest - cardinality(waits) AND (cardinality(waits) > 0
+                   OR coalesce(here.mailroom_place(seen.list, 1) <= 100, cardinality(seen.list) = 0)) THEN
+                more := false;
+                next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
+                    FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
+                    ORDER BY d.due LIMIT 1);
+                RETURN NEXT;
+                RETURN QUERY SELECT 3, NULL::bigint, NULL::bigint, w.id, NULL::int, NULL::int,
+                    NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool, NULL::bigint,
+                    NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
+                FROM (SELECT * FROM unnest(waits) UNION ALL
+                      SELECT t.id FROM unnest(seen.list) AS t WHERE t.passed IS NULL) AS w (id);
+                RETURN;
+            END IF;
         END IF;
     END IF;
 
-    own := pg_current_xact_id_if_assigned();
     IF hold THEN
         PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
-        own := pg_current_xact_id();
+        PERFORM pg_current_xact_id();
         IF epoch IS NOT NULL AND epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
             RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
         END IF;
-        IF again IS NOT NULL OR due_ms IS DISTINCT FROM 0 THEN
+        IF again IS NOT NULL OR due_ms IS DISTINCT FROM 0 AND EXISTS (
+               SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
+                 AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')) THEN
             WITH locked AS MATERIALIZED (
                 SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
                 FROM here.deliveries AS d
@@ -288,32 +376,41 @@ BEGIN
                 SELECT l.*, row_number() OVER line AS at, first_value(l.alone) OVER line AS single,
                        sum(cardinality(l.tokens)) OVER line AS until
                 FROM locked AS l WINDOW line AS (ORDER BY l.due, l.n ROWS UNBOUNDED PRECEDING)
-            ), used AS (
+            ), used AS MATERIALIZED (
                 -- A token that was in flight when senders died goes alone.
                 SELECT * FROM ordered AS o
                 WHERE CASE WHEN o.single THEN o.at = 1 ELSE NOT o.alone END
-                  AND o.until - cardinality(o.tokens) < rows_max
-            ), flat AS (
-                SELECT u.t, coalesce(o.numbers[u.at], 1) AS number, coalesce(o.errors[u.at], 0) AS errors,
-                       o.at, u.at AS place, coalesce(o.paid_at > looked - interval '2 s', false) AS paid
-                FROM used AS o, unnest(o.tokens) WITH ORDINALITY AS u (t, at)
+                  AND o.until - cardinality(o.tokens) < most
+            ), read AS (
+                SELECT o.at, u.at AS place, u.id, t.action, t.account, a.email, a.login, t.code,
+                       CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret,
+                       coalesce(u.number, 1) AS number, coalesce(u.errors, 0) AS errors,
+                       coalesce(o.paid_at > looked - interval '2 s', false) AS paid,
+                       CASE
+                           WHEN t.id IS NULL THEN 'deleted'
+                           WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+                           WHEN t.expires_at <= floor(extract(epoch FROM looked)) THEN 'expired'
+                           WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
+                           WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
+                           ELSE 'the account is ' || coalesce(a.status::text, 'gone')
+                       END AS passed
+                FROM used AS o
+                CROSS JOIN unnest(o.tokens, o.numbers, o.errors) WITH ORDINALITY AS u (id, number, errors, at)
+                LEFT JOIN here.tokens AS t ON t.id = u.id
+                LEFT JOIN here.accounts AS a ON a.id = t.account
             )
-            SELECT f.n, f.until, f.single, t.ids, t.numbers, t.errors, t.paid
-            INTO from_n, from_end, from_alone, t_id, t_number, t_errors, t_paid
-            FROM (SELECT array_agg(u.n ORDER BY u.at) AS n, bool_or(u.single) AS single,
-                         array_agg(u.until ORDER BY u.at) AS until
-                  FROM (SELECT o.n, o.at, o.single, sum(cardinality(o.tokens)) OVER (ORDER BY o.at)::int AS until
-                        FROM used AS o) AS u) AS f,
-                 (SELECT array_agg(f.t ORDER BY f.at, f.place) AS ids,
-                         array_agg(f.number ORDER BY f.at, f.place) AS numbers,
-                         array_agg(f.errors ORDER BY f.at, f.place) AS errors,
-                         array_agg(f.paid ORDER BY f.at, f.place) AS paid
-                  FROM flat AS f) AS t;
-            from_n := coalesce(from_n, '{}');
-            from_end := coalesce(from_end, '{}');
-            t_id := coalesce(t_id, '{}');
-            from_alone := coalesce(from_alone, false);
-            IF cardinality(t_id) > 0 THEN
+            SELECT f.n, f.until, f.single, t.list
+            INTO from_n, from_end, from_alone, due
+            FROM (SELECT coalesce(array_agg(u.n ORDER BY u.at), '{}') AS n,
+                         coalesce(bool_or(u.single), false) AS single,
+                         coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until FROM used AS u) AS f,
+                 (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email, r.login,
+                             r.secret, r.code, r.number, r.errors, r.paid, coalesce(r.passed, d.why),
+                             r.passed IS NULL AND d.why IS NOT NULL)::here.mailroom_token
+                             ORDER BY r.at, r.place), '{}') AS list
+                  FROM read AS r,
+                       here.mailroom_unsendable(r.action, r.email, r.login, r.secret, r.code) AS d (why)) AS t;
+            IF cardinality(due) > 0 THEN
                 lines := 1;
                 room := wanted;
             END IF;
@@ -339,192 +436,123 @@ BEGIN
         END IF;
     END IF;
 
-    RETURN QUERY
-    WITH cursor AS MATERIALIZED (
-        SELECT c.*, c.ctid AS at
-        FROM generate_series(1, lanes) AS l (lane),
-             LATERAL (SELECT x.ctid, x.* FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
-                      ORDER BY x.n DESC LIMIT 1) AS c
-    ), walk AS MATERIALIZED (
-        SELECT w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login, w.secret, w.code,
-               w.number, w.errors, w.paid, row_number() OVER () AS examined,
-               CASE
-                   WHEN w.passed IS NOT NULL OR NOT hold THEN w.passed
-                   ELSE here.mailroom_unsendable(w.action, w.email, w.login, w.secret, w.code)
-               END AS passed,
-               hold AND w.passed IS NULL AS eligible
-        FROM (SELECT 0 AS lane, 0 AS part, '0'::xid8 AS xid, d.id, t.action, t.account, a.email, a.login,
-                     CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret, t.code,
-                     d.number, d.errors, d.paid,
-                     CASE
-                         WHEN t.id IS NULL THEN 'deleted'
-                         WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-                         WHEN t.expires_at <= floor(extract(epoch FROM looked)) THEN 'expired'
-                         WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
-                         WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
-                         ELSE 'the account is ' || coalesce(a.status::text, 'gone')
-                     END AS passed
-              FROM unnest(t_id, t_number, t_errors, t_paid) AS d (id, number, errors, paid)
-              LEFT JOIN here.tokens AS t ON t.id = d.id
-              LEFT JOIN here.accounts AS a ON a.id = t.account
-              UNION ALL
-              SELECT b.lane, b.part, b.xid, b.id, b.action, b.account, b.email, b.login, b.secret, b.code,
-                     NULL, NULL, NULL, b.passed
-              FROM here.mailroom_walk(q, first_lane, NULL) AS b
-              WHERE NOT from_alone) AS w
-        LIMIT rows_max
-    ), found AS MATERIALIZED (
-        SELECT w.*, row_number() OVER () AS at FROM walk AS w WHERE w.passed IS NULL LIMIT room
-    ), counts AS MATERIALIZED (
-        SELECT count(*)::int AS n, count(*) FILTER (WHERE f.paid)::int AS paid,
-               CASE WHEN count(*) >= wanted THEN count(*) - count(*) % wanted ELSE count(*) END::int AS whole
-        FROM found AS f
-    ), budget AS MATERIALIZED (
-        SELECT s.granted + c.paid AS granted, s.wait_ms
-        FROM counts AS c, LATERAL here.mailroom_spend(queue, c.n - c.paid, per_s, burst, daily) AS s
-        WHERE per_s > 0 AND hold AND c.n >= fewest AND c.n > c.paid
-    ), turn AS MATERIALIZED (
-        SELECT CASE WHEN c.n < fewest THEN 0
-                    ELSE least(c.whole, (SELECT b.granted FROM budget AS b)) END AS taken, c.n
-        FROM counts AS c
-    ), last AS MATERIALIZED (
-        -- There are separate branches, so that a full take need not look beyond its end.
-        (SELECT f.lane, f.part, f.xid, f.id, f.examined, false AS every
-         FROM found AS f WHERE f.at = (SELECT t.taken FROM turn AS t WHERE t.taken < t.n OR t.taken = room))
-        UNION ALL
-        (SELECT w.lane, w.part, w.xid, w.id, w.examined, w.examined < rows_max
-         FROM walk AS w
-         WHERE (SELECT t.taken = t.n AND t.taken < room FROM turn AS t) ORDER BY w.examined DESC LIMIT 1)
-        UNION ALL
-        -- Nothing is taken, but what stands before the first token that can be sent is passed.
-        (SELECT w.lane, w.part, w.xid, w.id, w.examined, false
-         FROM walk AS w
-         WHERE (SELECT t.taken = 0 AND t.n > 0 FROM turn AS t)
-           AND w.examined = (SELECT min(f.examined) - 1 FROM found AS f)
-         LIMIT 1)
-    ), ends AS MATERIALIZED (
-        -- When the take went on to another lane, nothing was left of the lane before.
-        SELECT l.lane, l.part, l.xid, l.id, l.every FROM last AS l WHERE l.lane > 0
-        UNION ALL
-        SELECT e.* FROM (SELECT DISTINCT ON (w.lane) w.lane, w.part, w.xid, w.id, true
-                         FROM (SELECT * FROM walk WHERE lanes > 1 LIMIT (SELECT x.examined FROM last AS x)) AS w, last AS l
-                         WHERE w.lane NOT IN (0, l.lane)
-                         ORDER BY w.lane, w.examined DESC) AS e
-    ), now AS MATERIALIZED (
-        SELECT CASE WHEN pg_visible_in_snapshot(own, pg_current_snapshot())
-                    THEN here.mailroom_clamp(pg_current_snapshot(), own) ELSE pg_current_snapshot() END AS tick
-        WHERE EXISTS (SELECT FROM ends AS e WHERE e.every OR e.part = 2)
-    ), moved AS (
-        UPDATE here.cursors AS c
-        SET n = c.n + 1, written = own,
-            seen = CASE WHEN e.every THEN (SELECT s.tick FROM now AS s) WHEN e.part = 2 THEN h.tick ELSE h.seen END,
-            tick = CASE WHEN e.every OR e.part = 2 THEN (SELECT s.tick FROM now AS s) ELSE h.tick END,
-            xid = e.xid, id = e.id
-        FROM ends AS e JOIN cursor AS h ON h.lane = e.lane
+    seen := here.mailroom_examine(q, first_lane, hold, room, CASE WHEN from_alone THEN 0 ELSE most END, due);
+    IF per_s > 0 AND hold AND seen.n >= fewest THEN
+        paid := (SELECT count(*) FROM unnest(seen.list) AS t WHERE t.passed IS NULL AND t.paid);
+        IF seen.n > paid THEN
+            SELECT s.granted + paid, nullif(s.wait_ms, 0) INTO granted, wait_ms
+            FROM here.mailroom_spend(queue, seen.n - paid, per_s, burst, daily) AS s;
+        END IF;
+    END IF;
+    taken := CASE WHEN seen.n < fewest THEN 0
+                  ELSE least(seen.n - CASE WHEN seen.n > wanted THEN seen.n % wanted ELSE 0 END, granted) END;
+    upto := CASE WHEN taken = seen.n THEN cardinality(seen.list)
+                 WHEN taken > 0 THEN here.mailroom_place(seen.list, taken)
+                 -- Nothing is taken, but what stands before the first that can be sent is passed.
+                 ELSE here.mailroom_place(seen.list, 1) - 1 END;
+    every := taken = seen.n AND seen.ended;
+
+    -- Where the take went on to another lane, nothing is left of the lane before.
+    FOR at IN SELECT upto WHERE lanes = 1 AND upto > cardinality(due)
+              UNION ALL SELECT max(t.ordinality) FROM unnest(seen.list[:upto]) WITH ORDINALITY AS t
+              WHERE lanes > 1 AND t.lane > 0 GROUP BY t.lane LOOP
+        last := seen.list[at];
+        SELECT c.ctid AS at, c.n, CASE WHEN every OR at < upto THEN seen.tick WHEN last.part = 2 THEN c.tick
+                   ELSE c.seen END AS seen,
+               CASE WHEN every OR at < upto OR last.part = 2 THEN seen.tick ELSE c.tick END AS tick
+        INTO goal FROM here.cursors AS c
+        WHERE c.queue = q AND c.lane = last.lane ORDER BY c.n DESC LIMIT 1;
+        IF NOT hold THEN
+            place := CASE WHEN taken > 0 THEN
+                format('%s;%s;%s;%s;%s', goal.n, goal.seen, goal.tick, last.xid, last.id) END;
+            CONTINUE;
+        END IF;
         -- The row's place finds it. To find it by its key, the planner might walk all earlier versions.
-        WHERE hold AND c.ctid = h.at
-        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 AS whole
-    ), safe AS MATERIALIZED (
-        SELECT CASE WHEN NOT hold THEN true
-                    WHEN count(*) = (SELECT count(*) FROM ends) AND coalesce(bool_and(m.whole), true) THEN true
-                    ELSE here.mailroom_refuse('mailroom_take was called in a savepoint, or in a block with EXCEPTION')
-               END AS ok
-        FROM moved AS m
-    ), ids AS MATERIALIZED (
-        SELECT array_agg(f.id) AS id, t.taken, coalesce(bool_or(f.number > 1 OR f.errors > 0), false) AS tried,
-               array_agg(coalesce(f.number, 1)) AS number, array_agg(coalesce(f.errors, 0)) AS errors
-        FROM found AS f, turn AS t WHERE f.at <= t.taken AND hold AND (SELECT s.ok FROM safe AS s)
-        GROUP BY t.taken
-    ), used AS MATERIALIZED (
-        -- n tokens of the rows that come first are used up, and so many whole rows.
-        SELECT p.n, (SELECT count(*) FROM unnest(from_end) AS e (until) WHERE e.until <= p.n)::int AS whole,
-               -- The line goes into the first of them. What it leaves of a longer one others may take,
-               -- except where the order of the rows must stay.
-               CASE WHEN EXISTS (SELECT FROM ids) AND (from_end[1] <= p.n OR epoch IS NOT NULL OR again IS NOT NULL)
-                   THEN 2 ELSE 1 END AS first_gone
-        FROM (SELECT least(l.examined, cardinality(t_id))::int AS n FROM last AS l) AS p
-        WHERE hold AND cardinality(t_id) > 0
-    ), joined AS (
-        UPDATE here.deliveries AS d
-        SET owner = me, due = '-infinity', alone = from_alone, leased_at = clock_timestamp(), nonce = DEFAULT,
-            tokens = i.id || CASE WHEN from_end[1] > u.n THEN d.tokens[u.n + 1:] ELSE '{}' END,
-            numbers = CASE WHEN i.tried OR d.numbers IS NOT NULL THEN i.number || CASE WHEN from_end[1] > u.n
-                THEN coalesce(d.numbers[u.n + 1:], array_fill(1, ARRAY[from_end[1] - u.n])) ELSE '{}' END END,
-            errors = CASE WHEN i.tried OR d.numbers IS NOT NULL THEN i.errors || CASE WHEN from_end[1] > u.n
-                THEN coalesce(d.errors[u.n + 1:], array_fill(0, ARRAY[from_end[1] - u.n])) ELSE '{}' END END,
-            paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END
-        FROM ids AS i, used AS u
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[1] AND u.first_gone = 2
-        RETURNING d.n, d.nonce
-    ), merged AS (
-        DELETE FROM here.deliveries AS d USING used AS u
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = ANY (from_n[u.first_gone : u.whole])
-    ), cut AS (
-        UPDATE here.deliveries AS d
-        SET tokens = d.tokens[u.n - f.start + 1:], numbers = d.numbers[u.n - f.start + 1:],
-            errors = d.errors[u.n - f.start + 1:]
-        FROM used AS u, LATERAL (SELECT coalesce(from_end[u.whole], 0) AS start) AS f
-        WHERE d.queue = q AND d.owner = from_owner AND d.n = from_n[u.whole + 1]
-          AND u.whole + 1 >= u.first_gone AND u.n > f.start
-    ), delivery AS (
-        INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, paid_at)
-        SELECT q, me, i.id[b * wanted + 1 : (b + 1) * wanted], CASE WHEN i.tried THEN i.number END,
-               CASE WHEN i.tried THEN i.errors END, from_alone, CASE WHEN per_s > 0 THEN clock_timestamp() END
-        FROM ids AS i, generate_series(0, (i.taken - 1) / wanted) AS b
-        WHERE NOT EXISTS (SELECT FROM used AS u WHERE u.first_gone = 2)
-        ORDER BY b
-        RETURNING n, nonce
-    ), rows AS MATERIALIZED (
-        SELECT array_agg(r.n ORDER BY r.n) AS n, array_agg(r.nonce ORDER BY r.n) AS nonce
-        FROM (SELECT * FROM joined UNION ALL SELECT * FROM delivery) AS r
-    ), passed AS MATERIALIZED (
-        SELECT w.id, w.account, w.action, w.passed, w.eligible AS dead, coalesce(w.number, 0) AS number
-        FROM (SELECT * FROM walk LIMIT (SELECT l.examined FROM last AS l, turn AS t WHERE l.examined > t.taken
-                                        UNION ALL SELECT 0 LIMIT 1)) AS w
-        WHERE w.passed IS NOT NULL
-    ), dead AS (
+        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(), seen = goal.seen,
+            tick = goal.tick, xid = last.xid, id = last.id
+        WHERE c.ctid = goal.at
+        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
+        IF whole IS NOT TRUE THEN
+            PERFORM here.mailroom_refuse('mailroom_take was called in a savepoint, or in a block with EXCEPTION');
+        END IF;
+    END LOOP;
+
+    IF upto > taken THEN
+        SELECT count(*) FILTER (WHERE t.passed = 'expired'), count(*) FILTER (WHERE t.passed = 'consumed'),
+               count(*) FILTER (WHERE t.dead),
+               count(*) FILTER (WHERE NOT t.dead AND t.passed NOT IN ('expired', 'consumed'))
+        INTO expired, consumed, errors, others
+        FROM unnest(seen.list[:upto]) AS t WHERE t.passed IS NOT NULL;
         INSERT INTO here.dead_letters (token, account, action, reason)
-        SELECT p.id, p.account, p.action, p.passed FROM passed AS p
-        WHERE p.dead
-    ), recorded AS (
+        SELECT t.id, t.account, t.action, t.passed FROM unnest(seen.list[:upto]) AS t WHERE t.dead;
         INSERT INTO here.attempts (token, number, run, outcome, text)
-        SELECT p.id, p.number, me, CASE WHEN p.dead THEN 'dead' ELSE 'expired' END, p.passed
-        FROM passed AS p WHERE hold AND answers
-    )
-    SELECT 0, NULL::bigint, NULL::bigint, NULL::bigint, NULL::int, p.dead, NULL::varchar, NULL::varchar,
-           NULL::bytea, NULL::varchar,
-           CASE WHEN t.taken = 0 THEN EXISTS (SELECT FROM walk AS w WHERE w.examined = rows_max)
-                    OR EXISTS (SELECT FROM last AS l, found AS f WHERE f.examined > l.examined)
-                ELSE from_alone OR NOT coalesce((SELECT l.every FROM last AS l), true) END,
-           p.expired, p.consumed, p.others, (SELECT nullif(b.wait_ms, 0) FROM budget AS b),
-           (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)::bigint FROM here.deliveries AS d
-            WHERE d.queue = q AND d.owner = 0 AND d.due > looked AND due_ms IS DISTINCT FROM 0
-            ORDER BY d.due LIMIT 1),
-           from_alone,
-           (SELECT greatest(0, from_end[1] - u.n) FROM used AS u WHERE EXISTS (SELECT FROM joined)),
-           CASE WHEN NOT hold AND t.taken > 0 THEN (
-               SELECT format('%s;%s;%s;%s;%s', c.n,
-                   CASE WHEN l.every THEN (SELECT s.tick FROM now AS s) WHEN l.part = 2 THEN c.tick ELSE c.seen END,
-                   CASE WHEN l.every OR l.part = 2 THEN (SELECT s.tick FROM now AS s) ELSE c.tick END, l.xid, l.id)
-               FROM last AS l JOIN cursor AS c ON c.lane = l.lane) END
-    FROM turn AS t,
-         (SELECT count(*) FILTER (WHERE p.passed = 'expired') AS expired,
-                 count(*) FILTER (WHERE p.passed = 'consumed') AS consumed,
-                 count(*) FILTER (WHERE p.dead)::int AS dead,
-                 count(*) FILTER (WHERE NOT p.dead AND p.passed NOT IN ('expired', 'consumed')) AS others
-          FROM passed AS p) AS p
-    UNION ALL
-    SELECT CASE f.action WHEN 'activation' THEN 1 ELSE 2 END, r.n[(f.at - 1) / wanted + 1],
-           r.nonce[(f.at - 1) / wanted + 1], f.id, coalesce(f.number, 1), coalesce(f.errors, 0),
-           f.email, f.login, f.secret, f.code,
-           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM found AS f, rows AS r
-    WHERE f.at <= (SELECT t.taken FROM turn AS t)
-    UNION ALL
-    SELECT 3, NULL, NULL, f.id, NULL, NULL, NULL, NULL, NULL, NULL,
-           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM found AS f
-    WHERE f.at <= fewest AND (SELECT t.taken = 0 FROM turn AS t);
+        SELECT t.id, t.number, me, CASE WHEN t.dead THEN 'dead' ELSE 'expired' END, t.passed
+        FROM unnest(seen.list[:upto]) AS t WHERE t.passed IS NOT NULL AND hold AND answers;
+        found := ARRAY(SELECT t FROM unnest(seen.list) AS t WHERE t.passed IS NULL);
+    ELSE
+        found := seen.list;
+    END IF;
+
+    IF taken > 0 AND hold THEN
+        SELECT array_agg(t.id), array_agg(t.number), array_agg(t.errors), bool_or(t.number > 1 OR t.errors > 0)
+        INTO ids, tries, failed, tried
+        FROM unnest(found[:taken]) AS t;
+    END IF;
+    -- n tokens of the rows that come first are used up, and so many whole rows. The line goes into the
+    -- first of them. What it leaves of a longer one others may take, except where the order of the
+    -- rows must stay.
+    used := least(upto, cardinality(due));
+    gone := 1;
+    IF used > 0 THEN
+        whole_n := (SELECT count(*) FROM unnest(from_end) AS e (until) WHERE e.until <= used);
+        IF taken > 0 AND (whole_n > 0 OR epoch IS NOT NULL OR again IS NOT NULL) THEN
+            gone := 2;
+            UPDATE here.deliveries AS d
+            SET owner = me, due = '-infinity', alone = from_alone, leased_at = clock_timestamp(), nonce = DEFAULT,
+                paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END,
+                tokens = ids || d.tokens[used + 1:],
+                numbers = CASE WHEN tried OR d.numbers IS NOT NULL THEN tries || coalesce(d.numbers[used + 1:],
+                    array_fill(1, ARRAY[greatest(0, from_end[1] - used)])) END,
+                errors = CASE WHEN tried OR d.numbers IS NOT NULL THEN failed || coalesce(d.errors[used + 1:],
+                    array_fill(0, ARRAY[greatest(0, from_end[1] - used)])) END
+            WHERE d.n = from_n[1]
+            RETURNING ARRAY[d.n], ARRAY[d.nonce] INTO line_n, line_nonce;
+            rest := greatest(0, from_end[1] - used);
+        END IF;
+        DELETE FROM here.deliveries AS d WHERE d.n = ANY (from_n[gone : whole_n]);
+        IF whole_n + 1 >= gone THEN
+            cut := used - coalesce(from_end[whole_n], 0);
+            UPDATE here.deliveries AS d
+            SET tokens = d.tokens[cut + 1:], numbers = d.numbers[cut + 1:], errors = d.errors[cut + 1:]
+            WHERE d.n = from_n[whole_n + 1] AND cut > 0;
+        END IF;
+    END IF;
+    IF ids IS NOT NULL AND gone = 1 THEN
+        WITH made AS (
+            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, paid_at)
+            SELECT q, me, ids[b + 1 : b + wanted], CASE WHEN tried THEN tries END, CASE WHEN tried THEN failed END,
+                   from_alone, CASE WHEN per_s > 0 THEN clock_timestamp() END
+            FROM generate_series(0, taken - 1, wanted) AS b ORDER BY b
+            RETURNING n, nonce
+        )
+        SELECT array_agg(m.n ORDER BY m.n), array_agg(m.nonce ORDER BY m.n) INTO line_n, line_nonce FROM made AS m;
+    END IF;
+
+    more := CASE WHEN taken > 0 THEN from_alone OR NOT every
+                 ELSE seen.n > 0 AND upto > 0 OR seen.n = 0 AND NOT seen.ended END;
+    IF due_ms IS DISTINCT FROM 0 THEN
+        next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
+            FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
+            ORDER BY d.due LIMIT 1);
+    END IF;
+    alone := from_alone;
+    RETURN NEXT;
+    RETURN QUERY
+    SELECT CASE WHEN taken = 0 THEN 3 WHEN t.action = 'activation' THEN 1 ELSE 2 END,
+           line_n[(t.ordinality - 1) / wanted + 1], line_nonce[(t.ordinality - 1) / wanted + 1], t.id,
+           t.number, t.errors, t.email, t.login, t.secret, t.code, NULL::bool, NULL::bigint, NULL::bigint,
+           NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
+    FROM unnest(found) WITH ORDINALITY AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
 END
 $$
 $make$);
@@ -1151,7 +1179,8 @@ DECLARE
     f regprocedure;
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
-        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_unsendable', 'mailroom_walk', 'mailroom_take',
+        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_unsendable', 'mailroom_walk', 'mailroom_place',
+            'mailroom_examine', 'mailroom_take',
             'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers', 'tokens_truncated')
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
