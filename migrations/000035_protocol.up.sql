@@ -574,11 +574,12 @@ AS $$
 DECLARE
     q here.job_type := queue::here.job_type;
     me bigint := owner;
-    d here.deliveries;
     parts text[];
     whole bool;
+    answered bigint[] := tokens; -- by a name that no column has
+    counted int;           -- answers to lines of ours
+    ours bigint[];         -- of the lines
     dead bigint[] := '{}'; -- of the dead letters, those in lines of ours
-    at int;
 BEGIN
     IF outcome NOT IN ('written', 'back') THEN
         RAISE invalid_parameter_value USING MESSAGE = format('the outcome of a line is %L; allowed is written or back', outcome);
@@ -604,69 +605,79 @@ BEGIN
         -- Whoever frees the lines of the dead waits here, or we for them.
         PERFORM FROM here.deliveries AS x WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
         ORDER BY x.n FOR UPDATE;
-        RETURN QUERY
-        WITH both_ AS MATERIALIZED (
+        INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
+        SELECT a.t, a.number, me, x.leased_at, a.what, a.why, a.nonce
+        FROM unnest(lines, nonces, answered, numbers, outcomes, texts) AS a (line, nonce, t, number, what, why)
+        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x
+              WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines) OFFSET 0) AS x
+            ON x.n = a.line AND x.nonce = a.nonce
+        -- IS TRUE keeps the server from a join here: it makes one hash table.
+        WHERE a.what <> 'late' AND ((a.line, a.t) IN (
+            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
+            WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines))) IS TRUE;
+        GET DIAGNOSTICS counted = ROW_COUNT;
+
+        IF counted < cardinality(answered) THEN
+            -- An answer that we have counted already, and whose confirmation got lost, is not late.
+            RETURN QUERY
+            WITH late AS MATERIALIZED (
+                SELECT a.* FROM unnest(lines, nonces, answered, numbers, outcomes, texts)
+                    AS a (line, nonce, t, number, what, why)
+                WHERE a.what = 'late' OR NOT EXISTS (SELECT FROM here.attempts AS b
+                    WHERE b.token = a.t AND b.nonce = a.nonce AND b.outcome = a.what)
+            ), recorded AS (
+                INSERT INTO here.attempts (token, number, run, outcome, text, nonce)
+                SELECT l.t, l.number, me, 'late', l.why, l.nonce FROM late AS l
+                WHERE NOT EXISTS (SELECT FROM here.attempts AS b
+                    WHERE b.token = l.t AND b.nonce = l.nonce AND b.outcome = 'late')
+            )
+            SELECT 'lost', l.line, l.nonce, l.t, NULL::bytea FROM late AS l;
+        END IF;
+        IF counted > 0 AND 'dead' = ANY (outcomes) THEN
+            INSERT INTO here.dead_letters (token, account, action, reason)
+            SELECT t.id, t.account, t.action, a.why
+            FROM unnest(lines, nonces, answered, outcomes, texts) AS a (line, nonce, t, what, why)
+            JOIN here.tokens AS t ON t.id = a.t
+            WHERE a.what = 'dead' AND ((a.line, a.nonce, a.t) IN (
+                SELECT x.n, x.nonce, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
+                WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines))) IS TRUE;
+        END IF;
+        IF counted > 0 AND outcomes && ARRAY['transient', 'returned'] THEN
+            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
+            SELECT q, 0, ARRAY[b.t], ARRAY[max(b.number) + 1], ARRAY[max(b.errors) + (max(b.what) = 'transient')::int],
+                   coalesce(bool_or(b.alone), false), clock_timestamp() + coalesce(max(b.delay), 0) * interval '1 ms'
             -- Grouping, and not a join, keeps this in proportion for the largest lines.
-            SELECT b.line, b.nonce, b.token, bool_or(b.held) AS held, max(b.at) AS at, max(b.number) AS number,
-                   max(b.errors) AS errors, max(b.leased_at) AS leased_at, max(b.what) AS what,
-                   max(b.why) AS why, max(b.delay) AS delay, bool_or(b.alone) AS alone, bool_or(b.counted) AS counted
-            FROM (SELECT x.n, x.nonce, u.t, true, u.at, coalesce(x.numbers[u.at], 1), coalesce(x.errors[u.at], 0),
-                         x.leased_at, NULL::text, NULL::text, NULL::bigint, NULL::bool, x.numbers IS NOT NULL
-                  FROM here.deliveries AS x, unnest(x.tokens) WITH ORDINALITY AS u (t, at)
+            FROM (SELECT x.n, x.nonce, u.t, u.at, coalesce(u.number, 1), coalesce(u.errors, 0), NULL, NULL::bigint, NULL::bool
+                  FROM here.deliveries AS x,
+                       unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
                   WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
                   UNION ALL
-                  SELECT a.line, a.nonce, a.t, false, NULL, a.number, NULL, NULL, a.what, a.why, a.delay, a.alone, NULL
-                  FROM unnest(lines, nonces, tokens, numbers, outcomes, texts, delays_ms, alones)
-                      AS a (line, nonce, t, number, what, why, delay, alone)
-                  WHERE a.what <> 'late'
-                 ) AS b (line, nonce, token, held, at, number, errors, leased_at, what, why, delay, alone, counted)
-            GROUP BY b.line, b.nonce, b.token
-        ), late AS MATERIALIZED (
-            -- An answer that we have counted already, and whose confirmation got lost, is not late.
-            SELECT b.line, b.nonce, b.token, b.number, b.why FROM both_ AS b
-            WHERE NOT b.held AND NOT EXISTS (
-                SELECT FROM here.attempts AS a
-                WHERE a.token = b.token AND a.nonce = b.nonce AND a.outcome = b.what)
-            UNION ALL
-            SELECT a.line, a.nonce, a.t, a.number, a.why
-            FROM unnest(lines, nonces, tokens, numbers, outcomes, texts)
-                AS a (line, nonce, t, number, what, why)
-            WHERE a.what = 'late'
-        ), recorded AS (
-            INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
-            SELECT b.token, b.number, me, b.leased_at, b.what, b.why, b.nonce FROM both_ AS b
-            WHERE b.held AND b.what IS NOT NULL
-            UNION ALL
-            SELECT l.token, coalesce(l.number, 1), me, NULL, 'late', l.why, l.nonce FROM late AS l
-            WHERE NOT EXISTS (SELECT FROM here.attempts AS a
-                              WHERE a.token = l.token AND a.nonce = l.nonce AND a.outcome = 'late')
-        ), died AS (
-            INSERT INTO here.dead_letters (token, account, action, reason)
-            SELECT b.token, t.account, t.action, b.why
-            FROM both_ AS b JOIN here.tokens AS t ON t.id = b.token WHERE b.held AND b.what = 'dead'
-        ), again AS (
-            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
-            SELECT q, 0, ARRAY[b.token], ARRAY[b.number + 1], ARRAY[b.errors + (b.what = 'transient')::int],
-                   coalesce(b.alone, false), clock_timestamp() + coalesce(b.delay, 0) * interval '1 ms'
-            FROM both_ AS b WHERE b.held AND b.what IN ('transient', 'returned') ORDER BY b.line, b.at
-        ), nobody AS (
-            INSERT INTO here.owners (queue, owner)
-            SELECT q, 0 WHERE EXISTS (SELECT FROM both_ AS b WHERE b.held AND b.what IN ('transient', 'returned'))
-            ON CONFLICT DO NOTHING
-        ), rest AS MATERIALIZED (
-            SELECT b.line, array_agg(b.token ORDER BY b.at) FILTER (WHERE b.what IS NULL) AS tokens,
-                   array_agg(b.number ORDER BY b.at) FILTER (WHERE b.what IS NULL AND b.counted) AS numbers,
-                   array_agg(b.errors ORDER BY b.at) FILTER (WHERE b.what IS NULL AND b.counted) AS errors
-            FROM both_ AS b WHERE b.held GROUP BY b.line HAVING count(b.what) > 0
-        ), over AS (
-            DELETE FROM here.deliveries AS x USING rest AS r
-            WHERE x.queue = q AND x.owner = me AND x.n = r.line AND r.tokens IS NULL
-        ), shorter AS (
+                  SELECT a.line, a.nonce, a.t, NULL, NULL, NULL, a.what, a.delay, a.alone
+                  FROM unnest(lines, nonces, answered, outcomes, delays_ms, alones)
+                      AS a (line, nonce, t, what, delay, alone) WHERE a.what IN ('transient', 'returned')
+                 ) AS b (line, nonce, t, at, number, errors, what, delay, alone)
+            GROUP BY b.line, b.nonce, b.t HAVING count(b.at) > 0 AND count(b.what) > 0
+            ORDER BY b.line, max(b.at);
+            INSERT INTO here.owners (queue, owner) VALUES (q, 0) ON CONFLICT DO NOTHING;
+        END IF;
+        IF counted > 0 THEN
+            WITH rest AS MATERIALIZED (
+                SELECT u.n, array_agg(u.t ORDER BY u.at) FILTER (WHERE NOT u.over) AS tokens,
+                       array_agg(u.number ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS numbers,
+                       array_agg(u.errors ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS errors
+                FROM (SELECT x.n, x.numbers IS NOT NULL AS counted, u.*, (x.n, x.nonce, u.t) IN (
+                             SELECT a.line, a.nonce, a.t FROM unnest(lines, nonces, answered, outcomes)
+                                 AS a (line, nonce, t, what) WHERE a.what <> 'late') AS over
+                      FROM here.deliveries AS x,
+                           unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
+                      WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)) AS u
+                GROUP BY u.n HAVING bool_or(u.over)
+            ), whole AS (
+                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.n = r.n AND r.tokens IS NULL
+            )
             UPDATE here.deliveries AS x SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
-            FROM rest AS r
-            WHERE x.queue = q AND x.owner = me AND x.n = r.line AND r.tokens IS NOT NULL
-        )
-        SELECT 'lost', l.line, l.nonce, l.token, NULL::bytea FROM late AS l;
+            FROM rest AS r WHERE x.n = r.n AND r.tokens IS NOT NULL;
+        END IF;
         RETURN;
     END IF;
 
@@ -686,38 +697,44 @@ BEGIN
             PERFORM here.mailroom_refuse('mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
         END IF;
     END IF;
-    IF lines IS NULL AND outcome = 'back' THEN
-        UPDATE here.deliveries AS x SET owner = 0, due = '-infinity' WHERE x.queue = q AND x.owner = me;
-    END IF;
-    FOR i IN 1 .. coalesce(cardinality(lines), 0) LOOP
-        at := NULL;
-        IF outcome = 'written' AND (ends[i] IS NOT NULL OR dead_tokens IS NOT NULL) THEN
-            SELECT * INTO d FROM here.deliveries AS x
-            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i] FOR UPDATE;
-            dead := dead || ARRAY(SELECT unnest(dead_tokens) INTERSECT SELECT unnest(d.tokens));
-            at := nullif(array_position(d.tokens, ends[i]), cardinality(d.tokens));
-        END IF;
-        IF outcome = 'back' THEN
-            UPDATE here.deliveries AS x SET owner = 0, due = '-infinity'
-            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
-        ELSIF at IS NOT NULL THEN
-            UPDATE here.deliveries AS x SET tokens = x.tokens[at + 1:], numbers = x.numbers[at + 1:],
-                errors = x.errors[at + 1:]
-            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
-        ELSE
-            DELETE FROM here.deliveries AS x
-            WHERE x.queue = q AND x.owner = me AND x.n = lines[i] AND x.nonce = nonces[i];
-        END IF;
-        IF NOT FOUND THEN
-            kind := 'lost';
-            line := lines[i];
-            nonce := nonces[i];
-            RETURN NEXT;
-        END IF;
-    END LOOP;
     IF outcome = 'back' THEN
+        WITH back AS (
+            UPDATE here.deliveries AS x SET owner = 0, due = '-infinity'
+            WHERE x.queue = q AND x.owner = me AND (lines IS NULL
+                OR x.n = ANY (lines) AND (x.n, x.nonce) IN (SELECT * FROM unnest(lines, nonces)))
+            RETURNING x.n
+        )
+        SELECT array_agg(b.n) INTO ours FROM back AS b;
         INSERT INTO here.owners (queue, owner) VALUES (q, 0)
         ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
+    ELSE
+        IF dead_tokens IS NOT NULL THEN
+            dead := dead || ARRAY(
+                SELECT t FROM unnest(dead_tokens) AS t WHERE t IN (
+                    SELECT unnest(x.tokens) FROM unnest(lines, nonces) AS l (n, nonce)
+                    JOIN here.deliveries AS x ON x.n = l.n AND x.nonce = l.nonce
+                    WHERE x.queue = q AND x.owner = me FOR UPDATE OF x));
+        END IF;
+        WITH line AS MATERIALIZED (
+            SELECT x.n, nullif(array_position(x.tokens, l.until), cardinality(x.tokens)) AS at
+            FROM unnest(lines, nonces, ends) AS l (n, nonce, until)
+            JOIN here.deliveries AS x ON x.n = l.n AND x.nonce = l.nonce
+            WHERE x.queue = q AND x.owner = me
+        ), shorter AS (
+            UPDATE here.deliveries AS x SET tokens = x.tokens[l.at + 1:], numbers = x.numbers[l.at + 1:],
+                errors = x.errors[l.at + 1:]
+            FROM line AS l WHERE x.queue = q AND x.owner = me AND x.n = l.n AND l.at IS NOT NULL
+            RETURNING x.n
+        ), whole AS (
+            DELETE FROM here.deliveries AS x USING line AS l
+            WHERE x.queue = q AND x.owner = me AND x.n = l.n AND l.at IS NULL
+            RETURNING x.n
+        )
+        SELECT array_agg(b.n) INTO ours FROM (SELECT * FROM shorter UNION ALL SELECT * FROM whole) AS b;
+    END IF;
+    IF cardinality(lines) > coalesce(cardinality(ours), 0) THEN
+        RETURN QUERY SELECT 'lost', l.n, l.nonce, NULL::bigint, NULL::bytea
+        FROM unnest(lines, nonces) AS l (n, nonce) WHERE NOT l.n = ANY (coalesce(ours, '{}'));
     END IF;
     IF cardinality(dead) > 0 THEN
         INSERT INTO here.dead_letters (token, account, action, reason)
