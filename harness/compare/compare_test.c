@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "compare/picture.h"
+#include "compare/curves.h"
 #include "compare/print.h"
 #include "plan/rng.h"
 
@@ -300,7 +301,7 @@ static void nothing_is_printed_as_nan(void **state)
     side_fini(&new);
 }
 
-static void times_are_told_with_their_width(void **state)
+static void changes_are_told_with_their_interval(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
     struct comparison c;
@@ -321,7 +322,43 @@ static void times_are_told_with_their_width(void **state)
     buf_init(&out, 1 << 16);
     assert_true(print_terminal(&c, &out) && buf_str(&out));
     assert_non_null(strstr(
-        out.data, "regression: rate.delivered of b is 2.00 ± 0.03 times slower than that of a"));
+        out.data, "regression: rate.delivered of b is 50% lower than that of a (49 to 51%)"));
+    buf_fini(&out);
+    side_fini(&base);
+    side_fini(&new);
+}
+
+// The page draws both curves; a side whose runs have no latency gets none.
+static void curves_of_both_sides(void **state)
+{
+    struct side base = {.name = "a&b"}, new = {.name = "b"};
+    struct comparison c;
+    struct err e = {0};
+    struct rng rng;
+    struct buf out;
+
+    (void)state;
+    rng_init(&rng, 1, 0);
+    add_runs(&base, RUNS, 1, &rng);
+    add_runs(&new, RUNS, 1, &rng);
+    for (size_t i = 0; i < RUNS; i++) {
+        for (int k = METRIC_LATENCY_P50; k <= METRIC_LATENCY_P999; k++) {
+            base.runs[i].values[k] = 100 + 10 * k + (double)i;
+            new.runs[i].values[k] = 200 + 10 * k + (double)i;
+        }
+    }
+    assert_true(compare_sides(&c, &base, &new, 0.1, &e));
+    buf_init(&out, 1 << 20);
+    curves_print(&c, &out);
+    assert_non_null(strstr(buf_str(&out), "<g class=\"side-a\"><path class=\"band\" d=\"M"));
+    assert_non_null(strstr(out.data, "<g class=\"side-b\"><path class=\"band\" d=\"M"));
+    assert_non_null(strstr(out.data, ">a&amp;b</text>"));
+    for (size_t i = 0; i < RUNS; i++)
+        new.runs[i].values[METRIC_LATENCY_P90] = new.runs[i].values[METRIC_COMMIT_LATENCY_P90] =
+            NAN;
+    buf_clear(&out);
+    curves_print(&c, &out);
+    assert_int_equal(out.len, 0);
     buf_fini(&out);
     side_fini(&base);
     side_fini(&new);
@@ -369,7 +406,8 @@ int main(void)
         cmocka_unit_test(inconclusive_runs_count_against_their_side),
         cmocka_unit_test(a_busy_machine_raises_no_alarm),
         cmocka_unit_test(nothing_is_printed_as_nan),
-        cmocka_unit_test(times_are_told_with_their_width),
+        cmocka_unit_test(changes_are_told_with_their_interval),
+        cmocka_unit_test(curves_of_both_sides),
         cmocka_unit_test(the_smallest_value_is_not_drawn),
     };
 

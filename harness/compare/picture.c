@@ -2,8 +2,10 @@
 
 #include <math.h>
 
+#include "compare/curves.h"
 #include "compare/print.h"
 #include "compare_html.h"
+#include "report/axis.h"
 #include "report/escape.h"
 #include "report/template.h"
 
@@ -122,7 +124,7 @@ static void put_ratios(const struct comparison *c, struct buf *out)
 
 // --- each run -----------------------------------------------------------------------------
 
-static void put_dots(const struct side *s, enum metric_id id, double highest, double y,
+static void put_dots(const struct side *s, enum metric_id id, const struct axis *x, double y,
     const char *class, struct buf *out)
 {
     buf_printf(out, "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
@@ -137,53 +139,43 @@ static void put_dots(const struct side *s, enum metric_id id, double highest, do
         buf_printf(out,
             "<circle class=\"mark%s\" fill-opacity=\"0.5\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\">"
             "<title>%s %.4g %s</title></circle>",
-            told ? "" : " hollow", LEFT + value / highest * (RIGHT - LEFT), y,
-            verdict_name(s->runs[i].verdict), value, metric_unit_name(metrics[id].unit));
+            told ? "" : " hollow", axis_place(x, value), y, verdict_name(s->runs[i].verdict), value,
+            metric_unit_name(metrics[id].unit));
     }
     buf_append_str(out, "</g>");
 }
 
-static double highest_of(const struct side *s, enum metric_id id, double highest)
+static void widen(struct axis *x, const struct side *s, enum metric_id id)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        if (isfinite(s->runs[i].values[id]))
-            highest = fmax(highest, s->runs[i].values[id]);
-    }
-    return highest;
-}
-
-// Returns a step of 1, 2 or 5 times a power of ten, about a fifth of the whole.
-static double step_of(double highest)
-{
-    double power = pow(10, floor(log10(highest / 5)));
-    double rough = highest / 5 / power;
-
-    return power * (rough <= 1 ? 1 : rough <= 2 ? 2 : rough <= 5 ? 5 : 10);
+    for (size_t i = 0; i < s->count; i++)
+        axis_widen(x, s->runs[i].values[id]);
 }
 
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
-    double highest = highest_of(c->new, row->id, highest_of(c->base, row->id, 0));
     const char *unit = metric_unit_name(metrics[row->id].unit);
+    struct axis x = axis_of(LEFT, RIGHT, false);
+    double ticks[AXIS_TICKS_MAX];
 
-    // No step divides a number that is too small to have full precision.
-    if (!isnormal(highest))
+    widen(&x, c->base, row->id);
+    widen(&x, c->new, row->id);
+    if (!axis_finish(&x))
         return;
-    double step = step_of(highest);
     buf_printf(out,
-        "<figure style=\"margin:0\"><figcaption class=\"hint\">%s%s%s, each run</figcaption>"
+        "<figure><figcaption class=\"hint\">%s%s%s, each run</figcaption>"
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s of each run\">",
         metrics[row->id].name, *unit ? " in " : "", unit, WIDTH, 2 * ROW + 24,
         metrics[row->id].name);
-    for (int i = 0; i * step <= highest * 1.0001; i++) {
-        double x = LEFT + i * step / highest * (RIGHT - LEFT);
+    size_t count = axis_ticks(&x, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double at = axis_place(&x, ticks[i]);
         buf_printf(out,
             "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
             "text-anchor=\"middle\">%.6g</text>",
-            x, 2 * ROW + 4, x, 2 * ROW + 19, i * step);
+            at, 2 * ROW + 4, at, 2 * ROW + 19, ticks[i]);
     }
-    put_dots(c->base, row->id, highest, ROW * 0.5, "none", out);
-    put_dots(c->new, row->id, highest, ROW * 1.5, class_of(row->change), out);
+    put_dots(c->base, row->id, &x, ROW * 0.5, "none", out);
+    put_dots(c->new, row->id, &x, ROW * 1.5, class_of(row->change), out);
     buf_append_str(out, "</svg></figure>\n");
 }
 
@@ -264,10 +256,15 @@ static void put_section(const struct comparison *c, struct buf *out)
     buf_append_str(out, "</ul>\n<pre>");
     put_text(c, print_correctness, out);
     buf_append_str(out, "</pre>\n");
+    buf_append_str(out, "<div class=\"pictures\">");
+    curves_print(c, out);
     put_ratios(c, out);
+    buf_append_str(out, "</div>\n");
     put_table(c, out);
+    buf_append_str(out, "<div class=\"pictures\">");
     for (size_t i = 0; i < c->row_count; i++)
         put_runs(c, &c->rows[i], out);
+    buf_append_str(out, "</div>\n");
     buf_append_str(out, "</section>\n");
 }
 

@@ -46,25 +46,23 @@ static void put_interval(const struct stats_ratio *r, char *text, size_t size)
         snprintf(text, size, "unknown");
 }
 
-// Prints "1.27 ± 0.03 times slower": the ratio in the direction in which it is more than one,
-// and half the width of its interval.
-static void put_times(const struct compared *row, char *text, size_t size)
+// Prints "27% higher than that of A (25 to 29%)".
+static void put_change(const struct compared *row, const char *base, struct buf *out)
 {
-    bool less = row->ratio.estimate < 1;
-    double times = less ? 1 / row->ratio.estimate : row->ratio.estimate;
-    double low = less ? 1 / row->ratio.high : row->ratio.low;
-    double high = less ? 1 / row->ratio.low : row->ratio.high;
-    bool slower = less == row->more_is_better;
-    const char *word = row->id == METRIC_COLLECTOR_CPU_S ? (slower ? "as much CPU" : "less CPU")
-                       : slower                          ? "slower"
-                                                         : "faster";
+    double ratio = row->ratio.estimate;
+    bool higher = ratio > 1;
+    double low = higher ? row->ratio.low - 1 : 1 - row->ratio.high;
+    double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
-    if (!is_ratio(times))
-        snprintf(text, size, "beyond measure %s", word);
-    else if (is_ratio(low) && is_ratio(high))
-        snprintf(text, size, "%.2f ± %.2f times %s", times, (high - low) / 2, word);
-    else
-        snprintf(text, size, "%.2f times %s", times, word);
+    if (!is_ratio(ratio)) {
+        buf_printf(out, "beyond measure %s than that of %s",
+            row->more_is_better == (row->change == CHANGE_WORSE) ? "lower" : "higher", base);
+        return;
+    }
+    buf_printf(
+        out, "%.0f%% %s than that of %s", 100 * fabs(ratio - 1), higher ? "higher" : "lower", base);
+    if (is_ratio(row->ratio.low) && is_ratio(row->ratio.high))
+        buf_printf(out, " (%.0f to %.0f%%)", 100 * low, 100 * high);
 }
 
 void print_cells(const struct compared *row, struct print_cells *cells)
@@ -108,9 +106,10 @@ static void print_failures(const struct comparison *c, const char *indent, struc
     }
     if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
-            "%sno run failed; this many runs may still miss a failure rate of up to %.0f%% "
-            "(95%%)\n",
-            indent, 100 * c->unseen);
+            "%sno run failed; with %zu runs a side, a failure in one run of %.0f could still go "
+            "unseen\n",
+            indent, c->base->count < c->new->count ? c->base->count : c->new->count,
+            fmax(1, floor(1 / c->unseen + 0.25)));
     for (size_t i = 0; i < c->note_count; i++)
         buf_printf(out, "%s%s\n", indent, c->notes[i]);
 }
@@ -159,7 +158,6 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
 void print_verdict(const struct comparison *c, struct buf *out)
 {
     const struct compared *row = strongest(c);
-    char times[80];
 
     if (c->correctness == CHANGE_WORSE) {
         buf_printf(out, "regression: runs of %s fail more often than those of %s", c->new->name,
@@ -172,10 +170,9 @@ void print_verdict(const struct comparison *c, struct buf *out)
     } else if (c->overall == CHANGE_NONE || !row) {
         buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
     } else {
-        put_times(row, times, sizeof times);
-        buf_printf(out, "%s: %s of %s is %s than that of %s",
-            c->overall == CHANGE_WORSE ? "regression" : "better", metrics[row->id].name,
-            c->new->name, times, c->base->name);
+        buf_printf(out, "%s: %s of %s is ", c->overall == CHANGE_WORSE ? "regression" : "better",
+            metrics[row->id].name, c->new->name);
+        put_change(row, c->base->name, out);
     }
 }
 

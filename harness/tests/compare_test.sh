@@ -18,7 +18,7 @@ grep -q 'no difference: every interval lies within 100%' "$place/out" || fail "a
 
 expect_exit 4 "${by_turns[@]}" reference "$slowed" "${short[@]}" \
     --html "$place/page.html" --markdown "$place/table.md" --json "$place/trend.json" --csv "$place/table.csv"
-grep -qE 'regression: latency\.p[0-9]+ of B is [0-9.]+ ± [0-9.]+ times slower than that of A' "$place/out" ||
+grep -qE 'regression: latency\.p[0-9]+ of B is [0-9]+% higher than that of A \([0-9]+ to [0-9]+%\)' "$place/out" ||
     fail "no reason"
 grep -q '| latency.p50 |' "$place/table.md" || fail "no Markdown"
 grep -q '<p class="change worse">regression: latency' "$place/page.html" || fail "no page"

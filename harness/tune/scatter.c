@@ -4,16 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/axis.h"
 #include "report/escape.h"
 #include "scenario/units.h"
 
 // The measures of the picture, in its own units.
 enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330, LETTER = 7 };
-
-// A logarithmic axis from `low` to `high`, drawn between two places.
-struct axis {
-    double low, high, from, to;
-};
 
 struct scatter {
     const struct tune *tune;
@@ -30,11 +26,6 @@ struct labels {
     struct box taken[2 * TUNE_PAIRS_MAX + 1];
     size_t count;
 };
-
-static double place(const struct axis *a, double value)
-{
-    return a->from + log(value / a->low) / log(a->high / a->low) * (a->to - a->from);
-}
 
 static double height_of(const struct scatter *s, const struct tune_pair *p)
 {
@@ -61,42 +52,31 @@ static bool has_limit(const struct scatter *s)
     return x && metric_find(x->metric)->id == s->metric && x->comparison[0] == '<' && x->value > 0;
 }
 
-static void widen(struct axis *a, double value)
-{
-    a->low = fmin(a->low, value);
-    a->high = fmax(a->high, value);
-}
-
 // Returns how many pairs are drawn.
 static size_t fit_axes(struct scatter *s)
 {
     size_t drawn = 0;
 
-    s->x = (struct axis){INFINITY, 0, LEFT, RIGHT};
-    s->y = (struct axis){INFINITY, 0, BOTTOM, TOP};
+    s->x = axis_of(LEFT, RIGHT, true);
+    s->y = axis_of(BOTTOM, TOP, true);
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
         if (!is_drawn(s, p))
             continue;
         drawn++;
-        widen(&s->x, p->tokens_per_batch);
-        widen(&s->y, height_of(s, p));
+        axis_widen(&s->x, p->tokens_per_batch);
+        axis_widen(&s->y, height_of(s, p));
     }
     if (drawn > 0 && has_limit(s))
-        widen(&s->y, s->tune->objective->value);
-    // Room around the points, at least a fifth on each side.
-    double margin_x = fmax(pow(s->x.high / s->x.low, 0.08), 1.2);
-    double margin_y = fmax(pow(s->y.high / s->y.low, 0.08), 1.2);
-    s->x.low /= margin_x, s->x.high *= margin_x;
-    s->y.low /= margin_y, s->y.high *= margin_y;
-    return drawn;
+        axis_widen(&s->y, s->tune->objective->value);
+    return axis_finish(&s->x) && axis_finish(&s->y) ? drawn : 0;
 }
 
 // --- the frame ---------------------------------------------------------------------------
 
 static void put_tick(const struct axis *a, bool upwards, double value, struct buf *out)
 {
-    double at = place(a, value);
+    double at = axis_place(a, value);
 
     if (upwards)
         buf_printf(out,
@@ -110,27 +90,20 @@ static void put_tick(const struct axis *a, bool upwards, double value, struct bu
             at, TOP, BOTTOM, at, BOTTOM + 17, value);
 }
 
-// Puts ticks at 1, 2 and 5 times the powers of ten, or, on a short axis, at more round values.
 static void put_ticks(const struct axis *a, bool upwards, struct buf *out)
 {
-    static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.5, 2, 3, 4, 6, 8};
-    bool is_short = a->high / a->low < 15;
-    const double *steps = is_short ? fine : coarse;
-    size_t count = is_short ? sizeof fine / sizeof *fine : sizeof coarse / sizeof *coarse;
+    double ticks[AXIS_TICKS_MAX];
+    size_t count = axis_ticks(a, ticks);
 
-    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10) {
-        for (size_t i = 0; i < count; i++) {
-            if (steps[i] * power >= a->low && steps[i] * power <= a->high)
-                put_tick(a, upwards, steps[i] * power, out);
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        put_tick(a, upwards, ticks[i], out);
 }
 
 static void put_limit(const struct scatter *s, struct buf *out)
 {
     if (!has_limit(s))
         return;
-    double y = place(&s->y, s->tune->objective->value);
+    double y = axis_place(&s->y, s->tune->objective->value);
     buf_printf(out,
         "<rect class=\"missed-area\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%.1f\"/>"
         "<path class=\"limit\" d=\"M%d %.1fH%d\"/><text class=\"limit-name\" x=\"%d\" y=\"%.1f\">",
@@ -194,8 +167,8 @@ static void put_front(const struct scatter *s, struct buf *out)
         return;
     buf_append_str(out, "<path class=\"front\" d=\"");
     for (char pen = 'M'; p; pen = 'L', p = next_on_front(s, p))
-        buf_printf(out, "%c%.1f %.1f", pen, place(&s->x, p->tokens_per_batch),
-            place(&s->y, height_of(s, p)));
+        buf_printf(out, "%c%.1f %.1f", pen, axis_place(&s->x, p->tokens_per_batch),
+            axis_place(&s->y, height_of(s, p)));
     buf_append_str(out, "\"/>");
 }
 
@@ -211,14 +184,14 @@ static void put_interval(
     if (s->tune->simulated || p->judged.count < 3 || !isfinite(p->judged.high) ||
         !(p->judged.low > 0))
         return;
-    double low = fmin(place(&s->y, p->judged.low), BOTTOM);
-    double high = fmax(place(&s->y, p->judged.high), TOP);
+    double low = fmin(axis_place(&s->y, p->judged.low), BOTTOM);
+    double high = fmax(axis_place(&s->y, p->judged.high), TOP);
     buf_printf(out, "<path class=\"interval\" d=\"M%.1f %.1fV%.1f\"/>", x, low, high);
 }
 
 static void put_point(const struct scatter *s, const struct tune_pair *p, struct buf *out)
 {
-    double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
     bool pick = p == tune_recommend(s->tune);
 
     put_interval(s, p, x, out);
@@ -250,7 +223,7 @@ static void put_label(
     const struct scatter *s, const struct tune_pair *p, struct labels *l, struct buf *out)
 {
     bool pick = p == tune_recommend(s->tune);
-    double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
     struct buf name;
 
     buf_init(&name, 200);
@@ -282,12 +255,12 @@ static void put_label(
 static void take_points(const struct scatter *s, struct labels *l)
 {
     if (has_limit(s)) {
-        double y = place(&s->y, s->tune->objective->value);
+        double y = axis_place(&s->y, s->tune->objective->value);
         l->taken[l->count++] = (struct box){LEFT, y - 17, LEFT + 160, y};
     }
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
-        double x = place(&s->x, p->tokens_per_batch), y = place(&s->y, height_of(s, p));
+        double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
         if (is_drawn(s, p))
             l->taken[l->count++] = (struct box){x - 5, y - 5, x + 5, y + 5};
     }

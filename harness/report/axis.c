@@ -1,0 +1,85 @@
+#include "report/axis.h"
+
+#include <math.h>
+
+// Share of the axis that stays free at each end.
+static const double margin = 0.08;
+
+// The least ratio between the ends of a logarithmic axis, and the least width of a linear one as a
+// share of its values: equal values are not drawn as if they differed.
+static const double least_ratio = 1.5, least_share = 0.1;
+
+struct axis axis_of(double from, double to, bool logarithmic)
+{
+    return (struct axis){INFINITY, -INFINITY, from, to, logarithmic};
+}
+
+void axis_widen(struct axis *a, double value)
+{
+    if (!isfinite(value) || (a->logarithmic && value <= 0))
+        return;
+    a->low = fmin(a->low, value);
+    a->high = fmax(a->high, value);
+}
+
+bool axis_finish(struct axis *a)
+{
+    if (a->low > a->high)
+        return false;
+    if (a->logarithmic) {
+        double ratio = fmax(a->high / a->low, least_ratio), room = pow(ratio, margin);
+        double middle = sqrt(a->low) * sqrt(a->high);
+        a->low = middle / sqrt(ratio) / room;
+        a->high = middle * sqrt(ratio) * room;
+        return isnormal(a->low) && isfinite(a->high);
+    }
+    double width = fmax(a->high - a->low, least_share * fmax(fabs(a->high), fabs(a->low)));
+    double middle = (a->low + a->high) / 2;
+    a->low = middle - width * (0.5 + margin);
+    a->high = middle + width * (0.5 + margin);
+    return isnormal(width) && isfinite(a->high);
+}
+
+double axis_place(const struct axis *a, double value)
+{
+    double share = a->logarithmic ? log(value / a->low) / log(a->high / a->low)
+                                  : (value - a->low) / (a->high - a->low);
+
+    return a->from + share * (a->to - a->from);
+}
+
+// Takes 1, 2 and 5 times the powers of ten, or, on a short axis, more round values.
+static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
+{
+    static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+    bool is_short = a->high / a->low < 15;
+    const double *steps = is_short ? fine : coarse;
+    size_t steps_count = is_short ? sizeof fine / sizeof *fine : sizeof coarse / sizeof *coarse;
+    size_t count = 0;
+
+    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10) {
+        for (size_t i = 0; i < steps_count && count < AXIS_TICKS_MAX; i++) {
+            if (steps[i] * power >= a->low && steps[i] * power <= a->high)
+                ticks[count++] = steps[i] * power;
+        }
+    }
+    return count;
+}
+
+// Takes the multiples of a step of 1, 2 or 5 times a power of ten, about a fifth of the width.
+static size_t linear_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
+{
+    double fifth = (a->high - a->low) / 5, power = pow(10, floor(log10(fifth)));
+    double rough = fifth / power;
+    double step = power * (rough <= 1 ? 1 : rough <= 2 ? 2 : rough <= 5 ? 5 : 10);
+    size_t count = 0;
+
+    for (double n = ceil(a->low / step); n * step <= a->high && count < AXIS_TICKS_MAX; n++)
+        ticks[count++] = n * step;
+    return count;
+}
+
+size_t axis_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
+{
+    return a->logarithmic ? logarithmic_ticks(a, ticks) : linear_ticks(a, ticks);
+}
