@@ -242,14 +242,6 @@ static bool describe(struct exploring *x, struct err *e)
     return ok;
 }
 
-// FNV-1a. The hash only gives different searches different folders.
-static uint32_t hash_of(uint32_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
 bool exploring_path(
     const struct exploring *x, char out[1000], const char *folder, const char *name, struct err *e)
 {
@@ -261,7 +253,7 @@ bool exploring_path(
 static bool make_folders(struct exploring *x, struct err *e)
 {
     static const char *const folders[] = {"draws", "runs", "found", "logs"};
-    uint32_t hash = hash_of(2166136261u, x->about);
+    uint32_t hash = recording_hash(RECORDING_HASH_INIT, x->about);
     int len = snprintf(x->dir, sizeof x->dir, "%s/explore/seed-%llu-%08x", x->options->out,
         (unsigned long long)x->seed, hash);
     bool ok = len < (int)sizeof x->dir || err_set(e, ERR_USAGE, "--out: the path is too long");

@@ -13,7 +13,7 @@ static const struct {
     const char *name;
     enum option_scope scope;
     int (*run)(const struct options *o);
-} commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}};
+} commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}, {"run", SCOPE_RUN, cli_run}};
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -17,7 +17,7 @@ enum {
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
                   SCOPE_STORY | SCOPE_LOAD | SCOPE_MERGE,
-    SCOPE_SHARDS = SCOPE_EXPLORE,
+    SCOPE_SHARDS = SCOPE_EXPLORE | SCOPE_RUN,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
@@ -72,7 +72,8 @@ static const struct {
         "them together"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD | SCOPE_MERGE, TEXT(out),
         "where result folders go (default: results)"},
-    {"junit", "FILE", SCOPE_RUN, OUTPUT(run.junit), "write the results of all runs as JUnit XML"},
+    {"junit", "FILE", SCOPE_RUN | SCOPE_MERGE, OUTPUT(run.junit),
+        "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
     {"skip", "LIST", SCOPE_RUN, TEXT(run.skip), "skip the scenarios of these names"},
     {"skip-tag", "LIST", SCOPE_RUN, TEXT(run.skip_tag), "skip the scenarios that carry these tags"},

@@ -1,8 +1,13 @@
 #include "cli/recording.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/utf8.h"
+#include "os/paths.h"
 #include "report/environment.h"
+
+#define SCENARIO_TEXT_MAX (4u << 20)
 
 static const char *program(void)
 {
@@ -13,6 +18,47 @@ static const char *program(void)
     environment_take(&here, &none, 0);
     snprintf(text, sizeof text, "mailproof %s (%s)", here.mailproof, here.commit);
     return text;
+}
+
+uint32_t recording_hash(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+static bool hash_scenarios(
+    uint32_t *hash, const struct scenario *scenarios, size_t count, struct err *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < count; i++) {
+        struct buf text;
+        buf_init(&text, SCENARIO_TEXT_MAX);
+        ok = (scenario_write(&scenarios[i], &text) && buf_str(&text)) || err_memory(e);
+        if (ok)
+            *hash = recording_hash(*hash, text.data);
+        buf_fini(&text);
+    }
+    return ok;
+}
+
+bool recording_about(char about[RECORDING_ABOUT_MAX], const struct options *o,
+    const struct scenario *scenarios, size_t count, struct err *e)
+{
+    uint32_t hash = RECORDING_HASH_INIT;
+    size_t len = 0;
+
+    for (size_t i = 0; i < o->asked_count && len < RECORDING_ABOUT_MAX; i++)
+        len += (size_t)snprintf(about + len, RECORDING_ABOUT_MAX - len, "%s ", o->asked[i]);
+    if (!hash_scenarios(&hash, scenarios, count, e))
+        return false;
+    if (len < RECORDING_ABOUT_MAX)
+        len += (size_t)snprintf(about + len, RECORDING_ABOUT_MAX - len, "(%08x)", hash);
+    if (len >= RECORDING_ABOUT_MAX)
+        return err_set(e, ERR_USAGE, "the options are too long");
+    return utf8_valid(about) ||
+           err_set(e, ERR_USAGE, "options have to be UTF-8, because the record is");
 }
 
 void recording_head(
@@ -26,4 +72,37 @@ void recording_head(
         .shard = o->shard,
         .merged = o->merged,
     };
+}
+
+bool recording_open(struct record *r, const struct options *o, const char *command,
+    const char *about, struct err *e)
+{
+    char folder[PATH_MAX], name[40];
+    struct record_head head;
+
+    recording_head(&head, o, command, about);
+    head.once = true;
+    if (o->shard.of == 0)
+        return record_open(r, NULL, &head, e);
+    snprintf(name, sizeof name, "%s-%08x", command, recording_hash(RECORDING_HASH_INIT, about));
+    return path_join(folder, o->out, name, e) && record_open(r, folder, &head, e);
+}
+
+bool recording_path(
+    char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e)
+{
+    const char *path = json_string_value(json_object_get(line, key));
+    char place[PATH_MAX];
+
+    *out = '\0';
+    snprintf(place, sizeof place, "%s", record_place(r, line));
+    char *slash = strrchr(place, '/');
+    if (!path || !*path)
+        return true;
+    if (!slash || *path == '/') {
+        snprintf(out, PATH_MAX, "%s", path);
+        return true;
+    }
+    *slash = '\0';
+    return path_join(out, place, path, e);
 }

@@ -4,7 +4,28 @@
 #include "cli/options.h"
 #include "shards/record.h"
 
+#define RECORDING_ABOUT_MAX 8192
+
+// Writes what decides which item a number stands for: what was asked, and a hash of the scenarios
+// with all their defaults.
+MUST_USE bool recording_about(char about[RECORDING_ABOUT_MAX], const struct options *o,
+    const struct scenario *scenarios, size_t count, struct err *e);
+
+// Goes on with a hash (FNV-1a). It only tells different texts apart.
+uint32_t recording_hash(uint32_t hash, const char *text);
+#define RECORDING_HASH_INIT 2166136261u
+
 // Fills in the head of the command's record. `about` is all that decides which item a number stands
 // for. The head borrows from the options and from `about`.
 void recording_head(
     struct record_head *head, const struct options *o, const char *command, const char *about);
+
+// Opens the record of a command whose shards begin anew once they have finished. A shard keeps it
+// below --out, in a folder that other options do not share. Any other call keeps it in memory. Call
+// record_close also on failure.
+MUST_USE bool recording_open(struct record *r, const struct options *o, const char *command,
+    const char *about, struct err *e);
+
+// Makes a path that a line of such a record has kept, seen from --out of its shard. "" stays "".
+MUST_USE bool recording_path(
+    char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e);

@@ -7,11 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cuts.h"
 #include "cli/files.h"
 #include "cli/locate.h"
+#include "cli/ran.h"
+#include "cli/recording.h"
 #include "cli/skips.h"
 #include "cli/subjects.h"
-#include "run/everycut.h"
+#include "base/clock.h"
+#include "report/parse.h"
 #include "run/everyflush.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -29,6 +33,9 @@
 
 // The results of all runs together.
 struct tally {
+    struct record record; // an item for each run
+    json_t *known;        // owned; the runs that are over already, in their order
+    size_t known_at;
     int exit_code; // worst exit code so far
     size_t runs, skipped;
     struct buf suites;  // JUnit, of all runs
@@ -83,25 +90,6 @@ int cli_worse(int a, int b)
     return EXIT_OK;
 }
 
-static bool tries_cuts(const struct options *o)
-{
-    return o->run.every_cut || o->run.every_kill;
-}
-
-static bool every_cut(const struct scenario *s, const struct options *o,
-    const struct run_options *run, struct run_outcome *outcome, struct err *e)
-{
-    struct message_kind only;
-    struct everycut_options how = {
-        .action = o->run.every_kill ? ACTION_KILL : ACTION_CUT,
-        .only = o->cut_at ? &only : NULL,
-        .pairs = (size_t)o->run.pairs,
-    };
-
-    return (!o->cut_at || message_kind_parse(o->cut_at, &only, e)) &&
-           everycut_run(s, run, &how, outcome, e);
-}
-
 // Runs a scenario once. False: there is no verdict, and e says why.
 static bool run_once(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct run_outcome *outcome, struct err *e)
@@ -109,7 +97,7 @@ static bool run_once(const struct scenario *s, const struct options *o,
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
     if (o->run.every_flush)
         return everyflush_run(s, how, outcome, e);
-    return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
+    return cuts_tried(o) ? cuts_run(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
 
 // Runs a scenario again while it is inconclusive. An inconclusive run keeps its folder and its
@@ -117,46 +105,54 @@ static bool run_once(const struct scenario *s, const struct options *o,
 static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
-    const size_t suites_len = t->suites.len;
-
     for (int retries = 0;; retries++) {
         if (!run_once(s, o, how, outcome, e))
             return false;
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             interrupt_signal())
             return true;
-        t->suites.len = suites_len;
+        if (how->suites)
+            buf_clear(how->suites);
         suite_hide(&t->table);
         printf("%s: inconclusive, tried again (%d of %d)\n", s->name, retries + 1, o->run.retries);
     }
 }
 
-static void end_row(struct suite *table, const struct scenario *s, bool judged,
-    const struct run_outcome *outcome, const struct err *e)
+static void take_outcome(
+    struct suite_run *run, bool judged, const struct run_outcome *outcome, const struct err *e)
 {
-    struct suite_run run = {.scenario = s->name,
-        .state = judged                ? SUITE_JUDGED
-                 : e->kind == ERR_SKIP ? SUITE_SKIPPED
-                                       : SUITE_FAILED,
-        .verdict = outcome->verdict,
-        .lost = outcome->lost,
-        .duplicated = outcome->duplicated,
-        .p50_ms = outcome->p50_ms,
-        .p99_ms = outcome->p99_ms};
     struct stored stored;
     struct err ignored;
 
+    run->state = judged ? SUITE_JUDGED : e->kind == ERR_SKIP ? SUITE_SKIPPED : SUITE_FAILED;
+    run->verdict = outcome->verdict;
+    run->lost = outcome->lost;
+    run->duplicated = outcome->duplicated;
+    run->p50_ms = outcome->p50_ms;
+    run->p99_ms = outcome->p99_ms;
     if (judged && stored_read(&stored, outcome->folder, &ignored))
-        stored_broke(&stored, run.broke, sizeof run.broke);
+        stored_broke(&stored, run->broke, sizeof run->broke);
     if (judged)
-        snprintf(run.folder, sizeof run.folder, "%s", outcome->folder);
+        snprintf(run->folder, sizeof run->folder, "%s", outcome->folder);
     else
-        snprintf(run.why, sizeof run.why, "%s", e->text);
-    suite_end(table, &run);
+        snprintf(run->why, sizeof run->why, "%s", e->text);
 }
 
-// Returns the exit code of one run; 0 also for a skipped one.
-static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
+// Prints why a run has no verdict, and returns its exit code.
+static int tell_failure(const struct scenario *s, const struct err *e, struct buf *junit)
+{
+    if (e->kind == ERR_SKIP) {
+        report_junit_skipped(s->name, e->text, junit);
+        printf("%s: skipped: %s\n", s->name, e->text);
+        return EXIT_OK;
+    }
+    report_junit_failed(s->name, e->text, junit);
+    fprintf(stderr, "mailproof: %s: %s\n", s->name, e->text);
+    return e->kind == ERR_INTERRUPTED ? EXIT_OK : e->kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+}
+
+static void run_one(
+    const struct scenario *s, const struct options *o, struct tally *t, struct ran *ran)
 {
     struct run_options how = {
         .collector = o->collector,
@@ -169,26 +165,68 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .brief = t->table.live && isatty(STDOUT_FILENO),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
-        .suites = o->run.junit ? &t->suites : NULL,
+        .suites = o->run.junit || o->shard.of ? &ran->junit : NULL,
     };
     struct run_outcome outcome = {0};
     struct err e = {0};
 
-    t->runs++;
     bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
-    end_row(&t->table, s, judged, &outcome, &e);
-    if (judged)
-        return verdict_exit_code(outcome.verdict);
-    if (e.kind == ERR_SKIP) {
-        t->skipped++;
-        report_junit_skipped(s->name, e.text, &t->suites);
-        printf("%s: skipped: %s\n", s->name, e.text);
-        return EXIT_OK;
+    ran->run.scenario = s->name;
+    ran->run.took_ns = clock_now_ns() - t->table.run_began_ns;
+    take_outcome(&ran->run, judged, &outcome, &e);
+    ran->exit_code = judged ? verdict_exit_code(outcome.verdict) : tell_failure(s, &e, &ran->junit);
+}
+
+// Adds a run to the results of all, whether it was made now, earlier or by another machine.
+static void add_run(struct tally *t, const struct ran *ran)
+{
+    t->runs++;
+    t->skipped += ran->run.state == SUITE_SKIPPED;
+    t->exit_code = cli_worse(t->exit_code, ran->exit_code);
+    suite_end(&t->table, &ran->run);
+    buf_append(&t->suites, ran->junit.data, ran->junit.len);
+}
+
+// Returns the line of an item that is over already; NULL when there is none. The items come in
+// their order.
+static const json_t *known_line(struct tally *t, uint64_t number)
+{
+    for (; t->known_at < json_array_size(t->known); t->known_at++) {
+        const json_t *line = json_array_get(t->known, t->known_at);
+        if (parse_integer(line, "n") >= (int64_t)number)
+            return parse_integer(line, "n") == (int64_t)number ? line : NULL;
     }
-    report_junit_failed(s->name, e.text, &t->suites);
-    fprintf(stderr, "mailproof: %s: %s\n", s->name, e.text);
-    return e.kind == ERR_INTERRUPTED ? EXIT_OK : e.kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+    return NULL;
+}
+
+// Takes the run of a number from the record, or makes it. A run of another shard is left out.
+static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
+    const struct options *o, struct tally *t, int *code, struct err *e)
+{
+    const json_t *line = known_line(t, number);
+    struct ran ran;
+    bool ok = true;
+
+    *code = EXIT_OK;
+    if (!line && !record_has(&t->record, number))
+        return true;
+    ran_init(&ran);
+    suite_begin(&t->table, scenario);
+    if (line)
+        ok = (ran_read(&ran, line, e) &&
+                 recording_path(ran.run.folder, &t->record, line, "folder", e)) ||
+             err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
+    else
+        run_one(s, o, t, &ran);
+    if (ok)
+        add_run(t, &ran);
+    // A run that a signal has ended early is made again when the shard goes on.
+    if (ok && !line && !interrupt_signal())
+        ok = record_add(&t->record, ran_write(&ran, number, o->out), e);
+    *code = ran.exit_code;
+    ran_fini(&ran);
+    return ok;
 }
 
 // Tells the JUnit file which scenarios were not run, because something ended the suite early.
@@ -200,25 +238,30 @@ static void tell_not_run(
         report_junit_skipped(scenarios[i].name, why, &t->suites);
 }
 
-static int run_each(
-    const struct scenario *scenarios, size_t count, const struct options *o, struct tally *t)
+static bool run_each(const struct scenario *scenarios, size_t count, const struct options *o,
+    struct tally *t, struct err *e)
 {
+    uint64_t number = 0;
+    int code;
+
     for (size_t i = 0; i < count; i++) {
         for (int n = 0; n < o->repeat; n++) {
-            suite_begin(&t->table, i);
-            int code = run_one(&scenarios[i], o, t);
-            t->exit_code = cli_worse(t->exit_code, code);
+            if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
+                return false;
             if (interrupt_signal()) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: interrupted", t);
-                return EXIT_SIGNAL + interrupt_signal();
+                t->exit_code = EXIT_SIGNAL + interrupt_signal();
+                return true;
             }
-            if (o->fail_fast && code != EXIT_OK) {
+            if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
-                return t->exit_code;
+                return true;
             }
         }
     }
-    return t->skipped == t->runs ? EXIT_SKIPPED : t->exit_code;
+    if (t->runs > 0 && t->skipped == t->runs)
+        t->exit_code = EXIT_SKIPPED;
+    return record_finish(&t->record, e);
 }
 
 static bool write_junit(const char *path, struct buf *suites, struct err *e)
@@ -262,20 +305,45 @@ static int64_t planned_ns(const struct scenario *s)
     return ns;
 }
 
-static bool make_table(struct suite *table, const struct scenario *scenarios, size_t count,
+// Counts the runs of a scenario that are to be made or taken here.
+static int count_runs(const struct tally *t, size_t scenario, int repeat)
+{
+    int count = 0;
+
+    for (int n = 0; n < repeat; n++)
+        count += t->record.merged || record_has(&t->record, scenario * (size_t)repeat + (size_t)n);
+    return count;
+}
+
+static bool make_table(struct tally *t, const struct scenario *scenarios, size_t count,
     const struct options *o, struct err *e)
 {
     bool several = count * (size_t)o->repeat > 1;
+    struct suite *table = &t->table;
 
-    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->run.every_flush, e))
+    if (!suite_init(table, count,
+            several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
         return false;
     table->out = o->out;
+    table->gaps = record_gaps(&t->record);
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
-        table->rows[i].runs = o->repeat;
+        table->rows[i].runs = count_runs(t, i, o->repeat);
         table->rows[i].planned_ns = table->live ? planned_ns(&scenarios[i]) : 0;
     }
     return true;
+}
+
+static bool open_record(struct tally *t, const struct scenario *scenarios, size_t count,
+    const struct options *o, struct err *e)
+{
+    char about[RECORDING_ABOUT_MAX];
+
+    if ((o->merged && !path_make(o->out, e)) || !recording_about(about, o, scenarios, count, e) ||
+        !recording_open(&t->record, o, "run", about, e))
+        return false;
+    t->known = record_sorted(&t->record);
+    return t->known || err_memory(e);
 }
 
 static bool start_live(struct tally *t, const struct options *o, struct err *e)
@@ -290,14 +358,12 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
 {
     struct tally t = {0};
     struct err e;
-    int code;
 
     buf_init(&t.suites, SUITES_MAX);
-    if (start_live(&t, o, &e) && make_table(&t.table, scenarios, count, o, &e))
-        code = run_each(scenarios, count, o, &t);
-    else
-        code = cli_fail(&e);
-    if (t.runs + t.table.not_run > 1)
+    bool ok = open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
+              make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
+    int code = ok ? t.exit_code : cli_fail(&e);
+    if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);
     if (t.runs > 0)
         write_summary(&t.table);
@@ -306,62 +372,10 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     refresh_index(o->out);
     live_stop(t.live);
     suite_fini(&t.table);
+    json_decref(t.known);
+    record_close(&t.record);
     buf_fini(&t.suites);
     return code;
-}
-
-static const char *cuts_option(const struct options *o)
-{
-    return o->run.every_kill ? "--every-kill" : "--every-cut";
-}
-
-// Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
-// message without a tag, because messages are counted by kind.
-static bool cut_is_possible(const struct options *o, struct err *e)
-{
-    struct message_kind kind;
-
-    if (o->run.every_cut && o->run.every_kill)
-        return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
-    if (o->run.every_flush && tries_cuts(o))
-        return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
-    if (o->run.every_flush && o->run.keep)
-        return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
-    if (o->run.metrics && (tries_cuts(o) || o->run.every_flush))
-        return err_set(e, ERR_USAGE, "--metrics does not go with %s",
-            o->run.every_flush ? "--every-flush" : cuts_option(o));
-    if (tries_cuts(o) && o->run.keep)
-        return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
-    if (!tries_cuts(o) && (o->cut_at || o->run.pairs))
-        return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
-            o->cut_at ? "cut-at" : "pairs");
-    if (!o->cut_at)
-        return true;
-    if (!message_kind_parse(o->cut_at, &kind, e))
-        return err_prefix(e, "--cut-at");
-    return !*kind.tag ||
-           err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
-}
-
-// Refuses what a trial cannot have: a second server and, where messages are cut, a second
-// collector.
-static bool cuts_fit(
-    const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct scenario *s = &scenarios[i];
-        const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
-                           : s->collector.instances > 1 && !o->run.every_flush
-                               ? "more than one of collector.instances"
-                               : NULL;
-        if (what)
-            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
-                o->run.every_flush ? "--every-flush" : cuts_option(o));
-        if (o->run.every_flush && s->postgres.storage != STORAGE_CRASHABLE)
-            return err_set(
-                e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);
-    }
-    return true;
 }
 
 int cli_run(const struct options *o)
@@ -378,7 +392,7 @@ int cli_run(const struct options *o)
             o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
         goto out;
     }
-    if (!cut_is_possible(o, &e))
+    if (!cuts_possible(o, &e))
         goto out;
     for (char *const *arg = o->args; *arg; arg++) {
         if (!locate_scenarios(&paths, *arg, &e))
@@ -391,8 +405,7 @@ int cli_run(const struct options *o)
     }
     if (subjects_sets(&sets, o, &e) &&
         load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
-        skips_check(scenarios, count, o, &e) &&
-        (!(tries_cuts(o) || o->run.every_flush) || cuts_fit(scenarios, count, o, &e)))
+        skips_check(scenarios, count, o, &e) && cuts_fit(scenarios, count, o, &e))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "measure/stats.h"
 #include "report/terminal.h"
 
 #define NAME_MAX_COLUMNS 40
@@ -80,7 +81,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     struct suite_row *r = &s->rows[s->running];
 
     r->done++;
-    r->took_ns += clock_now_ns() - s->run_began_ns;
+    r->took_ns += run->took_ns;
     r->state = run->state;
     if (run->state == SUITE_JUDGED) {
         r->passed += run->verdict == VERDICT_PASS;
@@ -344,10 +345,20 @@ static void put_figure(struct terminal_line *l, int width, double value, int dig
     terminal_put(l, NULL, 0, text);
 }
 
-static void put_result(struct terminal_line *l, const struct suite_row *r, size_t name)
+// Puts how many runs passed, and the rate of passing that this proves.
+static void put_rate(struct terminal_line *l, const struct suite_row *r)
 {
+    const double alpha = 0.025; // at each end
+    const size_t passed = (size_t)r->passed, done = (size_t)r->done;
     char text[64];
 
+    snprintf(text, sizeof text, "  %d of %d (95%%: %.0f%% to %.0f%%)", r->passed, r->done,
+        100 * stats_rate_low(passed, done, alpha), 100 * stats_rate_high(passed, done, alpha));
+    terminal_put(l, NULL, 0, text);
+}
+
+static void put_result(struct terminal_line *l, const struct suite_row *r, size_t name)
+{
     terminal_put(l, NULL, name, r->name);
     terminal_put(l, NULL, 0, "  ");
     terminal_put(l, state_colour(r), 12, state_name(r));
@@ -357,9 +368,8 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
     put_figure(l, 8, r->p99_ms, 1);
     put_figure(l, 5, r->lost, 0);
     put_figure(l, 5, r->duplicated, 0);
-    snprintf(text, sizeof text, "  %d of %d", r->passed, r->done);
     if (r->runs > 1)
-        terminal_put(l, NULL, 0, text);
+        put_rate(l, r);
     terminal_put(l, NULL, 0, "  ");
     terminal_put(l, NULL, 0, r->broke);
 }
@@ -385,6 +395,8 @@ void suite_print_counts(const struct suite *s, struct buf *out)
     buf_printf(out, ", %zu skipped", skipped);
     if (s->not_run > 0)
         buf_printf(out, ", %zu scenario%s not run", s->not_run, s->not_run == 1 ? "" : "s");
+    if (s->gaps && *s->gaps)
+        buf_printf(out, "; incomplete: %s", s->gaps);
 }
 
 void suite_print(const struct suite *s, FILE *out)

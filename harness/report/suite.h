@@ -37,6 +37,7 @@ struct suite_run {
     const char *scenario;   // borrowed
     enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
     enum verdict verdict;
+    int64_t took_ns;
     double lost, duplicated, p50_ms, p99_ms;
     char broke[SUITE_BROKE]; // the broken invariants with their counts
     char folder[PATH_MAX];   // its result folder; "" when there is none
@@ -49,6 +50,7 @@ struct suite {
     struct suite_run *runs; // owned; those that are over, in their order
     size_t run_count, not_run;
     const char *out;       // borrowed; the folder that holds the result folders
+    const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none
     bool live;             // true: the table is drawn
     struct progress shown; // progress of the running scenario
     int64_t run_began_ns;

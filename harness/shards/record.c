@@ -102,11 +102,21 @@ static bool is_same_work(const json_t *a, const json_t *b)
     return same;
 }
 
-static bool read_old(struct record *r, const char *path, const json_t *head, struct err *e)
+// Forgets what was done, because all of it was, and it is asked for again.
+static bool begin_anew(struct record *r, const char *path, struct err *e)
+{
+    json_decref(r->head);
+    r->head = NULL;
+    json_array_clear(r->lines);
+    return unlink(path) == 0 || err_sys(e, ERR_SYSTEM, "cannot remove it");
+}
+
+static bool read_old(
+    struct record *r, const char *path, const json_t *head, bool once, struct err *e)
 {
     FILE *old = fopen(path, "re");
     off_t whole = 0;
-    bool cut = false, finished;
+    bool cut = false, finished = false;
 
     if (!old)
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
@@ -118,7 +128,7 @@ static bool read_old(struct record *r, const char *path, const json_t *head, str
         return err_set(e, ERR_USAGE,
             "it belongs to other work: %.300s; choose another --out, or repeat those options",
             json_string_value(json_object_get(r->head, "about")));
-    return ok;
+    return ok && (!finished || !once || begin_anew(r, path, e));
 }
 
 static bool write_line(struct record *r, const json_t *line, struct err *e)
@@ -151,7 +161,7 @@ static bool open_file(
 
     if (!path_make(folder, e) || !path_join(path, folder, RECORD_NAME, e))
         return false;
-    if (!h->merged && !read_old(r, path, head, e))
+    if (!h->merged && !read_old(r, path, head, h->once, e))
         return err_prefix(e, "%s", path);
     snprintf(r->folder, sizeof r->folder, "%s", folder);
     r->file = fopen(path, h->merged ? "we" : "ae");

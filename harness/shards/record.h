@@ -24,6 +24,7 @@ struct record_head {
                               // say where it is run and what it writes; NULL-terminated
     const char *program;      // its version
     struct shard shard;
+    bool once;                   // a record that is finished is begun anew
     const struct merged *merged; // records of shards to take, instead of making runs; NULL: none
 };
 

@@ -11,7 +11,7 @@
 deal() {
     local record=$1 n=$2 below=$3 i folder
     for ((i = n; i >= 1; i--)); do
-        folder=$below/machine-$i/shard-$i-of-$n
+        folder=$below/machine-$i/shard-$i-of-$n/work
         mkdir -p "$folder"
         awk -v of="$n" -v shard="$i" '
             NR == 1 {sub(/"shard":[0-9]+,"of":[0-9]+/, "\"shard\":" shard ",\"of\":" of); print; next}
@@ -79,3 +79,36 @@ leave() {
 want=1 missing=1
 same_for_any_number "$whole" 'explore/*/explore.html' 'explore/*/found/*'
 grep -q 'found  *lost-reset: lost' "$place/out" || fail "$(cat "$place/out")"
+
+# --- run ------------------------------------------------------------------------------------
+
+# Two scenarios, three times each. The first run misses what it expects.
+runs() {
+    run steady promise-limit --set load.0.for=500ms --set load.0.rate=40/s --repeat 3 "$@"
+}
+expect_exit 0 runs --shard 1/1
+whole=$(echo "$place"/results/shard-1-of-1/run-*/record.jsonl)
+[ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "$(cat "$whole")"
+sed -i '/^{"n":0,/s/"verdict":"pass","exit_code":0/"verdict":"missed","exit_code":3/' "$whole"
+cp -r "$place/results/shard-1-of-1" "$place/stored"
+# The folders of the runs are wherever their shard has left them.
+leave() { ln -s "$place/stored/steady" "$place/stored/promise-limit" "$1/../"; }
+want=3 missing=2
+same_for_any_number "$place"/stored/run-*/record.jsonl summary.md
+grep -qE '^steady +missed .* 1 of 2 \(95%: 1% to 99%\)' "$place/out" || fail "$(cat "$place/out")"
+grep -q '^3 of 4 runs passed, 1 missed, 0 skipped; incomplete: shard 2 of 3 is missing' "$place/out" ||
+    fail "$(cat "$place/out")"
+
+# A shard that was interrupted goes on; one that has finished begins anew. Other options are other
+# work.
+sed -i -e 3d -e '/finished/d' "$whole"
+expect_exit 3 runs --shard 1/1
+[ "$(grep -c '"verdict":"pass"' "$whole")" = 5 ] || fail "it did not go on: $(cat "$whole")"
+expect_exit 0 runs --shard 1/1
+[ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "it did not begin anew"
+
+# A shard may have nothing to do.
+expect_exit 0 "$mailproof" run steady --shard 2/2 --out "$place/empty"
+expect_exit 0 "$mailproof" merge "$place/results" --out "$place/merged" --junit "$place/junit.xml"
+[ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
+expect_nothing_left

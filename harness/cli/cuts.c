@@ -1,0 +1,78 @@
+#include "cli/cuts.h"
+
+#include "run/everycut.h"
+
+bool cuts_tried(const struct options *o)
+{
+    return o->run.every_cut || o->run.every_kill;
+}
+
+bool cuts_run(const struct scenario *s, const struct options *o, const struct run_options *run,
+    struct run_outcome *outcome, struct err *e)
+{
+    struct message_kind only;
+    struct everycut_options how = {
+        .action = o->run.every_kill ? ACTION_KILL : ACTION_CUT,
+        .only = o->cut_at ? &only : NULL,
+        .pairs = (size_t)o->run.pairs,
+    };
+
+    return (!o->cut_at || message_kind_parse(o->cut_at, &only, e)) &&
+           everycut_run(s, run, &how, outcome, e);
+}
+
+static const char *cuts_option(const struct options *o)
+{
+    return o->run.every_kill ? "--every-kill" : "--every-cut";
+}
+
+// Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
+// message without a tag, because messages are counted by kind.
+bool cuts_possible(const struct options *o, struct err *e)
+{
+    struct message_kind kind;
+
+    if (o->run.every_cut && o->run.every_kill)
+        return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
+    if (o->run.every_flush && cuts_tried(o))
+        return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
+    if (o->run.every_flush && o->run.keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
+    if (o->run.metrics && (cuts_tried(o) || o->run.every_flush))
+        return err_set(e, ERR_USAGE, "--metrics does not go with %s",
+            o->run.every_flush ? "--every-flush" : cuts_option(o));
+    if (cuts_tried(o) && o->run.keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
+    if (!cuts_tried(o) && (o->cut_at || o->run.pairs))
+        return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
+            o->cut_at ? "cut-at" : "pairs");
+    if (!o->cut_at)
+        return true;
+    if (!message_kind_parse(o->cut_at, &kind, e))
+        return err_prefix(e, "--cut-at");
+    return !*kind.tag ||
+           err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
+}
+
+// Refuses what a trial cannot have: a second server and, where messages are cut, a second
+// collector.
+bool cuts_fit(
+    const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
+{
+    if (!cuts_tried(o) && !o->run.every_flush)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        const struct scenario *s = &scenarios[i];
+        const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
+                           : s->collector.instances > 1 && !o->run.every_flush
+                               ? "more than one of collector.instances"
+                               : NULL;
+        if (what)
+            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
+                o->run.every_flush ? "--every-flush" : cuts_option(o));
+        if (o->run.every_flush && s->postgres.storage != STORAGE_CRASHABLE)
+            return err_set(
+                e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);
+    }
+    return true;
+}

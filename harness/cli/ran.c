@@ -1,0 +1,105 @@
+#include "cli/ran.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "report/parse.h"
+
+#define JUNIT_MAX (16u << 20)
+
+static const char *const states[] = {
+    [SUITE_JUDGED] = "judged", [SUITE_SKIPPED] = "skipped", [SUITE_FAILED] = "failed"};
+
+void ran_init(struct ran *r)
+{
+    *r = (struct ran){.run = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN}};
+    buf_init(&r->junit, JUNIT_MAX);
+}
+
+void ran_fini(struct ran *r)
+{
+    buf_fini(&r->junit);
+}
+
+static json_t *figure(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static const char *below(const char *folder, const char *out)
+{
+    size_t len = strlen(out);
+
+    return strncmp(folder, out, len) == 0 && folder[len] == '/' ? folder + len + 1 : folder;
+}
+
+json_t *ran_write(const struct ran *r, uint64_t number, const char *out)
+{
+    struct suite_run run = r->run;
+    struct buf junit = r->junit;
+
+    utf8_mend(run.why);
+    utf8_mend(run.broke);
+    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "n",
+        (json_int_t)number, "scenario", run.scenario, "state", states[run.state], "verdict",
+        verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,
+        "lost", figure(run.lost), "duplicated", figure(run.duplicated), "p50_ms",
+        figure(run.p50_ms), "p99_ms", figure(run.p99_ms), "broke", run.broke, "folder",
+        below(run.folder, out), "why", run.why, "junit", junit.len > 0 ? buf_str(&junit) : "");
+}
+
+static double read_figure(const json_t *line, const char *key)
+{
+    const json_t *value = json_object_get(line, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static bool read_state(const json_t *line, enum suite_state *state)
+{
+    char name[20];
+
+    parse_text(line, "state", name, sizeof name);
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        if (states[i] && strcmp(states[i], name) == 0) {
+            *state = (enum suite_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_verdict(const json_t *line, enum verdict *verdict)
+{
+    char name[20];
+
+    parse_text(line, "verdict", name, sizeof name);
+    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
+        if (strcmp(verdict_name(v), name) == 0) {
+            *verdict = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ran_read(struct ran *r, const json_t *line, struct err *e)
+{
+    const char *junit = json_string_value(json_object_get(line, "junit"));
+    struct suite_run *run = &r->run;
+
+    run->scenario = json_string_value(json_object_get(line, "scenario"));
+    if (!run->scenario || !read_state(line, &run->state) || !read_verdict(line, &run->verdict))
+        return err_set(e, ERR_USAGE, "an entry does not describe a run");
+    r->exit_code = (int)parse_integer(line, "exit_code");
+    run->took_ns = (int64_t)(parse_number(line, "took_s") * 1e9);
+    run->lost = read_figure(line, "lost");
+    run->duplicated = read_figure(line, "duplicated");
+    run->p50_ms = read_figure(line, "p50_ms");
+    run->p99_ms = read_figure(line, "p99_ms");
+    parse_text(line, "broke", run->broke, sizeof run->broke);
+    parse_text(line, "why", run->why, sizeof run->why);
+    return !junit || buf_append_str(&r->junit, junit) || err_memory(e);
+}
