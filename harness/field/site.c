@@ -23,12 +23,13 @@ static bool write_bytes(
     return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
 }
 
-static bool write_page(
-    const char *dir, const char *name, const char *page, const json_t *root, struct err *e)
+static bool write_filled(const char *dir, const char *name, const char *head, const char *page,
+    const json_t *root, struct err *e)
 {
     struct buf text;
 
     buf_init(&text, PAGE_MAX);
+    fill_page(&text, head, root);
     fill_page(&text, page, root);
     bool ok = buf_str(&text) ? write_bytes(dir, name, text.data, text.len, e)
                              : err_set(e, ERR_INTERNAL, "%s would be too long", name);
@@ -36,19 +37,32 @@ static bool write_page(
     return ok;
 }
 
+// All pages have the same head; `title` is the page's own.
+static bool write_page(const char *dir, const char *name, const char *title, const char *page,
+    const json_t *root, struct err *e)
+{
+    json_t *own = json_copy((json_t *)root);
+
+    json_object_set_new(own, "page", json_string(title));
+    bool ok = write_filled(dir, name, field_pages_head, page, own, e);
+    json_decref(own);
+    return ok;
+}
+
 // A subject's page sees the members of the root as well, such as the date.
 static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
 {
+    const char *subject_name = json_string_value(json_object_get(subject, "name"));
+    const char *version = json_string_value(json_object_get(subject, "version"));
     json_t *both = json_copy((json_t *)root);
-    char name[200];
+    char name[200], title[200];
 
     json_object_update(both, (json_t *)subject);
-    snprintf(name, sizeof name, "%s-%s.html", json_string_value(json_object_get(subject, "name")),
-        json_string_value(json_object_get(subject, "version")));
-    bool ok = write_page(dir, name, field_pages_subject, both, e);
-    snprintf(
-        name, sizeof name, "badges/%s.svg", json_string_value(json_object_get(subject, "name")));
-    ok = ok && write_page(dir, name, field_pages_badge, both, e);
+    snprintf(name, sizeof name, "%s-%s.html", subject_name, version);
+    snprintf(title, sizeof title, "%s %s under faults", subject_name, version);
+    bool ok = write_page(dir, name, title, field_pages_subject, both, e);
+    snprintf(name, sizeof name, "badges/%s.svg", subject_name);
+    ok = ok && write_filled(dir, name, "", field_pages_badge, both, e);
     json_decref(both);
     return ok;
 }
@@ -148,11 +162,13 @@ bool site_write(const struct grid *g, const struct answers *answers, const char 
 
     if (!root)
         return false;
-    bool ok = write_page(dir, "index.html", field_pages_index, root, e) &&
-              write_page(dir, "findings.html", field_pages_findings, root, e) &&
-              write_page(dir, "rules.html", field_pages_rules, root, e) &&
-              write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
-              write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
+    bool ok =
+        write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
+            field_pages_index, root, e) &&
+        write_page(dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
+        write_page(dir, "rules.html", "What is fair in the field", field_pages_rules, root, e) &&
+        write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
+        write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
     json_decref(root);
     return ok;
 }
