@@ -66,7 +66,8 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
             .p50_ms = values[METRIC_LATENCY_P50],
             .p99_ms = values[METRIC_LATENCY_P99],
             .again = count_repeats(&r->ledger),
-            .left = r->end.left};
+            .left = r->end.left,
+            .taken = r->end.taken};
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     } else if (!o->quiet) {
         progress_end(&r->progress.line);
@@ -132,6 +133,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     gather_input(r, &r->end);
     provider_fetch_log(&r->server);
     r->end.left = reachable ? queue_left(r) : NAN;
+    r->end.taken = reachable ? queue_taken(r) : NAN;
     find_sessions(r, &r->end);
     PGconn *conn = reachable ? r->context.admin : NULL;
     return ledger_settle_losses(&r->ledger, r->faults, conn, e) && read_logs(r, e) &&

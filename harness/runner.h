@@ -42,7 +42,8 @@ struct run_outcome {
                                              // count_trips
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
     double again;                            // number of repeated deliveries, explained or not
-    double left; // number of jobs that the subject's end_state query counts; NAN: not known
+    double left;  // number of jobs that the subject's end_state query counts; NAN: not known
+    double taken; // number of those that a worker holds, by its `taken` query; NAN: not known
 };
 
 // Runs a scenario. True when there is a verdict, whatever it is. False: ERR_SKIP (something that

@@ -104,6 +104,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .dead = number_at(server, "dead_tuples_max"),
         .lost = number_at(figures, "lost"),
         .left = outcome->left,
+        .taken = outcome->taken,
         .again = outcome->again,
         .exits = number_at(figures, "unplanned_exit"),
         .recovery_ms = number_at(figures, "recovery.max"),

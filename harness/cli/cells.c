@@ -62,6 +62,7 @@ static struct seen seen_of(const struct answer *a)
     return (struct seen){
         .lost = a->lost,
         .left = a->left,
+        .taken = a->taken,
         .again = a->again,
         .exits = a->exits,
         .recovery_ms = a->recovery_ms,

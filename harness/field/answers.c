@@ -22,6 +22,7 @@ static const struct {
     {"dead_tuples_max", AT(dead)},
     {"lost", AT(lost)},
     {"left", AT(left)},
+    {"taken", AT(taken)},
     {"again", AT(again)},
     {"exits", AT(exits)},
     {"recovery_ms", AT(recovery_ms)},

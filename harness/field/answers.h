@@ -13,7 +13,7 @@ struct answer {
     double wal;      // WAL bytes per job
     double cpu_ms;   // CPU time of the server per job
     double dead;     // largest number of dead tuples at one time
-    double lost, left, again, exits;
+    double lost, left, taken, again, exits;
     double recovery_ms;     // longest recovery
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num

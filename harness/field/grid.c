@@ -39,11 +39,11 @@ void grid_version(const struct grid_row *r, struct buf *out)
         buf_printf(out, " (Debian's; newest %s)", newest);
 }
 
-void grid_promises(const struct grid_row *r, const char *before, struct buf *out)
+void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out)
 {
     for (const struct word *w = promise_words; w->name; w++) {
         const struct quoted *q = quoted_find(&r->manifest.promises, (int)w->value);
-        if (q)
+        if (q && (q->flag & which))
             buf_printf(out, "%s%s: \"%s\" (%s)\n", before, w->name, q->quote, q->url);
     }
 }
@@ -119,7 +119,7 @@ static void markdown_conviction(
     if (r->manifest.newest && strcmp(r->manifest.newest, MANIFEST_NONE) != 0)
         buf_printf(out, "In Debian's version; %s was not tried.\n\n", r->manifest.newest);
     buf_printf(out, "- %s\n- seen: %s\n", r->cells[c].text, r->cells[c].told);
-    grid_promises(r, "- promised, ", out);
+    grid_promises(r, r->cells[c].broken, "- promised, ", out);
     buf_printf(out, "- see it: `%s`\n", r->cells[c].command);
 }
 

@@ -23,6 +23,7 @@ struct cell {
     enum cell_mark mark;
     char text[200];
     char command[700]; // command that repeats the run; "" when nothing was run
+    int broken;        // the promises that the runs broke: bits of enum promise
     char told[900];    // when a promise is broken: the outcome of each seed; else ""
 };
 
@@ -58,5 +59,6 @@ void grid_markdown(const struct grid *g, struct buf *out);
 // Appends the version, and which one is the newest where that cannot be installed.
 void grid_version(const struct grid_row *r, struct buf *out);
 
-// Appends the promises, each with its words and their address, one a line after `before`.
-void grid_promises(const struct grid_row *r, const char *before, struct buf *out);
+// Appends some of the promises (bits of enum promise), each with its words and their address, one a
+// line after `before`.
+void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out);

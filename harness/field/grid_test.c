@@ -54,6 +54,7 @@ static void fill(struct grid *g)
     r->manifest.wakes = copy("a poll every 0.5 s");
     promise(&r->manifest, PROMISE_NO_LOSS, "nothing is lost", "https://one.example/docs");
     set(&r->cells[0], CELL_BROKEN, "broken 2 of 3: 3 missing", "mailproof run x");
+    r->cells[0].broken = PROMISE_NO_LOSS;
     snprintf(r->cells[0].told, sizeof r->cells[0].told, "seed 1: 3 missing; seed 2: kept");
     set(&r->cells[1], CELL_FIGURE, "5 ms", "mailproof run y");
     set(&r->cells[2], CELL_FIGURE, "9 ms", "mailproof run y");

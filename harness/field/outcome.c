@@ -40,21 +40,25 @@ static double count_of(const struct seen *s, enum part part)
     return counts[part] > 0 ? counts[part] : 0;
 }
 
-// A queue that documents a late retry keeps its promise as long as a run can watch.
-static bool is_documented(enum part part, const struct terms *t)
+// Returns how much of a figure has a meaning. A late retry that is documented excuses as many jobs
+// as a worker had taken; a job that nobody took waits for something else.
+static double count_meaning(
+    const struct seen *s, enum part part, enum meaning meaning, const struct terms *t)
 {
-    return t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
-}
+    const bool may_wait = t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
+    const bool promised = t->promises & parts[part].promise;
+    double count = count_of(s, part);
+    double documented = may_wait ? fmin(count, s->taken) : 0;
 
-static bool part_convicts(enum part part, const struct terms *t)
-{
-    return (t->promises & parts[part].promise) && !is_documented(part, t);
+    if (meaning == MEANS_DOCUMENTED)
+        return documented;
+    return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
 bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
     for (enum part p = 0; s->judged && !s->missed && p < PARTS; p++) {
-        if (count_of(s, p) > 0 && part_convicts(p, t))
+        if (count_meaning(s, p, MEANS_BROKEN, t) > 0)
             return true;
     }
     return false;
@@ -69,8 +73,8 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
         return;
     }
     for (enum part p = 0; p < PARTS; p++) {
-        double count = count_of(s, p);
-        if (!(count > 0) || !part_convicts(p, t))
+        double count = count_meaning(s, p, MEANS_BROKEN, t);
+        if (!(count > 0))
             continue;
         append(text, size, "%s%.0f %s", before, count, count > 1 ? parts[p].many : parts[p].one);
         before = ", ";
@@ -79,6 +83,8 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 
 static void widen(struct range *r, double count)
 {
+    if (!(count > 0))
+        return;
     r->least = r->least > 0 && r->least < count ? r->least : count;
     r->most = r->most > count ? r->most : count;
 }
@@ -91,9 +97,9 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
         return;
     o->judged++;
     o->broken += outcome_convicts(s, t);
-    for (enum part p = 0; p < PARTS; p++) {
-        if (count_of(s, p) > 0)
-            widen(part_convicts(p, t) ? &o->convict[p] : &o->other[p], count_of(s, p));
+    for (enum meaning m = 0; m < MEANINGS; m++) {
+        for (enum part p = 0; p < PARTS; p++)
+            widen(&o->seen[m][p], count_meaning(s, p, m, t));
     }
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
 }
@@ -123,7 +129,9 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 
     append(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful", o->broken,
         o->judged);
-    tell_ranges(o->convict, ~0, ": ", c->text, sizeof c->text);
+    tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text);
+    for (enum part p = 0; p < PARTS; p++)
+        c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
 }
 
@@ -131,20 +139,19 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 // they are shown behind the verdict and do not change it.
 static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms *t, struct cell *c)
 {
+    const struct range *unpromised = o->seen[MEANS_UNPROMISED];
     const size_t size = sizeof c->text;
     enum cell_mark mark = CELL_OTHER;
 
-    if (t->retry_s > 0 && tell_ranges(o->other, PROMISE_NO_LOSS, "as documented: ", c->text, size))
+    if (tell_ranges(o->seen[MEANS_DOCUMENTED], ~0, "as documented: ", c->text, size))
         append(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
-    else
-        tell_ranges(o->other, PROMISE_NO_LOSS, "not promised: ", c->text, size);
-    tell_ranges(o->other, PROMISE_RECONNECT,
+    tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {
         append(c->text, size, "kept");
         mark = CELL_KEPT;
     }
-    tell_ranges(o->other, PROMISE_ONCE, "; ", c->text, size);
+    tell_ranges(unpromised, PROMISE_ONCE, "; ", c->text, size);
     return mark;
 }
 
@@ -153,6 +160,7 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
     const size_t size = sizeof c->text;
 
     c->text[0] = '\0';
+    c->broken = 0;
     if (o->missed) {
         c->mark = CELL_EMPTY;
         append(c->text, size, "not asked: no target");

@@ -12,6 +12,7 @@
 struct seen {
     double lost, left, again, exits;
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
+    double taken;       // number of jobs that a worker had taken and not finished
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
 };
@@ -30,13 +31,16 @@ struct range {
 
 enum part { PART_LOST, PART_LEFT, PART_AGAIN, PART_EXITS, PARTS };
 
+// What a figure means: it breaks a promise; or the queue documents it; or other queues promise
+// against it, and this one does not.
+enum meaning { MEANS_BROKEN, MEANS_DOCUMENTED, MEANS_UNPROMISED, MEANINGS };
+
 // All runs of one cell.
 struct outcome {
-    int runs, judged, broken;    // numbers of runs; broken: those that convict
-    bool missed;                 // the fault found no target
-    struct range convict[PARTS]; // of the runs that convict
-    struct range other[PARTS];   // of what was seen and convicts nobody
-    double recovery_ms;          // the longest; NAN: nothing had to recover
+    int runs, judged, broken; // numbers of runs; broken: those that convict
+    bool missed;              // the fault found no target
+    struct range seen[MEANINGS][PARTS];
+    double recovery_ms; // the longest; NAN: nothing had to recover
 };
 
 #define OUTCOME_INIT                                                                               \

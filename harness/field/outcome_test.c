@@ -29,11 +29,21 @@ static void one_run_says_what_was_seen(void **state)
             CELL_DOUBTFUL},
         {{0, 0, 0, 0, NAN, .judged = false}, {MOST, 0}, "doubtful: inconclusive", CELL_DOUBTFUL},
         // The jobs that a dead worker held wait as long as the queue's documentation says.
-        {{1, 2, 0, 0, NAN, .judged = true}, {MOST, 14400},
+        {{1, 2, 0, 0, NAN, 2, .judged = true}, {MOST, 14400},
             "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
-        {{1, 0, 0, 2, NAN, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 2 exits",
+        // Nobody took the others, so they wait for something else.
+        {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 7 missing, 9 left",
             CELL_DOUBTFUL},
-        {{1, 0, 0, 2, NAN, .judged = true}, {PROMISE_NO_LOSS, 14400},
+        {{9, 11, 0, 0, NAN, 2, .judged = true}, {0, 14400},
+            "as documented: 2 missing, 2 left until its retry after 240 min; not promised: 7 "
+            "missing, 9 left",
+            CELL_OTHER},
+        // Nobody could count them: they are excused.
+        {{1, 2, 0, 0, NAN, NAN, .judged = true}, {MOST, 14400},
+            "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
+        {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 2 exits",
+            CELL_DOUBTFUL},
+        {{1, 0, 0, 2, NAN, 1, .judged = true}, {PROMISE_NO_LOSS, 14400},
             "as documented: 1 missing until its retry after 240 min; not promised: 2 exits",
             CELL_OTHER},
         {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0},
@@ -57,7 +67,8 @@ static void add(
     struct outcome *o, int promises, double lost, double again, double exits, bool judged)
 {
     struct terms terms = {promises, 0};
-    struct seen seen = {lost, 0, again, exits, 1000, judged, false};
+    struct seen seen = {
+        .lost = lost, .again = again, .exits = exits, .recovery_ms = 1000, .judged = judged};
 
     outcome_add(o, &seen, &terms);
 }
@@ -80,12 +91,13 @@ static void several_runs_convict_by_their_number(void **state)
     add(&o, MOST, 9, 9, 9, false); // an inconclusive run counts for nothing
     outcome_cell(&o, &terms, &c);
     assert_string_equal(c.text, "broken 2 of 3: 2 missing, 1 to 3 exits");
+    assert_int_equal(c.broken, MOST);
     assert_int_equal(c.mark, CELL_BROKEN);
 }
 
 static void a_run_tells_only_what_convicts(void **state)
 {
-    struct seen seen = {1, 2, 3, 1, NAN, true, false};
+    struct seen seen = {1, 2, 3, 1, NAN, 2, true, false};
     char text[100] = "";
     (void)state;
 

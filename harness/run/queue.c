@@ -194,13 +194,25 @@ bool queue_is_done(struct run *r)
            (run_count_is(r, r->queue.manifest.end_state, "0", &none, &unanswered) && none);
 }
 
-double queue_left(struct run *r)
+// Returns the number that a query of the manifest counts; NAN: there is no such query, or no
+// answer.
+static double count_of(struct run *r, const char *query)
 {
     struct err ignored;
     char count[32];
 
-    if (!has_end_state(r) ||
-        !sql_value(r->context.admin, r->queue.manifest.end_state, count, sizeof count, &ignored))
+    if (!scenario_is_queue(r->scenario) || strcmp(query, MANIFEST_NONE) == 0 ||
+        !sql_value(r->context.admin, query, count, sizeof count, &ignored))
         return NAN;
     return strtod(count, NULL);
+}
+
+double queue_left(struct run *r)
+{
+    return count_of(r, r->queue.manifest.end_state);
+}
+
+double queue_taken(struct run *r)
+{
+    return count_of(r, r->queue.manifest.taken);
 }

@@ -22,7 +22,10 @@ bool queue_needs_one_address(const struct scenario *s);
 // query, or no answer.
 double queue_left(struct run *r);
 
-// True when that query counts no job, or when there is no such query. False without an answer.
+// Returns the number of jobs that its taken query counts, in the same way.
+double queue_taken(struct run *r);
+
+// True when end_state counts no job, or when there is no end_state. False without an answer.
 bool queue_is_done(struct run *r);
 
 // Reads the manifest, if a queue is judged. ERR_SKIP when the subject is not installed, or when the

@@ -27,7 +27,7 @@ struct run_end {
     struct sessions sessions; // sessions of the collector
     struct tells tells;       // what its logs hold
     char cpu_users[200];
-    double left; // the result of queue_left
+    double left, taken; // the results of queue_left and queue_taken
     struct check_input input;
     struct result result;
 };

@@ -66,6 +66,8 @@ static const struct field fields[] = {
         .help = "how long its own retry of an interrupted job may take"},
     {"retry_documented", FIELD_STRING, AT(retry_documented), .default_text = MANIFEST_NONE,
         .help = "where its documentation says so"},
+    {"taken", FIELD_STRING, AT(taken), .default_text = MANIFEST_NONE,
+        .help = "a query for the number of jobs that a worker has taken and not finished"},
     {"end_state", FIELD_STRING, AT(end_state), .default_text = MANIFEST_NONE,
         .help = "a query for the number of jobs that are left"},
 };
@@ -161,6 +163,11 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, the words that say so",
             path);
+    if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->taken, MANIFEST_NONE) == 0)
+        return err_set(e, ERR_USAGE,
+            "%s: retry_within: more than a minute needs taken, which counts the jobs that wait for "
+            "it",
+            path);
     if (!m->consumer[0] || strcmp(m->enqueue, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: enqueue and consumer are needed", path);
     if (manifest_is_client(m))
@@ -223,7 +230,7 @@ static void free_strings(char **strings)
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->newest, m->wakes, m->npm, m->retry_documented, m->end_state};
+        m->newest, m->wakes, m->npm, m->retry_documented, m->taken, m->end_state};
     char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -46,6 +46,8 @@ struct manifest {
     struct quoted_flags promises; // bits of enum promise, and the evidence of each
     int64_t retry_within_ns;      // time within which the queue itself retries an interrupted job
     char *retry_documented;       // where its documentation says so; MANIFEST_NONE: not said
+    char *taken;     // a query that counts the jobs that a worker has taken and not finished, dead
+                     // or not; MANIFEST_NONE: no such query
     char *end_state; // a query that counts the jobs that are left; MANIFEST_NONE: no such
                      // query
 };

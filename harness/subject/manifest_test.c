@@ -72,6 +72,7 @@ static void test_refuses(void **state)
         {"name: q\nsummary: s\nversion: 1\npromises: {no_loss: {quote: a, url: nowhere.md}}\n",
             "'nowhere.md' is neither an address nor a file"},
         {"name: q\nsummary: s\nversion: 1\nretry_within: 4h\n", "needs retry_documented"},
+        {"name: q\nsummary: s\nversion: 1\nretry_within: 4h\nretry_documented: w\n", "needs taken"},
         {"name: q\nsummary: s\nversion: 1\nconsummer: [x]\n", "consummer"},
     };
     char root[] = "/tmp/mailproof-manifest-XXXXXX", dir[60], path[80];
