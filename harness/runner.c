@@ -168,28 +168,17 @@ static bool keep_files(struct run *r, const struct report *report, struct err *e
            report_write(report, e) && folder_link_latest(&r->folder, e);
 }
 
-static bool rests_on(const struct result *result, int promise)
-{
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (result->broken[id] && (metrics[id].promise & (unsigned)promise))
-            return true;
-    }
-    return false;
-}
-
 // Prints what only a queue has: the jobs that it still shows as not done, and the words that
 // convict it, which are its own.
-static void print_queue(const struct run *r, FILE *out)
+static void print_queue(const struct run *r, const struct report *report, FILE *out)
 {
-    const struct quoted_flags *promises = &r->queue.manifest.promises;
+    const struct quoted *q;
+    size_t at = 0;
 
     if (r->end.left > 0)
         fprintf(out, "  left        %.0f jobs by its end_state\n", r->end.left);
-    for (size_t i = 0; i < promises->count; i++) {
-        const struct quoted *q = &promises->items[i];
-        if (rests_on(&r->end.result, q->flag))
-            fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
-    }
+    while ((q = report_broken_promise(report, &at)) != NULL)
+        fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
 }
 
 static bool tell(const struct run *r, const struct report *report, struct err *e)
@@ -199,7 +188,7 @@ static bool tell(const struct run *r, const struct report *report, struct err *e
     if (keeps_silent(r))
         return true;
     bool ok = report_print(report, stdout, e);
-    print_queue(r, stdout);
+    print_queue(r, report, stdout);
     return ok;
 }
 
@@ -230,6 +219,7 @@ static bool write_reports(struct run *r, struct err *e)
         .observed = &observed,
         .silence = &silence,
         .folder = &r->folder,
+        .promises = &r->queue.manifest.promises,
     };
 
     environment_take(&environment, &r->proof, r->server.version);

@@ -55,6 +55,18 @@ static json_t *names_of(const struct report *r, const bool *marked)
     return list;
 }
 
+// Lists the words of the documentation against which the run stands.
+static json_t *promises_of(const struct report *r)
+{
+    json_t *list = json_array();
+    const struct quoted *q;
+    size_t at = 0;
+
+    while ((q = report_broken_promise(r, &at)) != NULL)
+        json_array_append_new(list, json_pack("{s:s, s:s}", "quote", q->quote, "url", q->url));
+    return list;
+}
+
 static json_t *page_json(const struct report *r, struct err *e)
 {
     struct buf command;
@@ -63,12 +75,13 @@ static json_t *page_json(const struct report *r, struct err *e)
     report_repeat(r, &command);
     if (buf_str(&command))
         utf8_mend(command.data);
-    json_t *root = json_pack(
-        "{s:o?, s:O?, s:s, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}",
+    json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, "
+                             "s:o, s:o, s:o, s:s?, s:o?}",
         "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
-        r->scenario->summary, "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS),
-        "load_s", ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e),
-        "series", charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
+        r->scenario->summary, "queue", scenario_is_queue(r->scenario), "promised", promises_of(r),
+        "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
+        ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e), "series",
+        charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
         charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
         names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
         names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",

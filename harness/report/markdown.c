@@ -114,6 +114,18 @@ static void silence(const struct silence *s, struct buf *out)
         buf_printf(out, "    %s\n", s->ends[i]);
 }
 
+// Writes the words of the documentation against which the run stands.
+static void promised(const struct report *r, struct buf *out)
+{
+    const struct quoted *q;
+    size_t at = 0;
+
+    while ((q = report_broken_promise(r, &at)) != NULL) {
+        append_line(out, "\nIts documentation promises:\n\n> ", q->quote);
+        append_line(out, "\nat ", q->url);
+    }
+}
+
 static void append_named(struct buf *out, const char *name, const char *code)
 {
     buf_printf(out, "\n%s: ", name);
@@ -125,8 +137,9 @@ static void deliveries(const struct report *r, struct buf *out)
 {
     const double *v = r->result->values;
 
-    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
-        v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
+    buf_printf(out, "\n%.0f %s committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
+        scenario_is_queue(r->scenario) ? "jobs" : "tokens", v[METRIC_EXPECTED],
+        v[METRIC_DELIVERED]);
     if (v[METRIC_LEFT_BEHIND] > 0)
         buf_printf(out, ", %.0f left behind on the old leader's timeline", v[METRIC_LEFT_BEHIND]);
     if (v[METRIC_REDELIVERED] > 0)
@@ -159,12 +172,14 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     else
         deliveries(r, out);
     examples(r, out);
+    promised(r, out);
     invariants(r, out);
     expectations(r, out);
     if (!r->cuts)
         latencies(r, out);
     if (r->observed->program)
-        append_named(out, "Collector", r->observed->program);
+        append_named(
+            out, scenario_is_queue(r->scenario) ? "Queue" : "Collector", r->observed->program);
     if (r->observed->changed)
         append_named(out, "Changed", r->observed->changed);
     buf_init(&repeat, REPEAT_MAX);

@@ -71,6 +71,25 @@ static bool write_files(
     return ok;
 }
 
+static bool rests_on(const struct result *result, int promise)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (result->broken[id] && (metrics[id].promise & (unsigned)promise))
+            return true;
+    }
+    return false;
+}
+
+const struct quoted *report_broken_promise(const struct report *r, size_t *at)
+{
+    while (r->promises && *at < r->promises->count) {
+        const struct quoted *q = &r->promises->items[(*at)++];
+        if (rests_on(r->result, q->flag))
+            return q;
+    }
+    return NULL;
+}
+
 bool report_write(const struct report *r, struct err *e)
 {
     assert(r->silence && r->observed && r->environment && r->folder);

@@ -8,6 +8,7 @@
 #include "report/folder.h"
 #include "report/observed.h"
 #include "report/silence.h"
+#include "scenario/quoted.h"
 
 struct json_t;
 
@@ -29,7 +30,13 @@ struct report {
     const struct observed *observed;
     const struct silence *silence;
     const struct folder *folder;
+    const struct quoted_flags *promises; // what the documentation of a queue promises, word for
+                                         // word; NULL: the collector's promises need no quotation
 };
+
+// Returns the next promise that the run broke, with its words; NULL: there is no further one. *at
+// begins with 0.
+const struct quoted *report_broken_promise(const struct report *r, size_t *at);
 
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);

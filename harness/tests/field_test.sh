@@ -61,6 +61,11 @@ convicts_one_that_loses() {
     grep -q '^  jobs .* committed' "$place/out" || fail "the jobs are not called jobs"
     grep -q '^  left  *3 jobs' "$place/out" || fail "the jobs that are left are not told"
     grep -q '^  promised .*A job that was not marked is free again' "$place/out" || fail "its promise is not told"
+    local file
+    for file in summary.md report.html; do
+        grep -q 'A job that was not marked is free again' "$place/results/steady/latest/$file" || fail "$file: its promise is not told"
+    done
+    grep -q '[0-9] jobs committed' "$place/results/steady/latest/summary.md" || fail "summary.md: the jobs are not called jobs"
 }
 
 main "$@"

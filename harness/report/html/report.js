@@ -65,7 +65,7 @@ function header() {
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
   byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
-  if (result.program) byId('summary').textContent += ` Collector: ${result.program}.`;
+  if (result.program) byId('summary').textContent += ` ${data.queue ? 'Queue' : 'Collector'}: ${result.program}.`;
   if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
   if (result.silence) {
     const { what, cause, log, times, log_ends: ends } = result.silence;
@@ -101,9 +101,14 @@ function broken() {
   for (const name of data.broken)
     for (const example of result.examples[name] || [])
       list.append(element('li', `${name}: ${example}`));
-  if (!list.children.length) return;
+  if (!list.children.length && !data.promised.length) return;
   byId('broken').hidden = false;
   byId('broken').append(list);
+  for (const { quote, url } of data.promised) {
+    const words = element('blockquote', `“${quote}”`);
+    words.append(element('br'), element('cite', url));
+    byId('broken').append(element('p', 'Its documentation promises:'), words);
+  }
 }
 
 // --- charts ----------------------------------------------------------------------
@@ -348,6 +353,18 @@ function tables() {
   byId('scenario').textContent = data.scenario_yaml;
 }
 
+// A queue has jobs where a collector has tokens. The figures' own words are changed, and nothing that
+// a program has printed.
+function callJobs() {
+  const words = document.querySelectorAll('.hint, .on-screen, caption, th, .axis span, [aria-label]');
+  const changed = (s) => s.replace(/\btoken(s?)\b/g, 'job$1');
+  for (const e of words) {
+    for (const node of e.childNodes)
+      if (node.nodeType === Node.TEXT_NODE) node.nodeValue = changed(node.nodeValue);
+    if (e.ariaLabel) e.ariaLabel = changed(e.ariaLabel);
+  }
+}
+
 header();
 broken();
 showCuts();
@@ -362,6 +379,7 @@ if (data.cuts) {
   tables();
   batches();
   charts();
+  if (data.queue) callJobs();
   // A canvas does not follow the colour scheme, so the charts are drawn again when it changes.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
 }
