@@ -232,19 +232,41 @@ static void a_locked_folder_stays_and_a_left_one_goes(void **state)
     char file[PATH_MAX];
     struct err e;
 
-    assert_true(workdir_make(&alive, geteuid(), getegid(), &e));
-    assert_true(workdir_make(&left, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&alive, geteuid(), &e));
+    assert_true(workdir_make(&left, geteuid(), &e));
     assert_true(path_join(file, left.path, "something", &e));
     close(open(file, O_WRONLY | O_CREAT, 0600));
     // This releases the lock, as the kernel does when mailproof is killed.
     close(left.lock);
-    assert_true(workdir_make(&next, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&next, geteuid(), &e));
     assert_true(path_exists(alive.path));
     assert_false(path_exists(left.path));
     workdir_remove(&alive);
     workdir_remove(&next);
     assert_false(path_exists(alive.path));
     workdir_remove(&alive);
+}
+
+// The server's user may not touch what root works with, or it could lead root's writes elsewhere.
+static void the_server_s_user_owns_only_its_part(void **state)
+{
+    const uid_t user = geteuid() == 0 ? 65534 : geteuid();
+    struct workdir w = WORKDIR_INIT;
+    struct stat st;
+    struct err e;
+
+    (void)state;
+    assert_true(workdir_make(&w, user, &e));
+    assert_int_equal(stat(w.path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    assert_int_equal(st.st_mode & 0777, user == geteuid() ? 0700 : 0711);
+    assert_int_equal(stat(w.server, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    assert_true(workdir_give(&w, user, user, &e));
+    assert_int_equal(stat(w.server, &st), 0);
+    assert_int_equal(st.st_uid, user);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    workdir_remove(&w);
 }
 
 // A conninfo would end at the blank, and take a relative path for the name of a machine.
@@ -257,7 +279,7 @@ static void a_folder_that_no_conninfo_can_name_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         assert_int_equal(setenv("MAILPROOF_TMPDIR", paths[i], 1), 0);
-        assert_false(workdir_make(&w, geteuid(), getegid(), &e));
+        assert_false(workdir_make(&w, geteuid(), &e));
         assert_int_equal(e.kind, ERR_USAGE);
         workdir_remove(&w);
     }
@@ -270,9 +292,9 @@ static void a_kept_folder_stays(void **state)
     struct workdir kept = WORKDIR_INIT, next = WORKDIR_INIT;
     struct err e;
 
-    assert_true(workdir_make(&kept, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&kept, geteuid(), &e));
     workdir_keep(&kept);
-    assert_true(workdir_make(&next, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&next, geteuid(), &e));
     assert_true(path_exists(kept.path));
     workdir_remove(&next);
 }
@@ -286,7 +308,7 @@ static void removing_does_not_follow_links(void **state)
 
     assert_true(path_join(outside, place, "outside/inner", &e));
     assert_true(path_make(outside, &e));
-    assert_true(workdir_make(&w, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&w, geteuid(), &e));
     assert_true(path_join(link, w.path, "link", &e));
     assert_int_equal(symlink(outside, link), 0);
     workdir_remove(&w);
@@ -341,10 +363,10 @@ static void another_server_with_a_noted_pid_lives(void **state)
     assert_true(path_join(dir, place, "noted", &e));
     assert_true(path_make(dir, &e));
     note(dir, pid, process_started(pid) - 1);
-    postmasters_sweep(dir);
+    postmasters_sweep(dir, geteuid());
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
     note(dir, pid, process_started(pid));
-    postmasters_sweep(dir);
+    postmasters_sweep(dir, geteuid());
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(shmctl(segment, IPC_STAT, &st), -1);
 }
@@ -377,12 +399,10 @@ static void noted_processes_of_others_live_on(void **state)
         _exit(0);
     }
     assert_true(postmasters_note(dir, ours, &e));
-    assert_int_equal(chown(dir, 65534, 65534), 0);
-    postmasters_sweep(dir);
+    postmasters_sweep(dir, 65534);
     assert_false(process_wait(ours, clock_now_ns() + 50 * NS_PER_MS, NULL));
-    // The folder's own process ends.
-    assert_int_equal(chown(dir, 0, 0), 0);
-    postmasters_sweep(dir);
+    // A process of the server's user ends.
+    postmasters_sweep(dir, geteuid());
     assert_true(process_wait(ours, clock_now_ns() + 10 * NS_PER_S, NULL));
     assert_true(workdir_remove_tree(dir));
 }
@@ -427,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_made_apart),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
+        cmocka_unit_test(the_server_s_user_owns_only_its_part),
         cmocka_unit_test(a_folder_that_no_conninfo_can_name_is_refused),
         cmocka_unit_test(removing_does_not_follow_links),
         cmocka_unit_test(another_server_with_a_noted_pid_lives),

@@ -115,8 +115,8 @@ static uid_t user_of(pid_t pid)
 
 // Kills a server. It kills the postmaster first, so that no further child starts. The children are
 // the processes that have the postmaster's memory attached. So it finds them even if they stand
-// still and did not notice its end. It kills only processes of the folder's owner, because that
-// user can write any pid into the notes.
+// still and did not notice its end. It kills only processes of the server's user, because that user
+// can write any pid into a lock file.
 static void kill_server(const struct note *n, uid_t owner)
 {
     const struct segments_maker maker = maker_of(n);
@@ -173,14 +173,13 @@ void postmasters_clear(const char *data_dir)
     remove_memory(&n);
 }
 
-static void clear_below(const char *dir)
+static void clear_below(const char *dir, const char *where)
 {
     char pattern[PATH_MAX];
     glob_t found = {0};
     struct err ignored;
 
-    if (!path_join(pattern, dir, "*/postmaster.pid", &ignored) ||
-        glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+    if (!path_join(pattern, dir, where, &ignored) || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         *strrchr(found.gl_pathv[i], '/') = '\0';
@@ -189,17 +188,17 @@ static void clear_below(const char *dir)
     globfree(&found);
 }
 
-void postmasters_sweep(const char *dir)
+void postmasters_sweep(const char *dir, uid_t user)
 {
     FILE *file = open_notes(dir);
-    struct stat st;
     struct note n;
 
-    while (file && lstat(dir, &st) == 0 && next_note(file, &n)) {
-        kill_server(&n, st.st_uid);
+    while (file && next_note(file, &n)) {
+        kill_server(&n, user);
         remove_memory(&n);
     }
     if (file)
         fclose(file);
-    clear_below(dir);
+    clear_below(dir, "*/postmaster.pid");
+    clear_below(dir, "run/*/postmaster.pid");
 }

@@ -15,10 +15,9 @@ MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 void postmasters_remove_memory(const char *dir, pid_t pid);
 
 // Ends all servers of a folder whose mailproof is gone. Kills every noted server that still runs,
-// even one that is stopped, if it runs as the folder's owner, and removes the shared memory of all
-// of them. It treats servers that others started in a folder below in the same way, such as
-// Patroni's.
-void postmasters_sweep(const char *dir);
+// even one that is stopped, if it runs as this user, and removes the shared memory of all of them.
+// It treats servers that others started in a folder below in the same way, such as Patroni's.
+void postmasters_sweep(const char *dir, uid_t user);
 
 // Removes the shared memory of a data folder's server that was killed. The lock file in the folder
 // names that memory; without a lock file there is nothing to do. If a postmaster of this folder

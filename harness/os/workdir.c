@@ -87,25 +87,25 @@ static int lock_folder(const char *path)
     return -1;
 }
 
-static void sweep_one(const char *path, uid_t uid)
+static void sweep_one(const char *path, uid_t user)
 {
     char kept[PATH_MAX];
     struct stat st;
     struct err ignored;
 
-    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != uid)
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return;
     if (!path_join(kept, path, kept_mark, &ignored) || path_exists(kept))
         return;
     int fd = lock_folder(path);
     if (fd < 0)
         return;
-    postmasters_sweep(path);
+    postmasters_sweep(path, user);
     workdir_remove_tree(path);
     close(fd);
 }
 
-static void sweep(const char *parent, uid_t uid)
+static void sweep(const char *parent, uid_t user)
 {
     DIR *dir = opendir(parent);
     struct dirent *entry;
@@ -117,12 +117,12 @@ static void sweep(const char *parent, uid_t uid)
         struct err ignored;
         if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 &&
             path_join(path, parent, entry->d_name, &ignored))
-            sweep_one(path, uid);
+            sweep_one(path, user);
     }
     closedir(dir);
 }
 
-bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
+bool workdir_make(struct workdir *w, uid_t user, struct err *e)
 {
     const char *parent = parent_dir();
 
@@ -133,7 +133,7 @@ bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
             "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
             "backslashes, not '%.200s'",
             parent);
-    sweep(parent, uid);
+    sweep(parent, user);
     // Another run's sweep may remove the folder before it is locked. Then another folder is made.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {
         int len = snprintf(w->path, sizeof w->path, "%s/%sXXXXXX", parent, prefix);
@@ -146,12 +146,18 @@ bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
     }
     if (w->lock < 0)
         return err_set(e, ERR_SYSTEM, "cannot lock a folder in %s", parent);
-    if (chown(w->path, uid, gid) != 0) {
-        err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", w->path);
-        workdir_remove(w);
-        return false;
-    }
-    return true;
+    if (path_join(w->server, w->path, "run", e) &&
+        ((mkdir(w->server, 0711) == 0 && chmod(w->path, user == geteuid() ? 0700 : 0711) == 0) ||
+            err_sys(e, ERR_SYSTEM, "cannot make %s", w->server)))
+        return true;
+    workdir_remove(w);
+    return false;
+}
+
+bool workdir_give(const struct workdir *w, uid_t uid, gid_t gid, struct err *e)
+{
+    return (chown(w->server, uid, gid) == 0 && chmod(w->server, 0700) == 0) ||
+           err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", w->server);
 }
 
 void workdir_remove(struct workdir *w)

@@ -1,4 +1,8 @@
-// The temporary folder of one server: data directory, socket, server log.
+// The temporary folder of one server.
+//
+// It belongs to us, and nobody else may write there: the notes, logs and disks in it are ours. The
+// server's user owns two kinds of folders in it, which it can reach and others cannot: `server`,
+// for sockets and whatever else the server's programs make, and the data directory.
 //
 // The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
 // whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may
@@ -12,7 +16,8 @@
 
 struct workdir {
     char path[PATH_MAX];
-    int lock; // descriptor that holds the lock; -1: the folder is not locked
+    char server[PATH_MAX]; // a folder in it
+    int lock;              // descriptor that holds the lock; -1: the folder is not locked
 };
 
 #define WORKDIR_INIT                                                                               \
@@ -20,9 +25,13 @@ struct workdir {
         .lock = -1                                                                                 \
     }
 
-// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp), owned by uid and gid. Before
-// that it removes what killed runs left there. ERR_USAGE for a path that no conninfo can name.
-MUST_USE bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e);
+// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp). Before that it removes what
+// killed runs left there; their servers ran as `user`. ERR_USAGE for a path that no conninfo can
+// name.
+MUST_USE bool workdir_make(struct workdir *w, uid_t user, struct err *e);
+
+// Gives `server` to the server's user. Until then it is ours, so that root can work in it.
+MUST_USE bool workdir_give(const struct workdir *w, uid_t uid, gid_t gid, struct err *e);
 
 // Removes the folder with everything in it. Accepts WORKDIR_INIT.
 void workdir_remove(struct workdir *w);

@@ -37,7 +37,7 @@ static int open_file(const char *dir, const char *name, int flags, struct err *e
 
     if (!path_join(path, dir, name, e))
         return -1;
-    int fd = open(path, flags | O_CLOEXEC, 0600);
+    int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         err_sys(e, ERR_SYSTEM, "cannot open %s", path);
     return fd;

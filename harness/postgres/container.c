@@ -79,7 +79,7 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
     c->engine = engine_find(e);
     bool ok = c->engine && engine_label(c->label, e) && find_port(c, e) &&
               target_random(password, TARGET_PASSWORD_LEN, e) &&
-              workdir_make(&c->dir, geteuid(), getegid(), e) &&
+              workdir_make(&c->dir, geteuid(), e) &&
               path_join(c->log, c->dir.path, "server.log", e);
     if (ok) {
         snprintf(conninfo, sizeof conninfo,

@@ -15,6 +15,7 @@
 #include "postgres/template.h"
 
 #define TOOL_WORDS 7
+#define MOUNTED "loop,nosuid,nodev" // the server's user may write there
 // The size of the image. The image is sparse, so only written blocks take room.
 #define DISK_BYTES (INT64_C(2) << 30)
 
@@ -34,13 +35,13 @@ static const struct disk_filesystem {
     [FILES_EXT4] = {"ext4",
         {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
             "lazy_itable_init=1,lazy_journal_init=1,nodiscard"},
-        "loop,noinit_itable,barrier", "loop,noinit_itable,nobarrier", {"e2fsck", "-fy"}},
+        MOUNTED ",noinit_itable,barrier", MOUNTED ",noinit_itable,nobarrier", {"e2fsck", "-fy"}},
     [FILES_WRITEBACK] = {"ext4",
         {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
             "lazy_itable_init=1,lazy_journal_init=1,nodiscard"},
-        "loop,noinit_itable,barrier,data=writeback", "loop,noinit_itable,nobarrier,data=writeback",
-        {"e2fsck", "-fy"}},
-    [FILES_XFS] = {"xfs", {"mkfs.xfs", "-q", "-f", "-K"}, "loop", NULL, {"xfs_repair", "-L"}},
+        MOUNTED ",noinit_itable,barrier,data=writeback",
+        MOUNTED ",noinit_itable,nobarrier,data=writeback", {"e2fsck", "-fy"}},
+    [FILES_XFS] = {"xfs", {"mkfs.xfs", "-q", "-f", "-K"}, MOUNTED, NULL, {"xfs_repair", "-L"}},
 };
 
 static bool enter_namespace(struct err *e)
@@ -107,7 +108,7 @@ static bool serve(struct disk *d, const char *dir, struct err *e)
 }
 
 bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want, uint64_t seed,
-    const struct server_user *owner, struct err *e)
+    struct err *e)
 {
     *d = (struct disk){.drive = DRIVE_INIT,
         .manner = want->disk,
@@ -124,9 +125,8 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
         e->kind = ERR_SKIP;
         return err_prefix(e, "storage: crashable needs a loop device");
     }
-    return canary_make(&d->canary, d->mount, e) &&
-           (chown(d->mount, owner->uid, owner->gid) == 0 ||
-               err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", d->mount));
+    // The file system's root stays ours, with our canary in it; the server gets a folder below it.
+    return canary_make(&d->canary, d->mount, e);
 }
 
 static bool flush(const struct disk *d, struct err *e)

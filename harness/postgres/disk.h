@@ -53,11 +53,11 @@ struct disk {
         .drive = DRIVE_INIT                                                                        \
     }
 
-// Makes and mounts a disk for `owner` in `dir`, with the manner and the file system that are
+// Makes and mounts a disk in `dir`, with the manner and the file system that are
 // wanted. ERR_SKIP without root, FUSE, loop devices or the file system's tools. Must be called on
 // the main thread, before others are started. Call disk_remove even if it fails.
 MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want,
-    uint64_t seed, const struct server_user *owner, struct err *e);
+    uint64_t seed, struct err *e);
 
 // Flushes all that was written so far. From then on the disk treats flushes as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);

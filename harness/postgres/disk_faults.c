@@ -50,7 +50,7 @@ bool disk_fill(struct disk *d, int64_t *bytes, struct err *e)
 
     if (!path_join(path, d->mount, ballast, e))
         return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     *bytes = 0;
     for (int64_t piece = INT64_C(64) << 20; fd >= 0 && piece >= 4096; piece /= 4) {
         while (fallocate(fd, 0, *bytes, piece) == 0)

@@ -99,7 +99,7 @@ bool durability_probe(const char *dir, struct durability_proof *proof, struct er
     find_mount_of(dir, proof, &is_volatile);
     if (!path_join(path, dir, "fsync-probe", e))
         return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
     bool ok = time_flushes(fd, &proof->fsync_ns) || err_sys(e, ERR_SYSTEM, "cannot flush %s", path);

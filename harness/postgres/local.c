@@ -31,14 +31,14 @@ static const int64_t stop_limit_ns = 30 * NS_PER_S;
 static bool socket_fits(const struct local *l, struct err *e)
 {
     const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
-    size_t need = strlen(l->dir.path) + strlen("/.s.PGSQL." LOCAL_PORT) + 1;
+    size_t need = strlen(l->dir.server) + strlen("/.s.PGSQL." LOCAL_PORT) + 1;
 
     if (need <= max)
         return true;
     return err_set(e, ERR_USAGE,
         "the server's socket path in %s would have %zu bytes, more than the system's %zu: set "
         "MAILPROOF_TMPDIR to a shorter folder",
-        l->dir.path, need, max);
+        l->dir.server, need, max);
 }
 
 // Lets the collector in over the run's own network, where there is no other machine.
@@ -49,7 +49,7 @@ static bool admit_collector(const struct local *l, struct err *e)
 
     if (!path_join(path, l->data, "pg_hba.conf", e))
         return false;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     bool ok = fd >= 0 && write(fd, line, sizeof line - 1) == (ssize_t)(sizeof line - 1);
     if (!ok)
         err_sys(e, ERR_SYSTEM, "cannot write %s", path);
@@ -79,8 +79,9 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     s->database = "mailroom";
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
-        !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
-        (l->crashable && !disk_make(&l->disk, l->dir.path, want, s->seed, &l->user, e)) ||
+        !workdir_make(&l->dir, l->user.uid, e) ||
+        !workdir_give(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
+        (l->crashable && !disk_make(&l->disk, l->dir.path, want, s->seed, e)) ||
         !path_join(l->data, l->crashable ? l->disk.mount : l->dir.path, "data", e) ||
         !path_join(l->log, l->dir.path, "server.log", e) ||
         !template_copy(l->bindir, l->data, &l->user, e) ||
@@ -108,7 +109,7 @@ static size_t server_argv(const struct local *l, const char *program, const char
     argv[n++] = "-D";
     argv[n++] = data;
     argv[n++] = "-k";
-    argv[n++] = l->dir.path;
+    argv[n++] = l->dir.server;
     argv[n++] = "-p";
     argv[n++] = port;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
@@ -144,7 +145,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
         return -1;
     }
     spec.argv = argv;
-    spec.dir = l->dir.path;
+    spec.dir = l->dir.server;
     spec.uid = l->user.uid;
     spec.gid = l->user.gid;
     spec.net = l->net ? l->net->fds[NETNS_SERVER] : -1;
@@ -170,9 +171,9 @@ static bool local_conninfo(
         return buf_printf(out,
             "host=%s,%s port=" LOCAL_PORT "," LOCAL_STANDBY_PORT
             " target_session_attrs=read-write user=%s dbname=%s",
-            l->dir.path, l->dir.path, user, dbname);
+            l->dir.server, l->dir.server, user, dbname);
     return buf_printf(
-        out, "host=%s port=" LOCAL_PORT " user=%s dbname=%s", l->dir.path, user, dbname);
+        out, "host=%s port=" LOCAL_PORT " user=%s dbname=%s", l->dir.server, user, dbname);
 }
 
 static bool local_address(
@@ -181,8 +182,8 @@ static bool local_address(
     const struct local *l = s->state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    int used =
-        snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", l->dir.path, l->port);
+    int used = snprintf(
+        address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", l->dir.server, l->port);
     if (used < 0 || used >= (int)sizeof address.sun_path)
         return err_set(e, ERR_INTERNAL, "the socket's path is too long");
     memcpy(out, &address, sizeof address);
@@ -238,7 +239,7 @@ static void remove_stale_locks(const struct local *l)
         unlink(path);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         snprintf(name, sizeof name, ".s.PGSQL.%s%s", l->port, ends[i]);
-        if (path_join(path, l->dir.path, name, &ignored))
+        if (path_join(path, l->dir.server, name, &ignored))
             unlink(path);
     }
 }
@@ -378,7 +379,7 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
         "The server is still running.\n  reach it:  psql 'host=%s port=%s"
         " user=mailproof dbname=mailroom'\n"
         "  remove it: kill -INT %d && tail -s 0.1 --pid=%d -f /dev/null && rm -rf '%s'\n",
-        l->dir.path, l->port, (int)l->postmaster, (int)l->postmaster, l->dir.path);
+        l->dir.server, l->port, (int)l->postmaster, (int)l->postmaster, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
     disk_keep(&l->disk);

@@ -22,7 +22,7 @@
 #include "postgres/sql.h"
 #include "postgres/target.h"
 
-#define PORTS 8
+#define PORTS 7
 
 static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
@@ -76,7 +76,6 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.rests[i] = place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
-    p->at.store_peers = place(middle, ports[2UL * PATRONI_MEMBERS + 1]);
     p->at.proxy_port = LAN_MEMBERS; // no open port: it only names a socket
     return true;
 }
@@ -85,11 +84,11 @@ static bool sockets_fit(const struct patroni *p, struct err *e)
 {
     const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
 
-    return strlen(p->dir.path) + strlen("/.s.PGSQL.65535") < max ||
+    return strlen(p->dir.server) + strlen("/.s.PGSQL.65535") < max ||
            err_set(e, ERR_USAGE,
                "a server's socket path in %s would be longer than the system allows: set "
                "MAILPROOF_TMPDIR to a shorter folder",
-               p->dir.path);
+               p->dir.server);
 }
 
 // --- files in the run's folder ---------------------------------------------------------
@@ -100,7 +99,7 @@ static bool write_file(const struct patroni *p, const char *name, struct buf *te
 
     if (!path_join(path, p->dir.path, name, e))
         return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok = fd >= 0 && write(fd, text->data, text->len) == (ssize_t)text->len &&
               fchown(fd, p->user.uid, p->user.gid) == 0;
     if (!ok)
@@ -158,13 +157,13 @@ static bool make_data(struct patroni *p, struct err *e)
 {
     char first[PATH_MAX], other[PATH_MAX], name[8], text[800];
 
-    if (!path_join(first, p->dir.path, patroni_member(0, name), e) ||
+    if (!path_join(first, p->dir.server, patroni_member(0, name), e) ||
         !template_copy(p->bindir, first, &p->user, e) || !set_password(p, first, e))
         return false;
     snprintf(p->data, sizeof p->data, "%s", first);
     for (int i = 1; i < PATRONI_MEMBERS; i++) {
         const char *const argv[] = {"cp", "-a", "--reflink=auto", first, other, NULL};
-        if (!path_join(other, p->dir.path, patroni_member(i, name), e) ||
+        if (!path_join(other, p->dir.server, patroni_member(i, name), e) ||
             !process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
             return false;
     }
@@ -179,10 +178,12 @@ static bool prepare(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
            parts_find(p, e) && (!s->cuts_off || lan_make(&p->lan, e)) &&
-           workdir_make(&p->dir, p->user.uid, p->user.gid, e) && sockets_fit(p, e) &&
+           workdir_make(&p->dir, p->user.uid, e) && sockets_fit(p, e) &&
            target_random(p->password, TARGET_PASSWORD_LEN, e) &&
-           target_random(p->at.password, TARGET_PASSWORD_LEN, e) && find_places(p, e) &&
+           target_random(p->at.password, TARGET_PASSWORD_LEN, e) &&
+           target_random(p->at.store_password, TARGET_PASSWORD_LEN, e) && find_places(p, e) &&
            write_configs(p, e) && make_data(p, e) &&
+           workdir_give(&p->dir, p->user.uid, p->user.gid, e) &&
            path_join(p->log, p->dir.path, "server.log", e);
 }
 
@@ -196,7 +197,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     p->lan = (struct lan)LAN_INIT;
     p->killed = p->cut_off = -1;
     p->route = want->route;
-    p->at.dir = p->dir.path;
+    p->at.dir = p->dir.server;
     p->at.bindir = p->bindir;
     p->at.synchronous = want->standby == STANDBY_SYNC;
     p->at.settings = &want->settings;
@@ -222,10 +223,10 @@ static bool patroni_start(struct server *s, struct err *e)
 {
     struct patroni *p = s->state;
 
-    s->running = parts_start(p, PART_STORE, e) && parts_wait_store(p, e) &&
-                 parts_start(p, PART_M1, e) && parts_start(p, PART_M2, e) &&
-                 parts_start(p, PART_M3, e) && parts_start(p, PART_PROXY, e) &&
-                 leader_wait_followed(s, e) && provider_handshake(s, e);
+    s->running =
+        parts_start(p, PART_STORE, e) && parts_wait_store(p, e) && parts_lock_store(p, e) &&
+        parts_start(p, PART_M1, e) && parts_start(p, PART_M2, e) && parts_start(p, PART_M3, e) &&
+        parts_start(p, PART_PROXY, e) && leader_wait_followed(s, e) && provider_handshake(s, e);
     return s->running;
 }
 
@@ -240,7 +241,7 @@ static bool own_conninfo(
 
     return buf_printf(out,
         "host=%s,%s,%s port=%d,%d,%d target_session_attrs=read-write user=%s dbname=%s",
-        p->dir.path, p->dir.path, p->dir.path, at[first].port,
+        p->dir.server, p->dir.server, p->dir.server, at[first].port,
         at[(first + 1) % PATRONI_MEMBERS].port, at[(first + 2) % PATRONI_MEMBERS].port, user,
         dbname);
 }
@@ -256,7 +257,7 @@ static bool patroni_conninfo(
     if (strcmp(user, s->superuser) == 0)
         return own_conninfo(p, user, dbname, out);
     if (p->route == ROUTE_PROXY)
-        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->dir.path,
+        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->dir.server,
             p->at.proxy_port, user, s->password, dbname);
     if (strcmp(user, MIGRATE_COLLECTOR) != 0)
         return own_conninfo(p, user, dbname, out);
@@ -273,8 +274,8 @@ static bool patroni_address(
     const struct patroni *p = s->state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    int used = snprintf(
-        address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%d", p->dir.path, p->at.proxy_port);
+    int used = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%d", p->dir.server,
+        p->at.proxy_port);
     if (used < 0 || used >= (int)sizeof address.sun_path)
         return err_set(e, ERR_INTERNAL, "the socket's path is too long");
     memcpy(out, &address, sizeof address);

@@ -46,6 +46,9 @@ void parts_kill(struct patroni *p, enum patroni_part part);
 // Waits at most 30 s until etcd answers.
 MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
 
+// Makes etcd ask for the password from now on. Call it once, before a member starts.
+MUST_USE bool parts_lock_store(const struct patroni *p, struct err *e);
+
 // --- patroni_leader.c ---------------------------------------------------------------
 
 // Connects as superuser to this member's own socket, which no fault of the network affects.

@@ -74,10 +74,10 @@ static json_t *whole(const struct patroni_layout *l, int member)
     place_text(&l->servers[member], server);
     place_text(&l->rests[member], rest);
     place_text(&l->store, store);
-    return json_pack("{s:s, s:s, s:{s:s}, s:{s:s, s:s, s:{s:s, s:s}}, s:{s:o}, s:o}", //
-        "scope", "mailproof", "name", name, "etcd3", "host", store,                   //
-        "restapi", "listen", rest, "connect_address", rest, "authentication", "username",
-        "mailproof", "password", l->password, //
+    return json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:{s:s, s:s}}, s:{s:o}, s:o}", //
+        "scope", "mailproof", "name", name, "etcd3", "host", store, "username", PATRONI_STORE_USER,
+        "password", l->store_password, "restapi", "listen", rest, "connect_address", rest,
+        "authentication", "username", "mailproof", "password", l->password, //
         "bootstrap", "dcs", shared_part(l), "postgresql", server_part(l, name, server));
 }
 

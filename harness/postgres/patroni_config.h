@@ -10,6 +10,7 @@
 
 #define PATRONI_MEMBERS LAN_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
+#define PATRONI_STORE_USER "root" // the one user that etcd insists on
 
 // The seconds after which the cluster notices that its leader is gone. Patroni's own defaults are
 // 30, 10 and 10 s. ttl must be at least loop_wait + 2 * retry_timeout.
@@ -23,11 +24,13 @@ struct patroni_place {
 };
 
 struct patroni_layout {
-    const char *dir, *bindir; // the run's folder, with a folder for each member in it
+    const char *dir,
+        *bindir; // the server's part of the run's folder, with a folder for each member in it
     struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
-    struct patroni_place store, store_peers; // addresses of etcd
-    int proxy_port;                          // a number in the name of HAProxy's socket in dir
-    char password[PATRONI_PASSWORD_MAX];     // password of the superuser and of the REST interface
+    struct patroni_place store; // address of etcd
+    char store_password[PATRONI_PASSWORD_MAX];
+    int proxy_port;                      // a number in the name of HAProxy's socket in dir
+    char password[PATRONI_PASSWORD_MAX]; // password of the superuser and of the REST interface
     bool synchronous;
     const struct settings *settings; // settings of the scenario
 };

@@ -33,7 +33,7 @@ static bool look_back(
     snprintf(sql, sizeof sql, "SELECT pg_read_file('pg_wal/%08X.history')", (unsigned)timeline);
     bool ok = conn && sql_value(conn, sql, history, sizeof history, e) &&
               timeline_parse_history(history, &left, e) &&
-              path_join(data, p->dir.path, patroni_member(from, name), e) &&
+              path_join(data, p->dir.server, patroni_member(from, name), e) &&
               timeline_read_wal(p->bindir, data, p->user.uid, p->user.gid, &left, e);
     PQfinish(conn);
     if (!ok)

@@ -18,7 +18,7 @@ PGconn *leader_connect(const struct server *s, int member, struct err *e)
     const struct patroni *p = s->state;
     char conninfo[PATH_MAX + 200];
 
-    snprintf(conninfo, sizeof conninfo, "host=%s port=%d user=%s dbname=postgres", p->dir.path,
+    snprintf(conninfo, sizeof conninfo, "host=%s port=%d user=%s dbname=postgres", p->dir.server,
         p->at.servers[member].port, s->superuser);
     return sql_connect(conninfo, e);
 }

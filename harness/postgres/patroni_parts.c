@@ -87,7 +87,7 @@ static void begin(struct command_line *c, const struct patroni *p)
 {
     char *home = room(c);
 
-    snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.path);
+    snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.server);
     add(c, p->leash);
     add(c, "env");
     add(c, "-i");
@@ -96,28 +96,30 @@ static void begin(struct command_line *c, const struct patroni *p)
     add(c, home);
 }
 
-static void add_file(struct command_line *c, const struct patroni *p, const char *name)
+static void add_file(struct command_line *c, const char *dir, const char *name)
 {
     char *path = room(c);
 
-    snprintf(path, sizeof c->texts[0], "%s/%s", p->dir.path, name);
+    snprintf(path, sizeof c->texts[0], "%s/%s", dir, name);
     add(c, path);
 }
 
 static void store_words(struct command_line *c, const struct patroni *p)
 {
-    char *clients = room(c), *peers = room(c), *cluster = room(c);
+    // etcd believes its peers, of which there are none: their place is a socket in the working
+    // folder, where nobody else comes.
+    static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
+    char *clients = room(c);
     size_t size = sizeof c->texts[0];
 
     snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);
-    snprintf(peers, size, "http://%s:%d", p->at.store_peers.host, p->at.store_peers.port);
-    snprintf(cluster, size, "default=http://%s:%d", p->at.store_peers.host, p->at.store_peers.port);
     add(c, "etcd");
     add(c, "--data-dir");
-    add_file(c, p, "etcd");
+    add_file(c, p->dir.server, "etcd");
     const char *const words[] = {"--listen-client-urls", clients, "--advertise-client-urls",
         clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-        "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000"};
+        "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000",
+        "--bcrypt-cost", "4"}; // the password is random, so guessing is slow enough
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         add(c, words[i]);
 }
@@ -135,12 +137,12 @@ static void words_of(struct command_line *c, const struct patroni *p, enum patro
         add(c, "haproxy");
         add(c, "-db");
         add(c, "-f");
-        add_file(c, p, "haproxy.cfg");
+        add_file(c, p->dir.path, "haproxy.cfg");
         break;
     default:
         snprintf(file, sizeof file, "%s.yml", patroni_member((int)part, name));
         add(c, "patroni");
-        add_file(c, p, file);
+        add_file(c, p->dir.path, file);
     }
 }
 
@@ -176,7 +178,7 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
         return false;
     words_of(&c, p, part);
     spec.argv = c.argv;
-    spec.dir = p->dir.path;
+    spec.dir = p->dir.server;
     spec.uid = p->user.uid;
     spec.gid = p->user.gid;
     spec.net = net_of(p, part);
@@ -198,7 +200,7 @@ void parts_kill(struct patroni *p, enum patroni_part part)
         process_end(p->leashes[part], SIGTERM, kill_limit_ns);
     p->leashes[part] = 0;
     if (part < PATRONI_MEMBERS &&
-        path_join(data, p->dir.path, patroni_member((int)part, name), &ignored))
+        path_join(data, p->dir.server, patroni_member((int)part, name), &ignored))
         postmasters_clear(data);
 }
 
@@ -218,6 +220,30 @@ bool parts_wait_store(struct patroni *p, struct err *e)
             return err_set(e, ERR_SYSTEM, "etcd did not answer within 30 s");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+// What the store holds becomes settings of the servers, such as a library to load. Until this, it
+// belongs to whoever comes first; a stranger who came before us has made us fail.
+bool parts_lock_store(const struct patroni *p, struct err *e)
+{
+    const struct rest_target store = {
+        .net = p->lan.middle, .host = p->at.store.host, .port = p->at.store.port};
+    static struct rest_answer answer;
+    char user[100 + PATRONI_PASSWORD_MAX];
+
+    snprintf(user, sizeof user, "{\"name\": \"" PATRONI_STORE_USER "\", \"password\": \"%s\"}",
+        p->at.store_password);
+    const char *const steps[][2] = {{"/v3/auth/user/add", user},
+        {"/v3/auth/role/add", "{\"name\": \"root\"}"},
+        {"/v3/auth/user/grant", "{\"user\": \"" PATRONI_STORE_USER "\", \"role\": \"root\"}"},
+        {"/v3/auth/enable", "{}"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (!rest_ask(&store, "POST", steps[i][0], steps[i][1], &answer, e))
+            return false;
+        if (answer.status != 200)
+            return err_set(e, ERR_SYSTEM, "etcd refuses %s: %.200s", steps[i][0], answer.text);
     }
     return true;
 }

@@ -23,6 +23,7 @@ static struct patroni_layout layout(bool synchronous)
         .store = {"127.0.0.1", 2379},
         .proxy_port = 7000,
         .password = "secret",
+        .store_password = "of the store",
         .synchronous = synchronous,
         .settings = &settings};
 
@@ -52,16 +53,17 @@ static void a_member_gets_its_own_addresses(void **state)
 {
     const struct patroni_layout l = layout(false);
     json_t *json = render(&l, 1);
-    const char *name, *store, *rest, *listen, *data, *memory;
+    const char *name, *store, *password, *rest, *listen, *data, *memory;
     int ttl, wait, retry, synchronous;
 
     (void)state;
-    assert_int_equal(
-        json_unpack(json, "{s:s, s:{s:s}, s:{s:s}, s:{s:s, s:s}}", "name", &name, "etcd3", "host",
-            &store, "restapi", "listen", &rest, "postgresql", "listen", &listen, "data_dir", &data),
+    assert_int_equal(json_unpack(json, "{s:s, s:{s:s, s:s}, s:{s:s}, s:{s:s, s:s}}", "name", &name,
+                         "etcd3", "host", &store, "password", &password, "restapi", "listen", &rest,
+                         "postgresql", "listen", &listen, "data_dir", &data),
         0);
     assert_string_equal(name, "m2");
     assert_string_equal(store, "127.0.0.1:2379");
+    assert_string_equal(password, "of the store");
     assert_string_equal(rest, "192.0.2.22:8002");
     assert_string_equal(listen, "192.0.2.12:5002");
     assert_string_equal(data, "/var/tmp/a \"b\"/m2");

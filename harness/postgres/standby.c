@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "os/apart.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
@@ -18,7 +19,7 @@ static PGconn *connect_to(
     const struct local *l = s->state;
     char conninfo[PATH_MAX + 200];
 
-    snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres%s", l->dir.path,
+    snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres%s", l->dir.server,
         port, s->superuser, options);
     return sql_connect(conninfo, e);
 }
@@ -30,7 +31,7 @@ static bool base_backup(const struct server *s, struct err *e)
 
     if (!path_join(program, l->bindir, "pg_basebackup", e))
         return false;
-    const char *argv[] = {program, "--host", l->dir.path, "--port", l->port, "--username",
+    const char *argv[] = {program, "--host", l->dir.server, "--port", l->port, "--username",
         s->superuser, "--pgdata", l->standby_data, "--wal-method=stream", "--checkpoint=fast",
         "--write-recovery-conf", NULL};
     return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
@@ -76,7 +77,8 @@ bool standby_make(struct server *s, struct err *e)
 {
     struct local *l = s->state;
 
-    if (!path_join(l->standby_data, l->dir.path, "standby", e) || !base_backup(s, e))
+    if (!path_join(l->standby_data, l->dir.path, "standby", e) ||
+        !apart_make(l->standby_data, l->user.uid, l->user.gid, e) || !base_backup(s, e))
         return false;
     pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     l->standby = pid > 0 ? pid : 0;

@@ -212,10 +212,12 @@ bool template_copy(
 
     if (cacheable)
         template_sweep(cache);
+    // The folder is ours until cp has filled it and gives it the owner of the template: nobody can
+    // put a link there that root would follow.
+    if (cacheable && path_exists(cached))
+        return apart_make(data, geteuid(), getegid(), e) && copy_tree(cached, data, e);
     if (!apart_make(data, user->uid, user->gid, e))
         return false;
-    if (cacheable && path_exists(cached))
-        return copy_tree(cached, data, e);
     if (!run_initdb(bindir, data, user, e))
         return false;
     if (cacheable)

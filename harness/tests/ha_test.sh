@@ -77,7 +77,7 @@ interrupted() {
 killed() {
     local servers
     start_run
-    servers=$(head -qn 1 "$place"/tmp/*/m?/postmaster.pid | tr '\n' ' ')
+    servers=$(head -qn 1 "$place"/tmp/*/run/m?/postmaster.pid | tr '\n' ' ')
     # shellcheck disable=SC2086 # they are words
     [ "$(segments $servers)" = 3 ] || fail "no shared memory to look for: $servers"
     kill -KILL "$harness"
@@ -89,11 +89,28 @@ killed() {
     [ "$(segments $servers)" = 0 ] || fail "shared memory was left behind"
 }
 
+# What is in the store becomes settings of the servers, and a setting may name a library to load.
+strangers_are_refused() {
+    local files store answer
+    files=("$place"/tmp/mailproof.*/m1.yml)
+    store=$(tr -d ' \n' <"${files[0]}" | sed 's/.*"etcd3":{"host":"\([^"]*\)".*/\1/')
+    # Base64 of the key /service/mailproof/config, and of {}.
+    answer=$(python3 -c 'import http.client, sys
+c = http.client.HTTPConnection(sys.argv[1], timeout=30)
+c.request("POST", "/v3/kv/put", sys.argv[2])
+print(c.getresponse().read().decode())' "$store" \
+        '{"key": "L3NlcnZpY2UvbWFpbHByb29mL2NvbmZpZw==", "value": "e30="}') || fail "no store at $store"
+    [[ $answer == *"user name is empty"* ]] || fail "the store lets everybody in: $answer"
+    [ "$(stat -c '%U %a' "${files[0]}")" = "$(stat -c %U "${files[0]%/*}/run") 600" ] ||
+        fail "others can read the passwords: $(ls -l "${files[0]}")"
+}
+
 kept() {
     keep switchover-sync --set 'faults=[]'
     local reach
     reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")
     [ "$(psql -AtX "$reach" -c 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "not to be reached"
+    strangers_are_refused
     sh -c "$remove" || fail "not to be removed: $remove"
     expect_nothing_left
 }
@@ -107,7 +124,7 @@ yours() {
     # The first address in each file is Patroni's own, the second the server's.
     rests=$(for m in 1 2 3; do sed -n 's/.*"connect_address": "\(.*\)".*/\1/p' "$folder/m$m.yml" | head -n 1; done | paste -sd,)
     ports=$(for m in 1 2 3; do sed -n 's/.*"connect_address": ".*:\(.*\)".*/\1/p' "$folder/m$m.yml" | tail -n 1; done | paste -sd,)
-    password=$(sed -n 's/.*"password": "\(.*\)".*/\1/p' "$folder/m1.yml" | head -n 1)
+    password=$(sed -n 's/.*"password": "\(.*\)".*/\1/p' "$folder/m1.yml" | tail -n 1)
     there=(--postgres "host=127.0.0.1,127.0.0.1,127.0.0.1 port=$ports user=mailproof password=$password dbname=postgres")
     for scenario in switchover-sync leader-killed-sync; do
         expect_exit 77 run "$scenario" "${there[@]}"
