@@ -197,6 +197,7 @@ static void the_versions_before_are_read(void **state)
         unsigned char version;
         size_t bytes;
     } added[] = {
+        {18, s.log.delivery_count},   // whether names were those from before a change
         {17, 2},                      // the counts of the only sample
         {16, 2},                      // the counts that say that there are no looks and no holds
         {15, 1},                      // what the logs hold

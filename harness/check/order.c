@@ -130,6 +130,27 @@ static void check_change(
     finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);
 }
 
+// A line holds the names that the account had when the line was taken. The same bound as for other
+// changes tells when that was at the earliest.
+static void check_rename(
+    struct result *r, const struct ledger *l, const struct past *p, const struct delivery *d)
+{
+    char email[NAMES_MAX];
+    const struct change_record *record = NULL;
+    const struct plan_change *rename = ledger_rename(l, d->token, &record);
+
+    if (!d->before_rename || !rename || record->outcome != TXN_COMMITTED ||
+        record->ended_ns >= p->empty_ns[2] || is_reader_slow(l, p->empty_ns[2], p->this_ns) ||
+        check_server_forgot(l, record->ended_ns, p->this_ns, record->ended_ns))
+        return;
+    names_email(email, d->token);
+    finding_add(r, METRIC_FORGED,
+        "%s: another %s was acknowledged at %.3f s; read at %.3f s with the old one", email,
+        rename->kind == CHANGE_EMAIL ? "address" : "login", ledger_seconds(l, record->ended_ns),
+        ledger_seconds(l, p->this_ns));
+    finding_add_faults(r, METRIC_FORGED, l, record->ended_ns);
+}
+
 bool check_sequence(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
@@ -151,6 +172,7 @@ bool check_sequence(const struct check *c, struct err *e)
             continue;
         advance(p, d->line, line->read_ns);
         check_change(r, l, p, d->token);
+        check_rename(r, l, p, d);
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
         check_expiry(r, l, p, d->token);

@@ -91,9 +91,12 @@ const struct draw_row draw_rows[] = {
     {"load.N.insert", "savepoint|copy|upsert", 0.3, NULL},
     {"load.N.backlog", "30|300", 0.1, NULL},
     {"load.N.ids_from", "2147483600", 0.1, NULL},
+    {"load.N.tokens_per_account", "2|5", 0.2, NULL},
     {"load.N.changes",
         "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"
-        "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1}",
+        "{email: 0.2}|{login: 0.2}|"
+        "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1, email: 0.1, "
+        "login: 0.1}",
         0.2, NULL},
     {"load.N.changes.", NULL, 0, "drawn together, as load.N.changes"},
 

@@ -391,6 +391,15 @@ static void pack_counts(struct pack *p, struct history *h)
     }
 }
 
+// Packs the field that version 18 added: which deliveries had the names from before a change.
+static void pack_renames(struct pack *p, struct history *h)
+{
+    if (h->version < 18)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++)
+        PACK_FIELD(p, h->log.deliveries[i].before_rename, 1);
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -438,6 +447,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_logs(p, h);
     pack_presence(p, h);
     pack_counts(p, h);
+    pack_renames(p, h);
     pack_end(p);
     return true;
 }

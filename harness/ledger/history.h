@@ -14,8 +14,8 @@
 // others_share, 10 none of the samples of os/starved.h, 11 not when a fault was sought and when a
 // line was written, 12 no rows of tokens, 13
 // nothing of what processes left behind, 14 nothing of the logs, 15 no looks at the
-// collector's sessions, and 16 no counts of descriptors and processes.
-#define HISTORY_VERSION 17
+// collector's sessions, 16 no counts of descriptors and processes, and 17 no names that changed.
+#define HISTORY_VERSION 18
 
 // The facts that the check needs beside the ledger.
 struct history_notes {

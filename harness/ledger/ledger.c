@@ -56,15 +56,28 @@ bool ledger_take_changes(struct ledger *l, const struct change_record *changes, 
     return true;
 }
 
-const struct plan_change *ledger_change(
-    const struct ledger *l, uint32_t token, const struct change_record **record)
+static const struct plan_change *sent_change(
+    const struct ledger *l, uint32_t token, bool renames, const struct change_record **record)
 {
     uint32_t i = l->change_of ? l->change_of[token] : 0;
 
-    if (i == 0 || l->changes[i - 1].sent_ns == 0)
+    if (i == 0 || l->changes[i - 1].sent_ns == 0 ||
+        change_kind_renames(l->plan->changes[i - 1].kind) != renames)
         return NULL;
     *record = &l->changes[i - 1];
     return &l->plan->changes[i - 1];
+}
+
+const struct plan_change *ledger_change(
+    const struct ledger *l, uint32_t token, const struct change_record **record)
+{
+    return sent_change(l, token, false, record);
+}
+
+const struct plan_change *ledger_rename(
+    const struct ledger *l, uint32_t token, const struct change_record **record)
+{
+    return sent_change(l, token, true, record);
 }
 
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token)

@@ -61,6 +61,7 @@ struct attempt_record {
 struct ledger_token {
     uint64_t fingerprint; // decode_fingerprint of the fields in the database; set when
                           // TOKEN_PRESENT
+    uint64_t older;       // the same before its account got another name
     uint32_t deliveries;  // number of valid deliveries
     uint32_t first_line;  // index of the line of its first valid delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
@@ -151,8 +152,12 @@ static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32
 bool ledger_committed(const struct ledger *l, uint32_t token);
 
 // Returns the token's change and its result when the change was sent. Returns NULL when the token
-// is as it was inserted.
+// is as eligible as it was inserted.
 const struct plan_change *ledger_change(
+    const struct ledger *l, uint32_t token, const struct change_record **record);
+
+// The same for a change of the account's address or login, which ledger_change leaves out.
+const struct plan_change *ledger_rename(
     const struct ledger *l, uint32_t token, const struct change_record **record);
 
 // Returns when the token's change was sent; CLOCK_NEVER without one.

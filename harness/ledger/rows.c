@@ -21,6 +21,10 @@ unsigned row_inserted(enum token_kind kind)
         return ROW_READ | ROW_ACTIVE | ROW_CONSUMED | ROW_STATUS_CHANGED | ROW_ACTIVATED_AT;
     case TOKEN_SUSPENDED:
         return ROW_READ | ROW_SUSPENDED | ROW_STATUS_CHANGED | ROW_SUSPENDED_AT;
+    case TOKEN_ACTIVE:
+        return ROW_READ | ROW_ACTIVE | ROW_ACTIVATED_AT;
+    case TOKEN_PROVISIONED:
+        return ROW_READ | ROW_RECOVERY;
     case TOKEN_RECOVERY:
     case TOKEN_WITHOUT_CODE:
         return ROW_READ | ROW_ACTIVE | ROW_ACTIVATED_AT | ROW_RECOVERY;

@@ -17,10 +17,11 @@
 // Takes one row of a binary result. Returns false without memory.
 typedef bool row_function(struct ledger *l, const PGresult *row);
 
+// Finds the token of a row, whose first columns are its account's login and its code.
 static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
 {
-    return names_token(PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0), token) &&
-           *token < l->plan->token_count;
+    return plan_token(l->plan, PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
+        PQgetvalue(row, 0, 1), (size_t)PQgetlength(row, 0, 1), token);
 }
 
 // Reads one row at a time and in binary form, so that ten million rows need no more memory than
@@ -48,7 +49,8 @@ static bool settle_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
-    if (token_of(l, row, &token))
+    // The other tokens of its account come with it.
+    if (token_of(l, row, &token) && ledger_txn(l, token)->outcome == TXN_UNKNOWN)
         l->tokens[token].flags |= TOKEN_SETTLED;
     return true;
 }
@@ -64,7 +66,7 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
     for (uint32_t t = 0; ok && t < l->plan->token_count; t++) {
         struct names names;
         if (ledger_txn(l, t)->outcome == TXN_UNKNOWN) {
-            names_make(&names, t, plan_name_shape(l->plan, &l->plan->txns[l->txn_of[t]], t));
+            plan_names(l->plan, &l->plan->txns[l->txn_of[t]], t, &names);
             buf_append_char(&logins, held++ ? ',' : '{');
             names_quote(&logins, names.login);
         }
@@ -93,14 +95,41 @@ static struct contents_field field_at(const PGresult *row, int column)
     return (struct contents_field){PQgetvalue(row, 0, column), (size_t)PQgetlength(row, 0, column)};
 }
 
-static bool is_inserted_email(const struct ledger *l, uint32_t token, const PGresult *row)
+// The columns of sql/tokens.sql.
+enum { LOGIN, CODE, ACTION, EMAIL, SECRET, EXPIRES_AT, ROW };
+
+static struct contents_field text_of(const char *text)
 {
-    const struct plan_txn *txn = &l->plan->txns[l->txn_of[token]];
+    return (struct contents_field){text, strlen(text)};
+}
+
+static bool equals(const struct contents_field *a, const struct contents_field *b)
+{
+    return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+// Stores what a line may have held before its account got another name. True when the address is
+// the one that was inserted, or the one that the plan gave to the account later.
+static bool settle_names(
+    struct ledger *l, uint32_t token, struct contents *c, struct ledger_token *t)
+{
+    const struct change_record *record;
+    const struct plan_change *rename = ledger_rename(l, token, &record);
     struct names names;
 
-    names_make(&names, token, plan_name_shape(l->plan, txn, token));
-    return (size_t)PQgetlength(row, 0, 2) == strlen(names.email) &&
-           memcmp(PQgetvalue(row, 0, 2), names.email, strlen(names.email)) == 0;
+    plan_names(l->plan, &l->plan->txns[l->txn_of[token]], token, &names);
+    const struct contents_field email = text_of(names.email), login = text_of(names.login);
+    bool planned = equals(&c->fields[0], &email);
+    t->older = t->fingerprint;
+    if (!rename)
+        return planned;
+    struct contents before = *c;
+    before.fields[0] = email;
+    before.fields[1] = login;
+    t->older = decode_fingerprint(&before);
+    names_change(&names, token, rename->kind == CHANGE_EMAIL);
+    const struct contents_field later = text_of(names.email);
+    return planned || equals(&c->fields[0], &later);
 }
 
 static bool end_row(struct ledger *l, const PGresult *row)
@@ -111,17 +140,18 @@ static bool end_row(struct ledger *l, const PGresult *row)
         l->strangers++;
         return true;
     }
-    const struct contents c = {.action = int4_at(row, 1),
-        .fields = {field_at(row, 2), field_at(row, 0), field_at(row, 3), field_at(row, 4)}};
+    struct contents c = {.action = int4_at(row, ACTION),
+        .fields = {field_at(row, EMAIL), field_at(row, LOGIN), field_at(row, SECRET),
+            field_at(row, CODE)}};
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
-    t->expires_at_s = int4_at(row, 5);
+    t->expires_at_s = int4_at(row, EXPIRES_AT);
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
-    t->row = (uint16_t)(ROW_READ | int4_at(row, 6));
+    t->row = (uint16_t)(ROW_READ | int4_at(row, ROW));
     if (l->tells && c.fields[2].len == TELLS_SECRET_LEN && tells_secret(l->tells, c.fields[2].data))
         t->flags |= TOKEN_TOLD;
-    t->row |= is_inserted_email(l, token, row) ? 0 : ROW_EMAIL;
+    t->row |= settle_names(l, token, &c, t) ? 0 : ROW_EMAIL;
     return true;
 }
 
@@ -132,7 +162,7 @@ static bool dead_letter_row(struct ledger *l, const PGresult *row)
     if (!token_of(l, row, &token))
         return true;
     uint8_t *flags = &l->tokens[token].flags;
-    *flags |= (*flags & TOKEN_DEAD_LETTER) || int4_at(row, 1) > 1 ? TOKEN_BURIED_AGAIN : 0;
+    *flags |= (*flags & TOKEN_DEAD_LETTER) || int4_at(row, 2) > 1 ? TOKEN_BURIED_AGAIN : 0;
     *flags |= TOKEN_DEAD_LETTER;
     return true;
 }
@@ -171,14 +201,14 @@ static bool outcome_row(struct ledger *l, const PGresult *row)
     uint32_t token;
 
     if (token_of(l, row, &token))
-        l->tokens[token].outcome = (uint8_t)int4_at(row, 1);
+        l->tokens[token].outcome = (uint8_t)int4_at(row, 2);
     return true;
 }
 
 static bool attempt_row(struct ledger *l, const PGresult *row)
 {
-    struct attempt_record a = {.end = (uint8_t)int4_at(row, 2)};
-    int32_t number = int4_at(row, 1);
+    struct attempt_record a = {.end = (uint8_t)int4_at(row, 3)};
+    int32_t number = int4_at(row, 2);
 
     if (!token_of(l, row, &a.token))
         return true;
@@ -219,11 +249,13 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
 
     if (!(t->flags & TOKEN_PRESENT) || (d->flags & (DELIVERY_NAMED | DELIVERY_FORGED)))
         return false;
+    if (d->fingerprint != t->fingerprint && d->fingerprint == t->older)
+        d->before_rename = true;
     decode_differs(d->marks, t->marks, fields, sizeof fields);
     if (l->plan->kinds[d->token] == TOKEN_BAD_NAME)
         subject_note(
             l->log, d->line, d->token, "a name that the wire cannot carry, printed as it is");
-    else if (d->fingerprint != t->fingerprint)
+    else if (d->fingerprint != t->fingerprint && !d->before_rename)
         subject_note(l->log, d->line, d->token, "not what the database holds: %s", fields);
     else
         return false;

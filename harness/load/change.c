@@ -17,6 +17,8 @@ static const struct {
     [CHANGE_REACTIVATE] = {"reactivate", load_sql_change_reactivate},
     [CHANGE_EXPIRE] = {"expire", load_sql_change_expire},
     [CHANGE_DELETE] = {"delete", load_sql_change_delete},
+    [CHANGE_EMAIL] = {"email", load_sql_change_email},
+    [CHANGE_LOGIN] = {"login", load_sql_change_login},
 };
 
 static int by_token(const void *token, const void *txn)
@@ -128,10 +130,12 @@ bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *t
     // A reactivation begins with a suspension.
     enum change_kind kind =
         change->kind == CHANGE_REACTIVATE && !back ? CHANGE_SUSPEND : change->kind;
-    struct names names;
-    const char *values[] = {names.login};
+    struct names names, later;
+    const char *values[] = {names.login, kind == CHANGE_EMAIL ? later.email : later.login};
 
-    names_make(&names, change->token, plan_name_shape(plan, txn, change->token));
-    return PQsendQueryPrepared(conn, statements[kind].name, 1, values, NULL, NULL, 0) == 1 &&
+    plan_names(plan, txn, change->token, &names);
+    names_change(&later, change->token, kind == CHANGE_EMAIL);
+    return PQsendQueryPrepared(conn, statements[kind].name, change_kind_renames(kind) ? 2 : 1,
+               values, NULL, NULL, 0) == 1 &&
            PQpipelineSync(conn) == 1;
 }

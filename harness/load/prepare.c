@@ -43,7 +43,7 @@ static bool add(struct accounts *a, const struct plan *plan, const struct plan_t
     enum { CHUNK = 10000 };
     struct names names;
 
-    names_make(&names, token, plan_name_shape(plan, txn, token));
+    plan_names(plan, txn, token, &names);
     buf_append_char(&a->emails, a->held ? ',' : '{');
     buf_append_char(&a->logins, a->held ? ',' : '{');
     names_quote(&a->emails, names.email);
@@ -96,7 +96,7 @@ bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
     for (size_t i = 0; ok && i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++) {
-            if (token_kind_has_account(plan->kinds[t]))
+            if (token_kind_has_account(plan->kinds[t]) && plan_account(plan, t) == t)
                 ok = add(&a, plan, txn, t, e);
         }
     }

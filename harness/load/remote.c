@@ -55,7 +55,7 @@ uint64_t remote_fingerprint(const struct plan *plan)
                              (uint64_t)t->phase << 8 | t->flags);
     }
     for (uint32_t i = 0; i < plan->token_count; i++)
-        hash = mix(hash, plan->kinds[i]);
+        hash = mix(hash, (uint64_t)plan_account(plan, i) << 8 | plan->kinds[i]);
     return mix(hash, plan->txn_count);
 }
 

@@ -8,9 +8,11 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
-static bool is_account(enum token_kind kind)
+static bool has_account(const struct plan *plan, uint32_t token)
 {
-    return !token_kind_recovery(kind);
+    enum token_kind kind = plan->kinds[token];
+
+    return !token_kind_has_account(kind) || kind == TOKEN_CONFLICT;
 }
 
 // True for a token that loses its code, in a statement of its own. An activation may be without a
@@ -20,25 +22,54 @@ static bool lacks_code(const struct plan *plan, uint32_t token)
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
 }
 
-// A statement, and the tokens of a transaction to which it applies.
-struct statement {
+static bool shares_account(const struct plan *plan, uint32_t token)
+{
+    char code[PLAN_CODE_SIZE];
+
+    return plan_code(plan, token, code);
+}
+
+static bool recovers(const struct plan *plan, uint32_t token)
+{
+    return plan->kinds[token] == TOKEN_RECOVERY && !shares_account(plan, token);
+}
+
+#define IS_OF_KIND(name, wanted)                                                                   \
+    static bool name(const struct plan *plan, uint32_t token)                                      \
+    {                                                                                              \
+        return plan->kinds[token] == (wanted);                                                     \
+    }
+IS_OF_KIND(is_without_code, TOKEN_WITHOUT_CODE)
+IS_OF_KIND(is_active, TOKEN_ACTIVE)
+IS_OF_KIND(is_provisioned, TOKEN_PROVISIONED)
+IS_OF_KIND(is_expired, TOKEN_EXPIRED)
+IS_OF_KIND(is_consumed, TOKEN_CONSUMED)
+IS_OF_KIND(is_suspended, TOKEN_SUSPENDED)
+IS_OF_KIND(is_short, TOKEN_SHORT_SECRET)
+
+// The arrays that a statement takes.
+enum arrays { EMAILS_AND_LOGINS, LOGINS, LOGINS_AND_CODES };
+enum array { EMAIL, LOGIN, CODE };
+
+static const struct statement {
     const char *name;
     const char *sql;
-    enum token_kind kind; // TOKEN_KINDS: all whose account is inserted; TOKEN_ACTIVATION: those
-                          // that lose their code; otherwise tokens of this kind
-    int params;           // number of parameters: 2: addresses and logins; 1: logins
-};
-
-static const struct statement statements[] = {
-    {"accounts", load_sql_insert_accounts, TOKEN_KINDS, 2},
-    {"upserts", load_sql_upsert_accounts, TOKEN_KINDS, 2},
-    {"recoveries", load_sql_insert_recoveries, TOKEN_RECOVERY, 1},
-    {"without_code", load_sql_insert_without_code, TOKEN_WITHOUT_CODE, 1},
-    {"expired", load_sql_make_expired, TOKEN_EXPIRED, 1},
-    {"consumed", load_sql_make_consumed, TOKEN_CONSUMED, 1},
-    {"suspended", load_sql_make_suspended, TOKEN_SUSPENDED, 1},
-    {"null_code", load_sql_make_null_code, TOKEN_ACTIVATION, 1},
-    {"short_secret", load_sql_make_short_secret, TOKEN_SHORT_SECRET, 1},
+    bool (*is_for)(const struct plan *plan, uint32_t token);
+    enum arrays arrays;
+    bool makes_rows; // it inserts; those that change rows come behind
+} statements[] = {
+    {"accounts", load_sql_insert_accounts, has_account, EMAILS_AND_LOGINS, true},
+    {"upserts", load_sql_upsert_accounts, has_account, EMAILS_AND_LOGINS, true},
+    {"recoveries", load_sql_insert_recoveries, recovers, LOGINS, true},
+    {"recoveries_again", load_sql_insert_recoveries_again, shares_account, LOGINS_AND_CODES, true},
+    {"without_code", load_sql_insert_without_code, is_without_code, LOGINS, true},
+    {"active", load_sql_insert_activations, is_active, LOGINS, true},
+    {"provisioned", load_sql_make_recoveries, is_provisioned, LOGINS, false},
+    {"expired", load_sql_make_expired, is_expired, LOGINS, false},
+    {"consumed", load_sql_make_consumed, is_consumed, LOGINS, false},
+    {"suspended", load_sql_make_suspended, is_suspended, LOGINS, false},
+    {"null_code", load_sql_make_null_code, lacks_code, LOGINS, false},
+    {"short_secret", load_sql_make_short_secret, is_short, LOGINS, false},
 };
 
 #define STATEMENTS (sizeof statements / sizeof *statements)
@@ -79,20 +110,13 @@ static bool alone(const struct plan *plan, const struct plan_txn *txn, enum load
            !lacks_code(plan, txn->first_token);
 }
 
-static bool is_for(const struct statement *st, const struct plan *plan, uint32_t token)
-{
-    if (st->kind == TOKEN_KINDS)
-        return is_account(plan->kinds[token]);
-    return st->kind == TOKEN_ACTIVATION ? lacks_code(plan, token) : plan->kinds[token] == st->kind;
-}
-
 static bool send_account(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, uint32_t token)
 {
     struct names names;
     const char *values[] = {names.email, names.login};
 
-    names_make(&names, token, plan_name_shape(plan, txn, token));
+    plan_names(plan, txn, token, &names);
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
@@ -108,22 +132,24 @@ static struct part whole(const struct plan *plan, const struct plan_txn *txn)
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
 
-// Appends an array literal with the rows to which a statement applies. Returns how many rows there
-// are.
+// Appends an array literal, and its NUL, with the rows to which a statement applies. Returns how
+// many rows there are.
 static size_t array_of(
-    const struct part *p, const struct statement *st, bool emails, struct buf *out)
+    const struct part *p, const struct statement *st, enum array array, struct buf *out)
 {
+    char code[PLAN_CODE_SIZE];
     size_t count = 0;
     struct names names;
 
     buf_append_char(out, '{');
     for (uint32_t t = p->first; t < p->end; t++) {
-        if (!is_for(st, p->plan, t))
+        if (!st->is_for(p->plan, t))
             continue;
-        names_make(&names, t, plan_name_shape(p->plan, p->txn, t));
+        plan_names(p->plan, p->txn, t, &names);
+        plan_code(p->plan, t, code);
         if (count++ > 0)
             buf_append_char(out, ',');
-        names_quote(out, emails ? names.email : names.login);
+        names_quote(out, array == EMAIL ? names.email : array == LOGIN ? names.login : code);
     }
     buf_append(out, "}", 2);
     return count;
@@ -133,16 +159,16 @@ static bool send_statement(
     PGconn *conn, const struct part *p, const struct statement *st, struct buf *scratch)
 {
     buf_clear(scratch);
-    size_t count = array_of(p, st, st->params == 2, scratch);
-    size_t second = scratch->len;
-    if (count == 0)
+    if (array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? EMAIL : LOGIN, scratch) == 0)
         return true;
-    if (st->params == 2)
-        array_of(p, st, false, scratch);
+    size_t second = scratch->len;
+    if (st->arrays != LOGINS)
+        array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? LOGIN : CODE, scratch);
     if (scratch->failed)
         return false;
     const char *values[] = {scratch->data, scratch->data + second};
-    return PQsendQueryPrepared(conn, st->name, st->params, values, NULL, NULL, 0) == 1;
+    return PQsendQueryPrepared(
+               conn, st->name, st->arrays == LOGINS ? 1 : 2, values, NULL, NULL, 0) == 1;
 }
 
 static bool send_word(PGconn *conn, const char *word)
@@ -181,23 +207,17 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
     return ok && PQpipelineSync(conn) == 1;
 }
 
-// The statements that make rows come before those that change them.
-static bool makes_rows(const struct statement *st)
-{
-    return st->kind == TOKEN_KINDS || token_kind_recovery(st->kind);
-}
-
 static bool is_wanted(const struct statement *st, enum load_insert insert)
 {
-    if (st->kind != TOKEN_KINDS)
-        return insert != INSERT_SAVEPOINT || !makes_rows(st);
+    if (st->is_for != has_account)
+        return insert != INSERT_SAVEPOINT || !st->makes_rows;
     return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
 }
 
 static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 {
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (i != UPSERT && makes_rows(&statements[i]) &&
+        if (i != UPSERT && statements[i].makes_rows &&
             !send_statement(conn, p, &statements[i], scratch))
             return false;
     }
@@ -253,7 +273,7 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
 bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
 {
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        if (insert == INSERT_COPY && is_account(plan->kinds[t]))
+        if (insert == INSERT_COPY && has_account(plan, t))
             return true;
     }
     return false;
@@ -285,9 +305,9 @@ bool txn_send_copied(
 
     buf_clear(scratch);
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        if (!is_account(plan->kinds[t]))
+        if (!has_account(plan, t))
             continue;
-        names_make(&names, t, plan_name_shape(plan, txn, t));
+        plan_names(plan, txn, t, &names);
         append_copied(scratch, names.email);
         buf_append_char(scratch, '\t');
         append_copied(scratch, names.login);

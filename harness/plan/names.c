@@ -114,6 +114,17 @@ void names_make(struct names *names, uint32_t token, enum name_shape shape)
         make_one(names->email, start, shape, token, true);
 }
 
+void names_change(struct names *names, uint32_t token, bool email)
+{
+    char login[NAMES_MAX];
+
+    names_login(login, token);
+    if (email)
+        snprintf(names->email, sizeof names->email, "%s~New&Better" DOMAIN, login);
+    else
+        snprintf(names->login, sizeof names->login, "%s~New&Better", login);
+}
+
 void names_quote(struct buf *out, const char *text)
 {
     buf_append_char(out, '"');

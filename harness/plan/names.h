@@ -46,6 +46,9 @@ struct names {
 // number decides whether the login, the email or both have it; the other one is plain.
 void names_make(struct names *names, uint32_t token, enum name_shape shape);
 
+// Makes the address, or else the login, that an account gets while its token waits.
+void names_change(struct names *names, uint32_t token, bool email);
+
 // Appends an element of an array literal, in quotes.
 void names_quote(struct buf *out, const char *text);
 

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ enum stream {
     STREAM_CHANGE,
     STREAM_CHANGE_AT,
     STREAM_CHANGE_BACK,
+    STREAM_ACCOUNT,
     STREAM_COUNT,
 };
 
@@ -37,6 +39,11 @@ enum stream {
 // The latest time after its insert at which a token changes, however long the batch timeout.
 static const int64_t wait_max_ns = NS_PER_S;
 
+// The codes of an account's tokens differ while their numbers are not further apart than this.
+#define CODES 100000u
+
+#define RECENT_ACCOUNTS 8
+
 static const double conflict_share = 0.2; // share of the activation tokens' upserts that meet an
                                           // existing account
 
@@ -47,6 +54,8 @@ struct maker {
     int64_t phase_start_ns;
     int64_t wait_ns; // longest time between an insert and its planned change, ns
     struct rng streams[STREAM_COUNT];
+    uint32_t recent[RECENT_ACCOUNTS]; // accounts of this phase that may get a further token
+    size_t recent_count;
 };
 
 static bool check_size(const struct scenario *s, struct err *e);
@@ -68,6 +77,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
             ok = add_backlog(&m, s->seed, e);
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
             rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
+        m.recent_count = 0;
         ok = ok && add_phase(&m, e);
         m.phase_start_ns += s->load[i].for_ns;
     }
@@ -83,6 +93,7 @@ void plan_fini(struct plan *p)
 {
     free(p->txns);
     free(p->kinds);
+    free(p->accounts);
     free(p->changes);
     free(p->faults);
     *p = (struct plan){0};
@@ -96,6 +107,8 @@ const char *change_kind_name(enum change_kind kind)
         [CHANGE_REACTIVATE] = "reactivate",
         [CHANGE_EXPIRE] = "expire",
         [CHANGE_DELETE] = "delete",
+        [CHANGE_EMAIL] = "email",
+        [CHANGE_LOGIN] = "login",
     };
 
     return names[kind];
@@ -113,6 +126,8 @@ const char *token_kind_name(enum token_kind kind)
         [TOKEN_WITHOUT_CODE] = "without-code",
         [TOKEN_BAD_NAME] = "bad-name",
         [TOKEN_CONFLICT] = "conflict",
+        [TOKEN_ACTIVE] = "active",
+        [TOKEN_PROVISIONED] = "provisioned",
     };
 
     return names[kind];
@@ -129,6 +144,44 @@ enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn
     return txn->flags & TXN_HOSTILE ? choice % NAME_COMMA
            : choice % 8 == 0        ? NAME_MIXED
                                     : NAME_PLAIN;
+}
+
+void plan_names(
+    const struct plan *p, const struct plan_txn *txn, uint32_t token, struct names *names)
+{
+    uint32_t account = plan_account(p, token);
+
+    // Tokens share an account only within a phase, and all transactions of a phase have the same
+    // kinds of names.
+    names_make(names, account, plan_name_shape(p, txn, account));
+}
+
+bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE])
+{
+    bool own = !p->accounts || p->accounts[token] == ACCOUNT_OWN;
+
+    snprintf(code, PLAN_CODE_SIZE, "%05u", token % CODES);
+    return !own;
+}
+
+bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
+    size_t code_len, uint32_t *token)
+{
+    char digits[PLAN_CODE_SIZE] = "";
+    uint32_t account;
+
+    if (!names_token(login, login_len, &account) || account >= p->token_count)
+        return false;
+    *token = account;
+    if (!p->accounts || p->accounts[account] == ACCOUNT_OWN || code_len != PLAN_CODE_SIZE - 1)
+        return true;
+    memcpy(digits, code, code_len);
+    uint32_t number = (uint32_t)strtoul(digits, NULL, 10);
+    // The account's tokens follow its first one at a distance below CODES.
+    number = account + (number + CODES - account % CODES) % CODES;
+    if (number < p->token_count && p->accounts[number] == account)
+        *token = number;
+    return true;
 }
 
 static bool too_many_tokens(struct err *e)
@@ -176,6 +229,8 @@ static double of_the_rest(double share, double taken)
 
 static enum token_kind draw_kind(struct maker *m)
 {
+    static const enum token_kind ineligibles[] = {
+        TOKEN_EXPIRED, TOKEN_CONSUMED, TOKEN_SUSPENDED, TOKEN_ACTIVE, TOKEN_PROVISIONED};
     const struct load_phase *phase = m->phase;
     double special = phase->unsendable + phase->ineligible;
     // Draws every choice for every token, so that none shifts the numbers of another.
@@ -190,7 +245,7 @@ static enum token_kind draw_kind(struct maker *m)
     if (unsendable)
         return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
     if (ineligible)
-        return (enum token_kind)(TOKEN_EXPIRED + variant % 3);
+        return ineligibles[variant % (sizeof ineligibles / sizeof *ineligibles)];
     return recovery ? TOKEN_RECOVERY : conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
 }
 
@@ -206,7 +261,7 @@ static enum change_kind draw_change(struct maker *m)
 {
     const struct load_phase *p = m->phase;
     const double shares[CHANGE_KINDS] = {
-        p->consume, p->suspend, p->reactivate, p->expire, p->delete};
+        p->consume, p->suspend, p->reactivate, p->expire, p->delete, p->email, p->login};
     double at = rng_uniform(&m->streams[STREAM_CHANGE]);
     enum change_kind kind = 0;
 
@@ -220,7 +275,47 @@ static int64_t draw_wait_ns(struct maker *m, enum stream stream)
     return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->wait_ns);
 }
 
-// Draws a change for every token, and keeps those of tokens that would be delivered.
+static bool shares_accounts(const struct load_phase *phase)
+{
+    return phase->tokens_per_account > 1;
+}
+
+// Returns the account of a token. A recovery token gets a new one, or one of the last that the
+// phase has used, so that some of an account's tokens wait together and others come later.
+static uint32_t draw_account(struct maker *m, uint32_t token)
+{
+    struct rng *rng = &m->streams[STREAM_ACCOUNT];
+    bool again = rng_uniform(rng) * m->phase->tokens_per_account >= 1 && m->recent_count > 0;
+    size_t choice = rng_below(rng, RECENT_ACCOUNTS);
+    uint32_t *account = &m->recent[choice < m->recent_count ? choice : 0];
+
+    if (again && token - *account < CODES)
+        return *account;
+    account = &m->recent[m->recent_count < RECENT_ACCOUNTS ? m->recent_count++ : choice];
+    *account = token;
+    return token;
+}
+
+// Fills in the account of each token since the last call. The array begins with the first phase
+// whose tokens share accounts.
+static bool add_account(struct maker *m, uint32_t token)
+{
+    struct plan *p = m->plan;
+
+    if (!p->accounts && !shares_accounts(m->phase))
+        return true;
+    size_t held = p->accounts ? token : 0;
+    if (!array_grow(&p->accounts, held, token + 1 - held, sizeof *p->accounts))
+        return false;
+    for (size_t i = held; i <= token; i++)
+        p->accounts[i] = ACCOUNT_OWN;
+    if (shares_accounts(m->phase) && p->kinds[token] == TOKEN_RECOVERY)
+        p->accounts[token] = draw_account(m, token);
+    return true;
+}
+
+// Draws a change for every token, and keeps those of tokens that would be delivered. A change of a
+// shared account would change its other tokens, too.
 static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
@@ -230,6 +325,7 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
         .kind = (uint8_t)draw_change(m)};
 
     if (change.kind == CHANGE_KINDS || !token_kind_deliverable(p->kinds[token]) ||
+        (p->accounts && p->accounts[token] != ACCOUNT_OWN) ||
         (txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)))
         return true;
     if (txn->flags & TXN_HOLD)
@@ -272,6 +368,8 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
     for (size_t i = 0; i < rows; i++) {
         uint32_t token = (uint32_t)p->token_count++;
         p->kinds[token] = (uint8_t)draw_kind(m);
+        if (!add_account(m, token))
+            return no_memory(e);
         if (!add_change(m, t, token, e))
             return false;
     }

@@ -24,6 +24,8 @@ enum token_kind {
     TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
     TOKEN_BAD_NAME,     // unsendable: a login or an address that would forge a field
     TOKEN_CONFLICT,     // an upsert that finds its account already there, and makes no token
+    TOKEN_ACTIVE,       // ineligible: an activation, though its account is active
+    TOKEN_PROVISIONED,  // ineligible: a recovery, though its account is provisioned
     TOKEN_KINDS,
 };
 
@@ -31,7 +33,8 @@ const char *token_kind_name(enum token_kind kind);
 
 static inline bool token_kind_ineligible(enum token_kind kind)
 {
-    return kind == TOKEN_EXPIRED || kind == TOKEN_CONSUMED || kind == TOKEN_SUSPENDED;
+    return kind == TOKEN_EXPIRED || kind == TOKEN_CONSUMED || kind == TOKEN_SUSPENDED ||
+           kind == TOKEN_ACTIVE || kind == TOKEN_PROVISIONED;
 }
 
 static inline bool token_kind_unsendable(enum token_kind kind)
@@ -47,13 +50,14 @@ static inline bool token_kind_deliverable(enum token_kind kind)
 
 static inline bool token_kind_recovery(enum token_kind kind)
 {
-    return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
+    return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_PROVISIONED;
 }
 
 // True for a token whose account exists before the load.
 static inline bool token_kind_has_account(enum token_kind kind)
 {
-    return token_kind_recovery(kind) || kind == TOKEN_CONFLICT;
+    return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_ACTIVE ||
+           kind == TOKEN_CONFLICT;
 }
 
 enum txn_flags {
@@ -78,8 +82,16 @@ enum change_kind {
     CHANGE_REACTIVATE, // suspended first, then active again
     CHANGE_EXPIRE,
     CHANGE_DELETE, // the account is deleted, and its token with it
+    CHANGE_EMAIL,  // the account gets another address
+    CHANGE_LOGIN,  // the account gets another login
     CHANGE_KINDS,
 };
+
+// True for a change of a name, which leaves the token as eligible as it was.
+static inline bool change_kind_renames(enum change_kind kind)
+{
+    return kind == CHANGE_EMAIL || kind == CHANGE_LOGIN;
+}
 
 const char *change_kind_name(enum change_kind kind);
 
@@ -97,11 +109,16 @@ struct plan_fault {
     uint32_t busy;  // 0, or 1 + the index into plan.faults of the fault that this one collides with
 };
 
+#define ACCOUNT_OWN UINT32_MAX
+
 struct plan {
     struct plan_txn *txns;
     size_t txn_count;
     uint8_t *kinds; // enum token_kind per token
     size_t token_count;
+    // Per token of a phase with tokens_per_account above 1: the first token of its account.
+    // ACCOUNT_OWN: the token has an account of its own. NULL: all have.
+    uint32_t *accounts;
     struct plan_change *changes; // sorted by at_ns; at most one for each token
     size_t change_count;
     struct plan_fault *faults; // sorted by at_ns
@@ -128,8 +145,29 @@ static inline size_t plan_backlog_txns(const struct plan *p)
     return count;
 }
 
-// Returns the kind of name that the account of a transaction's token has.
-enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
+// Returns the token after which the account of a token is named: the token itself, if it does not
+// share its account.
+static inline uint32_t plan_account(const struct plan *p, uint32_t token)
+{
+    return p->accounts && p->accounts[token] != ACCOUNT_OWN ? p->accounts[token] : token;
+}
+
+// Returns the kind of name that an account of a transaction has.
+enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t account);
+
+// Makes the names that the account of a transaction's token is inserted with.
+void plan_names(
+    const struct plan *p, const struct plan_txn *txn, uint32_t token, struct names *names);
+
+// A token that shares its account is known by its code: these are the last digits of its number.
+// Returns false when the code is the database's own.
+#define PLAN_CODE_SIZE 6
+bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE]);
+
+// Finds the token with this code among those of the account with this login. False when the plan
+// has none.
+bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
+    size_t code_len, uint32_t *token);
 
 // Appends the timeline, as text or as JSON; the same plan gives the same bytes. Inserts and faults
 // come merged in the order of their times.

@@ -135,9 +135,11 @@ static void shares_are_kept(void **state)
     }
     within(kinds[TOKEN_ACTIVATION], 0.4, 50000);
     within(kinds[TOKEN_RECOVERY], 0.2, 50000);
-    within(kinds[TOKEN_EXPIRED], 0.1, 50000);
-    within(kinds[TOKEN_CONSUMED], 0.1, 50000);
-    within(kinds[TOKEN_SUSPENDED], 0.1, 50000);
+    within(kinds[TOKEN_EXPIRED], 0.06, 50000);
+    within(kinds[TOKEN_CONSUMED], 0.06, 50000);
+    within(kinds[TOKEN_SUSPENDED], 0.06, 50000);
+    within(kinds[TOKEN_ACTIVE], 0.06, 50000);
+    within(kinds[TOKEN_PROVISIONED], 0.06, 50000);
     within(kinds[TOKEN_SHORT_SECRET], 0.05, 50000);
     within(kinds[TOKEN_WITHOUT_CODE], 0.05, 50000);
     within(rollbacks, 0.02, 50000);
@@ -217,6 +219,36 @@ static void changes_are_drawn(void **state)
     within(kinds[CHANGE_REACTIVATE], 0.1, 50000);
     within(kinds[CHANGE_DELETE], 0.15, 50000);
     assert_int_equal(kinds[CHANGE_SUSPEND] + kinds[CHANGE_EXPIRE], 0);
+    drop(f);
+}
+
+// Tokens that share an account are told apart by their codes, however many there are.
+static void accounts_get_several_tokens(void **state)
+{
+    struct fixture *f = new_fixture(10000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
+    size_t accounts = 0, tokens = 0;
+
+    (void)state;
+    f->load[0].recovery = 0.2;
+    f->load[0].email = 1;
+    f->load[0].tokens_per_account = 3;
+    make(f);
+    for (uint32_t t = 0; t < f->p.token_count; t++) {
+        char login[NAMES_MAX], code[PLAN_CODE_SIZE] = "?";
+        uint32_t found, account = plan_account(&f->p, t);
+        size_t len = names_login(login, account);
+        bool shared = plan_code(&f->p, t, code);
+        assert_true(shared == (f->p.kinds[t] == TOKEN_RECOVERY));
+        assert_true(account <= t && (shared || account == t));
+        assert_true(plan_token(&f->p, login, len, code, strlen(code), &found));
+        assert_int_equal(found, t);
+        tokens += shared;
+        accounts += shared && account == t;
+    }
+    assert_true(fabs((double)tokens / (double)accounts - 3) < 0.1);
+    for (size_t i = 0; i < f->p.change_count; i++)
+        assert_int_equal(f->p.accounts[f->p.changes[i].token], ACCOUNT_OWN);
+    assert_true(f->p.change_count > 0);
     drop(f);
 }
 
@@ -337,6 +369,7 @@ int main(void)
         cmocka_unit_test(upserts_conflict_and_names_are_hostile),
         cmocka_unit_test(a_backlog_comes_first_and_moves_nothing),
         cmocka_unit_test(changes_are_drawn),
+        cmocka_unit_test(accounts_get_several_tokens),
         cmocka_unit_test(one_share_leaves_the_rest_alone),
         cmocka_unit_test(the_generator_is_the_published_one),
         cmocka_unit_test(small_numbers_are_uniform),

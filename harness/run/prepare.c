@@ -169,6 +169,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .instances = r->scenario->collector.instances,
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
+        .plan = &r->plan,
         .sender = leased.on || r->queue.manifest.answers ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
         .net = r->context.net ? r->context.net : r->server.clients,

@@ -281,8 +281,8 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
         return node_err(n, e,
             "recovery, ineligible and unsendable are shares of the same tokens; "
             "together they should not exceed 1");
-    double changes =
-        phase->consume + phase->suspend + phase->reactivate + phase->expire + phase->delete;
+    double changes = phase->consume + phase->suspend + phase->reactivate + phase->expire +
+                     phase->delete + phase->email + phase->login;
     if (changes > 1 + 1e-9)
         return node_err(node_child(n, "changes"), e,
             "these are shares of the same tokens; together they should not exceed 1");

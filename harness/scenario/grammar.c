@@ -317,6 +317,11 @@ static const struct field changes_fields[] = {
     {"expire", FIELD_SHARE, PHASE(expire), .default_text = "0", .help = "share that expires"},
     {"delete", FIELD_SHARE, PHASE(delete), .default_text = "0",
         .help = "share whose account is deleted, and the token with it"},
+    {"email", FIELD_SHARE, PHASE(email), .default_text = "0",
+        .help = "share whose account gets another address; the token goes out to the one that its "
+                "account has when the line is taken"},
+    {"login", FIELD_SHARE, PHASE(login), .default_text = "0",
+        .help = "share whose account gets another login"},
 };
 
 static const struct table changes_table = TABLE(changes_fields, struct load_phase);
@@ -359,7 +364,9 @@ static const struct field load_fields[] = {
     {"hold_open", FIELD_MAP, .default_text = "{share: 0, for: 0s}", .table = &hold_table,
         .help = "transactions kept open, so that ids commit out of order"},
     {"ineligible", FIELD_SHARE, PHASE(ineligible), .default_text = "0",
-        .help = "share of tokens made expired, consumed or suspended"},
+        .help = "share of tokens made expired or consumed, or whose account has a status that "
+                "does not fit: suspended, active though they activate, provisioned though they "
+                "recover"},
     {"unsendable", FIELD_SHARE, PHASE(unsendable), .default_text = "0",
         .help = "share of tokens that the wire cannot carry"},
     {"names", FIELD_WORD, PHASE(names), .default_text = "plain", .words = names,
@@ -373,9 +380,11 @@ static const struct field load_fields[] = {
         .help = "tokens committed before the collector starts; only in the first phase"},
     {"ids_from", FIELD_INT, PHASE(ids_from), .default_text = "1", .min = 1, .max = 2147483647,
         .help = "the first id of accounts and tokens; only in the first phase"},
+    {"tokens_per_account", FIELD_INT, PHASE(tokens_per_account), .default_text = "1", .min = 1,
+        .max = 1000, .help = "recovery tokens of one account, on average: its owner asks again"},
     {"changes", FIELD_MAP, .default_text = "{}", .table = &changes_table,
         .help = "tokens whose account or token changes while they wait, so that they may go out "
-                "or be passed over"},
+                "or be passed over, or must go out under another name"},
 };
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);

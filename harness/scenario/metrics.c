@@ -30,7 +30,7 @@ const struct metric metrics[METRIC_COUNT] = {
     INVARIANT(
         PREMATURE, "premature", TOKENS, 0, FOR_ALL, 0, "delivered before its COMMIT was sent"),
     INVARIANT(INELIGIBLE, "ineligible", TOKENS, 0, FOR_MAIL, 0,
-        "delivered though expired, consumed or suspended"),
+        "delivered though expired, consumed, or of an account whose status does not fit"),
     INVARIANT(DUPLICATED, "duplicated", TOKENS, PROMISE_ONCE, FOR_ALL, 0,
         "repeated deliveries that nothing explains"),
     INVARIANT(

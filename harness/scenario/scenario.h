@@ -125,7 +125,7 @@ struct load_phase {
     double rollback;        // share of the transactions that are rolled back
     double hold_share;      // share of the transactions that stay open for hold_for_ns
     int64_t hold_for_ns;
-    double ineligible; // share of the tokens that are made expired, consumed or suspended
+    double ineligible; // share of the tokens that no collector may send
     double unsendable; // share of the tokens that the wire format cannot carry
     enum load_names names;
     enum load_insert insert;
@@ -133,7 +133,8 @@ struct load_phase {
                   // only
     int ids_from; // the first id of accounts and tokens; first phase only
     // Shares of tokens whose account or token changes while they wait.
-    double consume, suspend, reactivate, expire, delete;
+    double consume, suspend, reactivate, expire, delete, email, login;
+    int tokens_per_account; // number of recovery tokens that an account has on average
 };
 
 struct fault_spec {

@@ -166,6 +166,7 @@ static bool build_item(struct build *b, const struct event *told, struct line_re
             return false;
         *d = (struct delivery){.token = token,
             .line = number,
+            .before_rename = item.value[SLOT_OLD_NAME] != 0,
             .flags = (item.value[SLOT_FORGED] ? DELIVERY_FORGED : 0u) |
                      (item.value[SLOT_NAMED] ? DELIVERY_NAMED : 0u) |
                      (item.value[SLOT_REFUSED] ? DELIVERY_REFUSED : 0u)};

@@ -67,7 +67,8 @@ static void complete_line(struct event *e, const struct subject_log *log)
 void event_complete(struct event *e, int64_t run_ns, const struct subject_log *log)
 {
     static const enum slot zero[] = {SLOT_WAITED, SLOT_OWN, SLOT_LOAD, SLOT_RAN, SLOT_STALLED,
-        SLOT_RSS, SLOT_CPU, SLOT_WAKEUPS, SLOT_STARVED, SLOT_FORGED, SLOT_NAMED, SLOT_REFUSED};
+        SLOT_RSS, SLOT_CPU, SLOT_WAKEUPS, SLOT_STARVED, SLOT_FORGED, SLOT_NAMED, SLOT_REFUSED,
+        SLOT_OLD_NAME};
 
     switch (e->kind) {
     case EVENT_PROCESS:

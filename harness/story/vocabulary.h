@@ -3,7 +3,7 @@
 
 #include "story/words.h"
 
-#define WORDS_MAX 18 // words of one kind
+#define WORDS_MAX 20 // words of one kind
 
 enum value_type {
     VALUE_TIME,   // ms since the load began

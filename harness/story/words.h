@@ -48,6 +48,7 @@ enum slot {
     SLOT_FORGED,
     SLOT_NAMED,
     SLOT_REFUSED,
+    SLOT_OLD_NAME,
     SLOT_REPLY,
     SLOT_REPLIED,
     SLOT_RSS,

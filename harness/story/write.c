@@ -159,6 +159,7 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
     event_set(&item, SLOT_FORGED, (d->flags & DELIVERY_FORGED) != 0);
     event_set(&item, SLOT_NAMED, (d->flags & DELIVERY_NAMED) != 0);
     event_set(&item, SLOT_REFUSED, (d->flags & DELIVERY_REFUSED) != 0);
+    event_set(&item, SLOT_OLD_NAME, d->before_rename);
     if (d->reply != REPLY_NONE)
         record_tell(RECORD_DELIVERY, d, &item, w->l->start_ns);
     spare(w, &item);

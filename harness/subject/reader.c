@@ -78,6 +78,17 @@ static bool token_named(const char *name, size_t len, uint32_t *token)
     return names_token(name, len, token) || (at && names_token(name, (size_t)(at - name), token));
 }
 
+// Finds the one of an account's tokens that has this code.
+static uint32_t token_with_code(
+    const struct reader *r, uint32_t account, const char *code, size_t len)
+{
+    char login[NAMES_MAX];
+    uint32_t token;
+    size_t login_len = names_login(login, account);
+
+    return r->plan && plan_token(r->plan, login, login_len, code, len, &token) ? token : account;
+}
+
 // Remembers the names in a line that cannot be parsed. Their tokens then count as torn, and not
 // also as lost.
 static bool add_names(struct reader *r, const char *line, size_t len)
@@ -100,23 +111,23 @@ static bool add_names(struct reader *r, const char *line, size_t len)
 
 // Finds the token by its login, or else by its address. So a token whose fields are mixed up counts
 // as forged and not as phantom.
-static uint32_t token_of(const struct decoded *t)
+static uint32_t token_of(const struct reader *r, const struct decoded *t)
 {
-    uint32_t token;
+    uint32_t account;
 
-    return token_named(t->login, t->login_len, &token) ||
-                   token_named(t->email, t->email_len, &token)
-               ? token
+    return token_named(t->login, t->login_len, &account) ||
+                   token_named(t->email, t->email_len, &account)
+               ? token_with_code(r, account, t->code, t->code_len)
                : TOKEN_UNKNOWN;
 }
 
-static struct delivery delivery_of(const struct decoded *t, uint32_t line)
+static struct delivery delivery_of(const struct reader *r, const struct decoded *t, uint32_t line)
 {
     struct contents c = decode_contents(t);
 
     return (struct delivery){
         .line = line,
-        .token = token_of(t),
+        .token = token_of(r, t),
         .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
         .marks = decode_marks(&c),
         .fingerprint = decode_fingerprint(&c),
@@ -235,7 +246,7 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
     while (fits && line->tokens < shape) {
         if (!decode_token(r->decoder, text, len, &pos, &token))
             break;
-        struct delivery d = delivery_of(&token, (uint32_t)r->log.line_count);
+        struct delivery d = delivery_of(r, &token, (uint32_t)r->log.line_count);
         if (!token.signature_ok)
             note_forged(r, &token, d.token, text);
         if (!add_delivery(r, &d))
@@ -273,7 +284,7 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
     }
     job.login = login;
     job.login_len = names_login(login, number);
-    struct delivery d = delivery_of(&job, (uint32_t)r->log.line_count);
+    struct delivery d = delivery_of(r, &job, (uint32_t)r->log.line_count);
     if (!add_delivery(r, &d))
         return false;
     line->tokens = 1;

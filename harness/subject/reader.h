@@ -5,15 +5,17 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
+#include "plan/plan.h"
 #include "subject/decode.h"
 #include "subject/subject.h"
 
 struct reader {
     struct subject_log log;
     struct decoder *decoder;
-    bool jobs;       // lines are "got N ATTEMPT" and "done N", of a subject's consumer
-    uint64_t tokens; // in whole lines
-    uint64_t torn;   // number of lines that cannot be parsed
+    const struct plan *plan; // borrowed: says which tokens share an account; NULL: none do
+    bool jobs;               // lines are "got N ATTEMPT" and "done N", of a subject's consumer
+    uint64_t tokens;         // in whole lines
+    uint64_t torn;           // number of lines that cannot be parsed
     _Atomic int64_t
         *seen_ns; // per planned token: when it was first read, 0 before; for other threads
     size_t seen_count;

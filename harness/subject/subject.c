@@ -296,6 +296,7 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
     if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e))
         goto failed;
     s->reader.jobs = config->jobs;
+    s->reader.plan = config->plan;
     if (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         err_sys(e, ERR_SYSTEM, "cannot make a pipe");
         goto failed;

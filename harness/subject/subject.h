@@ -77,11 +77,12 @@ enum delivery_flags {
 
 struct delivery {
     uint64_t fingerprint; // decode_fingerprint of its fields
-    uint32_t token;       // number of the token in the plan, by the login; or TOKEN_UNKNOWN
+    uint32_t token;       // number of the token in the plan, by login and code; or TOKEN_UNKNOWN
     uint32_t line;
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
     uint8_t reply;      // enum reply
+    bool before_rename; // its names are those that the account had before the plan changed them
     int64_t replied_ns; // when the reply was given, or the sender died; 0: neither yet
 };
 
@@ -132,6 +133,7 @@ struct subject_config {
     int instances;
     bool restart;
     size_t token_count;                   // number of planned tokens, for subject_seen_ns
+    const struct plan *plan;              // says which tokens share an account; NULL: none do
     const struct scenario_sender *sender; // how the harness answers as the sender; NULL: nobody
                                           // answers
     uint64_t seed;                        // decides the sender's answers

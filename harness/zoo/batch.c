@@ -40,6 +40,7 @@ void batch_fini(struct batch *b)
     buf_fini(&b->dead);
     buf_fini(&b->dead_reasons);
     buf_fini(&b->token);
+    addresses_fini(&b->seen);
 }
 
 void batch_clear(struct batch *b)
@@ -69,19 +70,21 @@ static void bury(struct batch *b, const char *id, const char *reason)
 
 static bool is_stale(const struct batch *b, const char *trouble)
 {
-    return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "status") == 0);
+    return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "suspended") == 0);
 }
 
 // Returns why a row does not go out, in the words of sql/read.sql; "" when it goes out.
-static const char *trouble_of(struct batch *b, const char *trouble)
+static const char *trouble_of(struct batch *b, const char *const *field)
 {
+    const char *trouble = field[TROUBLE];
     static const struct {
         enum defect defect;
         const char *trouble;
     } blind[] = {
         {DEFECT_SENDS_CONSUMED, "consumed"},
         {DEFECT_SENDS_EXPIRED, "expired"},
-        {DEFECT_SENDS_SUSPENDED, "status"},
+        {DEFECT_SENDS_SUSPENDED, "suspended"},
+        {DEFECT_ANY_STATUS, "status"},
         {DEFECT_PRINTS_NAMES, "email"},
         {DEFECT_PRINTS_NAMES, "login"},
     };
@@ -91,6 +94,9 @@ static const char *trouble_of(struct batch *b, const char *trouble)
             return "";
     if (is_stale(b, trouble))
         return "";
+    if (has(b, DEFECT_ONCE_PER_ADDRESS) && !*trouble &&
+        strcmp(addresses_first(&b->seen, field[EMAIL], field[ID]), field[ID]) != 0)
+        return "expired";
     if (has(b, DEFECT_DROPS_SOME) && !*trouble && b->added++ % 1000 == 999)
         return "expired";
     return trouble;
@@ -101,7 +107,21 @@ static bool is_ineligible(const struct batch *b, const char *trouble)
     if (has(b, DEFECT_BURIES))
         return false;
     return strcmp(trouble, "consumed") == 0 || strcmp(trouble, "expired") == 0 ||
-           strcmp(trouble, "status") == 0 || has(b, DEFECT_DROPS_UNSENDABLE);
+           strcmp(trouble, "status") == 0 || strcmp(trouble, "suspended") == 0 ||
+           has(b, DEFECT_DROPS_UNSENDABLE);
+}
+
+// Writes the second and the third field, address and login, in small letters.
+static void lower_names(struct buf *token)
+{
+    int commas = 0;
+
+    for (size_t i = 0; i < token->len; i++) {
+        char *c = &token->data[i];
+        commas += *c == ',';
+        if ((commas == 1 || commas == 2) && *c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+    }
 }
 
 // Appends the fields of b->token to the line.
@@ -137,6 +157,8 @@ static bool append(
     buf_printf(&b->token, "%s,%s,%s%s%s%s%s", field[ACTION], email, login,
         has(b, DEFECT_BREAKS_LINE) && b->tokens == 0 ? "\n" : ",", text,
         has(b, DEFECT_NULL_CODE) && !has_code ? "" : ",", code);
+    if (has(b, DEFECT_LOWER_CASES))
+        lower_names(&b->token);
     join(b);
     return true;
 }
@@ -165,7 +187,9 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     buf_printf(&b->ids, "%s%s", b->ids.len > 0 ? "," : "", field[ID]);
     snprintf(b->to.xid, sizeof b->to.xid, "%s", field[XID]);
     snprintf(b->to.id, sizeof b->to.id, "%s", field[ID]);
-    const char *trouble = trouble_of(b, field[TROUBLE]);
+    const char *trouble = trouble_of(b, field);
+    if (has(b, DEFECT_KEEPS_ADDRESSES))
+        field[EMAIL] = addresses_find(&b->seen, field[LOGIN], field[EMAIL]);
     if (*trouble && is_ineligible(b, trouble))
         b->passed++;
     else if (*trouble)

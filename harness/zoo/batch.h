@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "addresses.h"
 #include "base/err.h"
 #include "defect.h"
 
@@ -30,6 +31,7 @@ struct batch {
     struct buf dead_reasons; // the reasons for these dead letters
     struct buf token;        // room for the token that is being added
     unsigned added;          // defect drops-some: number of tokens since the start of the program
+    struct addresses seen;   // defects once-per-address and keeps-addresses
     bool stale;              // defect stale-at-start: takes tokens that are not eligible, too
 };
 

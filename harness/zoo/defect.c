@@ -161,6 +161,15 @@ static const struct defect_row defects[] = {
         "busy_idle", "waiting"},
     {DEFECT_LEAKS_FILES, "leaks-files", "opens a file with each line, and never closes it", "leak",
         "fast"},
+    {DEFECT_ONCE_PER_ADDRESS, "once-per-address", "sends one mail to each address, and no more",
+        "lost", "again"},
+    {DEFECT_ANY_STATUS, "any-status",
+        "sends activations of active accounts, and recoveries of provisioned ones", "ineligible",
+        "plain"},
+    {DEFECT_KEEPS_ADDRESSES, "keeps-addresses",
+        "reads the address of an account once, when the account is new", "forged", "renamed"},
+    {DEFECT_LOWER_CASES, "lower-cases", "writes addresses and logins in small letters", "forged",
+        "plain"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

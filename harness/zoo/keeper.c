@@ -328,6 +328,8 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     PGresult *result;
 
     snprintf(window_text, sizeof window_text, "%d", window);
+    if (has(k, DEFECT_KEEPS_ADDRESSES) && !addresses_read(&k->batch.seen, &k->session, e))
+        return false;
     const struct sharing_wish wish = {.window = window, .most = wanted};
     if (k->settings->shares ? !sharing_take(&k->sharing, &k->session, &wish, &result, e)
                             : !session_query(&k->session, sql, 2, params, &result, e))

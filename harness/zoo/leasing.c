@@ -175,6 +175,8 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
     snprintf(per_s, sizeof per_s, "%g", has(g, DEFECT_OVERSPENDS) ? 0 : s->budget_per_s);
     snprintf(burst, sizeof burst, "%g", s->burst);
     snprintf(ageing, sizeof ageing, "%" PRId64, has(g, DEFECT_LAST_FIRST) ? -2 : s->ageing_s);
+    if (has(g, DEFECT_KEEPS_ADDRESSES) && !addresses_read(&g->batch.seen, &g->session, e))
+        return false;
     if (!session_query(&g->session, sql_lease, 7, params, &rows, e))
         return false;
     batch_clear(&g->batch);

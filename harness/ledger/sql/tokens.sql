@@ -1,10 +1,10 @@
 -- Every token as the collector had to write it. `action` has the numbers of the line: 1
 -- activation, 2 password_recovery. The last column has the bits of enum token_row.
 SELECT a.login,
+       coalesce(t.code, ''),
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END,
        a.email,
        t.secret,
-       coalesce(t.code, ''),
        least(t.expires_at - $1::bigint, 2147483647)::int,
        CASE a.status WHEN 'active' THEN 1 WHEN 'suspended' THEN 2 ELSE 0 END
            + 4 * (t.consumed_at IS NOT NULL)::int

@@ -1,7 +1,7 @@
 -- Tokens that still wait: those that the cursor has not passed, and those that were taken and not
 -- confirmed. While jobs.mode is null the cursor is the position in jobs, else the snapshots in
 -- cursors.
-SELECT a.login
+SELECT a.login, t.code
 FROM jobs AS j
 JOIN cursors AS c ON c.queue = j.job_type
 JOIN tokens AS t ON CASE
@@ -12,7 +12,7 @@ JOIN tokens AS t ON CASE
 JOIN accounts AS a ON a.id = t.account
 WHERE j.job_type = 'mailroom'
 UNION ALL
-SELECT a.login
+SELECT a.login, t.code
 FROM deliveries AS d
 CROSS JOIN unnest(d.tokens) AS taken (id)
 JOIN tokens AS t ON t.id = taken.id

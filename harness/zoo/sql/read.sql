@@ -3,13 +3,14 @@
 -- with a null id: nothing waits.
 --
 -- trouble is null for a token that can go out; otherwise why it is not eligible
--- (consumed, expired, status) or why the wire cannot carry it.
+-- (consumed, expired, suspended, status) or why the wire cannot carry it.
 SELECT horizon.behind, cursor.last_xid, cursor.last_seq, t.xid, t.id,
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
        a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,
        CASE
            WHEN t.consumed_at IS NOT NULL THEN 'consumed'
            WHEN t.expires_at <= extract(epoch FROM now()) THEN 'expired'
+           WHEN a.status = 'suspended' THEN 'suspended'
            WHEN (t.action, a.status) NOT IN
                (('activation', 'provisioned'), ('password_recovery', 'active')) THEN 'status'
            WHEN a.email ~ '[,"\u0001-\u001f\u007f-\u009f]' THEN 'email'

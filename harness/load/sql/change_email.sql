@@ -1,0 +1,1 @@
+UPDATE accounts SET email = $2 WHERE login = $1

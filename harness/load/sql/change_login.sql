@@ -1,0 +1,1 @@
+UPDATE accounts SET login = $2 WHERE login = $1

@@ -1,0 +1,75 @@
+#include "addresses.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void addresses_fini(struct addresses *a)
+{
+    for (size_t i = 0; a->table && i < ADDRESSES; i++) {
+        free(a->table[i].key);
+        free(a->table[i].value);
+    }
+    free(a->table);
+    *a = (struct addresses){0};
+}
+
+// Returns the place of a key, or the free one where it belongs.
+static struct address *place_of(const struct addresses *a, const char *key)
+{
+    uint32_t hash = 2166136261u;
+
+    for (const char *p = key; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    while (a->table[hash % ADDRESSES].key && strcmp(a->table[hash % ADDRESSES].key, key) != 0)
+        hash++;
+    return &a->table[hash % ADDRESSES];
+}
+
+const char *addresses_first(struct addresses *a, const char *key, const char *value)
+{
+    if (!a->table)
+        a->table = calloc(ADDRESSES, sizeof *a->table);
+    if (!a->table)
+        return value;
+    struct address *at = place_of(a, key);
+    if (at->key)
+        return at->value;
+    if (a->count >= ADDRESSES / 4 * 3)
+        return value;
+    *at = (struct address){strdup(key), strdup(value)};
+    if (at->key && at->value) {
+        a->count++;
+        return value;
+    }
+    free(at->key);
+    free(at->value);
+    *at = (struct address){0};
+    return value;
+}
+
+const char *addresses_find(const struct addresses *a, const char *key, const char *other)
+{
+    const struct address *at = a->table ? place_of(a, key) : NULL;
+
+    return at && at->key ? at->value : other;
+}
+
+bool addresses_read(struct addresses *a, struct session *s, struct err *e)
+{
+    static const char sql[] =
+        "SELECT id, login, email FROM accounts WHERE id > $1::bigint ORDER BY id";
+    const char *params[] = {*a->last_id ? a->last_id : "0"};
+    PGresult *rows;
+
+    if (!session_query(s, sql, 1, params, &rows, e))
+        return false;
+    int count = PQntuples(rows);
+    for (int i = 0; i < count; i++)
+        addresses_first(a, PQgetvalue(rows, i, 1), PQgetvalue(rows, i, 2));
+    if (count > 0)
+        snprintf(a->last_id, sizeof a->last_id, "%s", PQgetvalue(rows, count - 1, 0));
+    PQclear(rows);
+    return true;
+}
