@@ -24,6 +24,17 @@ static bool tell_counts(
     return true;
 }
 
+// Answers with the counts and with the bytes that are in the cache.
+static bool tell_cached(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    bool ok = tell_counts(d, numbers, answer, size, e);
+    size_t len = strlen(answer);
+
+    snprintf(answer + len, size - len, " %" PRIu64, d->cache.bytes);
+    return ok;
+}
+
 // Clears the cache. The harness has flushed the file system before, so everything is on the
 // platter, even writes that no flush was asked for.
 static bool settle(
@@ -144,7 +155,7 @@ static bool cut_again(
 }
 
 static const struct command commands[] = {
-    {"counts", 0, tell_counts},
+    {"counts", 0, tell_cached},
     {"settle", 0, settle},
     {"lie", 0, lie},
     {"flush-takes", 1, take_time},

@@ -257,7 +257,7 @@ static void a_flush_takes_its_time_or_fails(void **state)
     flush(&b->d);
     put(&b->d, 0, 1, 'n');
     assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_FAILED);
-    expect_answer(&b->d, "counts", "ok 2 3 1 1");
+    expect_answer(&b->d, "counts", "ok 2 3 1 1 512");
     // The write is still in doubt after the failed flush; the next flush makes it durable.
     assert_int_equal(b->d.cache.count, 1);
     flush(&b->d);

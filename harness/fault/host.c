@@ -13,7 +13,7 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 {
     pid_t pids[INSTANCES_MAX];
 
-    if (!fault_admin(c, e))
+    if (!fault_admin(c, e) || !fault_stir(c, r, e))
         return false;
     size_t count = subject_hold_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
     if (count == 0)

@@ -44,6 +44,7 @@ int64_t fault_patience_until_ns(const struct fault_context *c);
 fault_look fault_sees_collector; // collector.c: is a process of the collector running?
 
 // The steps of the server and of the collectors that kill-host also uses.
+fault_step fault_stir; // server.c: before a cut, makes pages that it may tear
 fault_step fault_stop_server, fault_start_server; // server.c
 fault_step fault_start_collector;                 // collector.c
 

@@ -36,6 +36,19 @@ static bool started_at(struct fault_context *c, char *out, size_t size, struct e
            sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
 }
 
+bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    const struct server *s = c->server;
+
+    if (how(s, r->spec->verb->id) != SERVER_STOP_POWER)
+        return true;
+    PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
+    bool ok = conn && disk_stir(disk_of(s), conn, e);
+    // Until now nothing was broken.
+    r->began_ns = clock_now_ns();
+    return ok;
+}
+
 // Stops the server. The evidence is the postmaster's start time: the record keeps the old time,
 // which must have changed when the server is back.
 bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -57,7 +70,9 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // Without an old start time the stop was never tried, because the server was away.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
-        return false;
+        return how(c->server, r->spec->verb->id) == SERVER_STOP_POWER
+                   ? err_prefix(e, "%s", disk_of(c->server)->evidence)
+                   : false;
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
@@ -65,6 +80,11 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
     return true;
+}
+
+static bool cut_power(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    return fault_stir(c, r, e) && fault_stop_server(c, r, e);
 }
 
 static bool pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -104,7 +124,7 @@ const struct fault_verb fault_server_verbs[] = {
         .need = NEEDS_STOP},
     {VERB_CRASH_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
-    {VERB_CUT_POWER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_DISK},
+    {VERB_CUT_POWER, .begin = cut_power, .end = fault_start_server, .need = NEEDS_DISK},
     {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
     {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
     {0},

@@ -21,6 +21,8 @@
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
+static const int64_t stirred_bytes = 256 << 10; // pages that are on their way when a cut comes
+static const int64_t stir_limit_ns = 500 * NS_PER_MS;
 
 // How to make, mount and repair each file system. Only the server's writes may reach the disk, so
 // the kernel must not fill inode tables in the background, and nothing is discarded.
@@ -148,11 +150,44 @@ bool disk_settle(struct disk *d, struct err *e)
            canary_write_flushed(&d->canary, d->mount, e);
 }
 
+static bool has_taken(struct disk *d, bool *some, struct err *e)
+{
+    enum { CACHED = 4, COUNTS };
+    int64_t counts[COUNTS];
+
+    if (!drive_tell(&d->drive, counts, COUNTS, e, "counts"))
+        return false;
+    *some = counts[CACHED] >= stirred_bytes;
+    return true;
+}
+
+bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
+{
+    bool some = false;
+
+    // A disk that lies loses more than parts of pages.
+    if (d->manner != DISK_HONEST) {
+        PQfinish(conn);
+        return true;
+    }
+    if (!pages_stir(&d->pages, conn, e))
+        return false;
+    some = d->pages.before == NULL;
+    int64_t deadline = clock_now_ns() + stir_limit_ns;
+    // A cut that comes too late tears less, and its evidence says so.
+    while (!some && clock_now_ns() < deadline) {
+        if (!has_taken(d, &some, e))
+            return false;
+    }
+    return true;
+}
+
 // --- the power -----------------------------------------------------------------------
 
 bool disk_cut_power(struct disk *d, struct err *e)
 {
     canary_draw_mark(&d->canary);
+    d->evidence[0] = '\0';
     if (!drive_tell(&d->drive, NULL, 0, e, "arm %llu %s", (unsigned long long)d->seed + ++d->cuts,
             d->canary.mark) ||
         !canary_write_unflushed(&d->canary, d->mount, e))
@@ -201,13 +236,18 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
     int flushed, unflushed;
     struct err unread;
     const int all = CANARY_BYTES / 512;
+    int torn;
 
     // If the file system cannot be read, both files count as lost.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
+    // What is torn proves nothing about the cut, so a file that is gone is no failure of it.
+    if (!pages_count_torn(&d->pages, &torn, &unread))
+        torn = 0;
     snprintf(d->evidence, sizeof d->evidence,
-        "%lld of %lld unflushed sectors kept; gone of the canary: %d of %d unflushed, %d flushed%s",
-        (long long)left[2], (long long)left[1], unflushed, all, flushed,
+        "%d pages torn; %lld of %lld unflushed sectors kept; gone of the canary: %d of %d "
+        "unflushed, %d flushed%s",
+        torn, (long long)left[2], (long long)left[1], unflushed, all, flushed,
         repaired ? "; file system repaired" : "");
     if (unflushed == 0)
         return err_set(
@@ -242,6 +282,7 @@ void disk_remove(struct disk *d)
 {
     struct err ignored;
 
+    pages_fini(&d->pages);
     if (d->power == DISK_DARK && !disk_off(d, &ignored)) {
         // The disk's program is gone, and with it the requests that waited.
     }

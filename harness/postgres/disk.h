@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "postgres/canary.h"
 #include "postgres/drive.h"
+#include "postgres/pages.h"
 #include "scenario/scenario.h"
 
 enum disk_power {
@@ -35,6 +36,7 @@ struct disk {
     char mount[PATH_MAX];  // where it is mounted; the folder belongs to the server's user
     struct drive drive;
     struct canary canary;
+    struct pages pages;
     enum disk_manner manner;
     const struct disk_filesystem *files;
     enum disk_power power;
@@ -61,6 +63,11 @@ MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_p
 
 // Flushes all that was written so far. From then on the disk treats flushes as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);
+
+// Changes pages that recovery will need, with this connection, which it takes. Returns when the
+// disk has taken some of them and was not flushed since then, or soon in any case. It does nothing
+// to a disk that lies.
+MUST_USE bool disk_stir(struct disk *d, PGconn *conn, struct err *e);
 
 // Cuts the power: nothing reaches the disk any more. A process that writes or flushes gets no
 // answer, and must be killed. disk_off then releases the requests that waited.

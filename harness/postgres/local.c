@@ -353,7 +353,8 @@ static bool local_settle(struct server *s, struct err *e)
     if (!l->crashable)
         return true;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
-    bool ok = conn && sql_exec(conn, "CHECKPOINT", e) && disk_settle(&l->disk, e);
+    bool ok =
+        conn && pages_make(conn, e) && sql_exec(conn, "CHECKPOINT", e) && disk_settle(&l->disk, e);
     PQfinish(conn);
     return ok;
 }

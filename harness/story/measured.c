@@ -74,6 +74,9 @@ bool build_probe(struct build *b, const struct event *told, struct err *e)
     struct history *h = &b->t->history;
     bool flush = told->kind == EVENT_FLUSH;
     struct event event = *told;
+
+    if (!event_has(told, SLOT_AT))
+        return origin_err(&told->origin, e, "say when it was due: 'probe at 200 took 1'");
     struct probe_sample *s = build_append(flush ? &h->flushes : &h->probes,
         flush ? &h->ledger.flush_count : &h->ledger.probe_count, sizeof *s, e);
 

@@ -42,6 +42,11 @@ cut 0 "${patient[@]}"
 grep -q 'unflushed, 0 flushed' "$result" || fail "something flushed is gone"
 expect_no_traces
 
+# Without the full pages in its log a server cannot repair the pages that the cuts tear.
+expect_exit 1 run power-cut --set postgres.durability=waive --set postgres.settings.full_page_writes=off
+grep -qE '"evidence": "[1-9][0-9]* pages torn' "$result" || fail "no page is torn: $(grep evidence "$result")"
+expect_no_traces
+
 # The same on other file systems.
 others=(ext4-writeback)
 [ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || others+=(xfs)
@@ -51,7 +56,8 @@ for files in "${others[@]}"; do
 done
 expect_no_traces
 
-cut 1 --set postgres.disk=lying
+
+cut 1 --set postgres.disk=lying --set postgres.checksums=false
 [ "$(number vanished "$result")" -gt 0 ] || fail "a disk that lies lost nothing"
 grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary does not tell the lie"
 expect_no_traces

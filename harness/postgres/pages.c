@@ -1,0 +1,110 @@
+#include "postgres/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "postgres/sql.h"
+
+#define SECTOR 512
+#define WORDS "450" // eight bytes each
+
+// A row fills almost half of its page, so that its next version fits in, too.
+static const char make_sql[] = "CREATE TABLE IF NOT EXISTS mailproof_pages (words text)"
+                               " WITH (fillfactor = 50, autovacuum_enabled = off);"
+                               "ALTER TABLE mailproof_pages ALTER COLUMN words SET STORAGE PLAIN;"
+                               "TRUNCATE mailproof_pages;"
+                               "INSERT INTO mailproof_pages"
+                               " SELECT repeat('p0000000', " WORDS ") FROM generate_series(1, 256)";
+
+static const char path_sql[] = "SELECT current_setting('data_directory') || '/' ||"
+                               " pg_relation_filepath('mailproof_pages')";
+
+// A whole row touches at least so many sectors with more than one word in each.
+enum { SECTORS_OF_ROW = 7 };
+
+bool pages_make(PGconn *conn, struct err *e)
+{
+    return sql_exec(conn, make_sql, e);
+}
+
+// Reads the first PAGES pages of the file.
+static unsigned char *read_pages(const char *path, struct err *e)
+{
+    const size_t size = (size_t)PAGES * PAGE_BYTES;
+    unsigned char *bytes = malloc(size);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = bytes && fd >= 0 ? pread(fd, bytes, size, 0) : -1;
+
+    if (!bytes)
+        err_memory(e);
+    else if (got != (ssize_t)size)
+        err_sys(e, ERR_SYSTEM, "cannot read %s", path);
+    if (fd >= 0)
+        close(fd);
+    if (got == (ssize_t)size)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+bool pages_stir(struct pages *p, PGconn *conn, struct err *e)
+{
+    char sql[120], fsync[8];
+
+    pages_fini(p);
+    p->conn = conn;
+    if (!sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e))
+        return false;
+    // Without fsync nothing of a checkpoint need be there after a cut, not even the catalog.
+    if (strcmp(fsync, "on") != 0)
+        return true;
+    snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('p%07u', " WORDS ")",
+        ++p->version);
+    if (!sql_value(conn, path_sql, p->path, sizeof p->path, e) || !sql_exec(conn, "CHECKPOINT", e))
+        return false;
+    p->before = read_pages(p->path, e);
+    return p->before && sql_exec(conn, sql, e) &&
+           (PQsendQuery(conn, "CHECKPOINT") == 1 ||
+               sql_fail(conn, NULL, "cannot begin a checkpoint", e));
+}
+
+static bool is_torn(const struct pages *p, const unsigned char *before, const unsigned char *after)
+{
+    char words[24];
+    int changed = 0, new = 0;
+
+    snprintf(words, sizeof words, "p%07up%07u", p->version, p->version);
+    for (size_t at = 0; at < PAGE_BYTES; at += SECTOR) {
+        changed += memcmp(before + at, after + at, SECTOR) != 0;
+        new += memmem(after + at, SECTOR, words, strlen(words)) != NULL;
+    }
+    // Each change of a page changes its first sector, which says how far the log got.
+    bool header = memcmp(before, after, SECTOR) != 0;
+    return changed > 0 && (!header || new < SECTORS_OF_ROW);
+}
+
+bool pages_count_torn(struct pages *p, int *torn, struct err *e)
+{
+    *torn = 0;
+    if (!p->before)
+        return true;
+    unsigned char *after = read_pages(p->path, e);
+    for (size_t i = 0; after && i < PAGES; i++)
+        *torn += is_torn(p, p->before + i * PAGE_BYTES, after + i * PAGE_BYTES);
+    bool ok = after != NULL;
+    free(after);
+    pages_fini(p);
+    return ok;
+}
+
+void pages_fini(struct pages *p)
+{
+    PQfinish(p->conn);
+    free(p->before);
+    p->conn = NULL;
+    p->before = NULL;
+}
