@@ -22,8 +22,8 @@ static int help(void)
            "  mailroom-collector --settings             prints the settings as a table\n"
            "  mailroom-collector --version\n\n"
            "The sender is started again when it ends. --switch-mode carries the queue over to the\n"
-           "mode that MAILROOM_DEQUEUE names. It needs all collectors to be stopped; exit code 75\n"
-           "means: try again later. These environment variables are the settings:\n\n");
+           "mode that MAILROOM_DEQUEUE names. Exit code 75 means that collectors still run: stop\n"
+           "them and try again. These environment variables are the settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  64 unknown argument\n"

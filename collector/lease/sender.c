@@ -232,7 +232,8 @@ bool sender_lost(struct leased *l, struct err *e)
     s->numbers = 0;
     s->state = stopped ? SENDER_ENDED : SENDER_AWAY;
     s->start_at_ns = l->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
-    log_line("SENDER", "it ended %s; %d tokens were without an answer", how, unanswered);
+    log_line(
+        "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
     return true;
 }
 

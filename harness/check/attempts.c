@@ -7,6 +7,7 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+#include "plan/names.h"
 
 // A token that was in more lines than this is not judged.
 #define LINES_MAX 63
@@ -110,14 +111,15 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
             continue;
         if (a->number != number++) {
             finding_add(r, METRIC_MISRECORDED,
-                "token %u: attempt %d is recorded as %s, but the next number is %d", h->token,
+                NAMES_TOKEN ": attempt %d is recorded as %s, but the next number is %d", h->token,
                 a->number, words[a->end], number - 1);
             return;
         }
         set = match_next(h, a, set);
         if (set == 0) {
             finding_add(r, METRIC_MISRECORDED,
-                "token %u: attempt %d is recorded as %s, but no line that it can belong to ended "
+                NAMES_TOKEN
+                ": attempt %d is recorded as %s, but no line that it can belong to ended "
                 "that way",
                 h->token, a->number, words[a->end]);
             return;
@@ -127,8 +129,8 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
     uint64_t ends = (uint64_t)1 << h->count |
                     (h->count > 0 && may_be_open(h) ? (uint64_t)1 << (h->count - 1) : 0);
     if (!(set & ends))
-        finding_add(r, METRIC_MISRECORDED, "token %u: one of its %d lines has no attempt", h->token,
-            h->count);
+        finding_add(r, METRIC_MISRECORDED, NAMES_TOKEN ": one of its %d lines has no attempt",
+            h->token, h->count);
 }
 
 // Returns the first record of this token or of a later one.

@@ -88,7 +88,7 @@ bool result_judged(const struct result *r, enum metric_id id);
 bool check_promised(const struct scenario *s, enum metric_id id);
 
 // Appends the invariants that the subject does not promise, with the words that would promise them:
-// "busy_idle, leak (collector.promises leaves out small)". Appends nothing when all are promised.
+// "busy_idle, leak (not promised: small)". Appends nothing when all are promised.
 void unpromised_text(const struct scenario *s, struct buf *out);
 
 // Returns the judged share of an invariant, 0 to 1; NAN when there was nothing to judge.

@@ -59,7 +59,7 @@ static void an_example_names_the_faults_around(void **state)
         story_judge(&s);
         double sent_s = (double)times[i].sent_ms / 1e3;
         snprintf(expected, sizeof expected,
-            "t0000000@mailproof.invalid (activation): intended at %.3f s, sent %.3f s, committed "
+            "t0000000 (activation): intended at %.3f s, sent %.3f s, committed "
             "%.3f s, not delivered%s",
             sent_s, sent_s, sent_s + 0.001, times[i].faults);
         assert_string_equal(s.result.findings[METRIC_LOST].examples[0], expected);
@@ -101,12 +101,11 @@ static void an_invariant_without_a_promise_is_named(void **state)
 {
     (void)state;
     assert_unpromised(-1, PROMISE_SMALL, NULL, "");
-    assert_unpromised(-1, 0, NULL, "busy_idle, leak (the scenario's needs leave out small)");
-    assert_unpromised(
-        ~PROMISE_SMALL, 0, NULL, "busy_idle, leak (collector.promises leaves out small)");
-    assert_unpromised(~PROMISE_SMALL, 0, "leak", "busy_idle (collector.promises leaves out small)");
+    assert_unpromised(-1, 0, NULL, "busy_idle, leak (not among the scenario's needs: small)");
+    assert_unpromised(~PROMISE_SMALL, 0, NULL, "busy_idle, leak (not promised: small)");
+    assert_unpromised(~PROMISE_SMALL, 0, "leak", "busy_idle (not promised: small)");
     assert_unpromised(~(PROMISE_SMALL | PROMISE_ORDER), 0, "leak",
-        "out_of_order, busy_idle (collector.promises leaves out order, small)");
+        "out_of_order, busy_idle (not promised: order, small)");
 }
 
 int main(void)

@@ -324,9 +324,9 @@ static void check_line(const struct early *t, uint32_t index)
     if (in_time || cause.kind != CAUSE_NONE)
         return;
     finding_add(c->r, METRIC_EARLY,
-        "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
-        (int)l->log->processes[line->process].pid, ledger_seconds(l, line->read_ns), line->tokens,
-        l->scenario->collector.batch_limit, (double)timeout_ns / 1e6);
+        "process %d wrote %u of %d tokens at %.3f s, before the first had waited %.0f ms",
+        (int)l->log->processes[line->process].pid, line->tokens, l->scenario->collector.batch_limit,
+        ledger_seconds(l, line->read_ns), (double)timeout_ns / 1e6);
     finding_add_faults(c->r, METRIC_EARLY, l, line->read_ns);
 }
 

@@ -82,7 +82,7 @@ bool check_end_state(const struct check *c, struct err *e)
     struct result *r = c->r;
     const struct ledger *l = c->l;
     struct last_words words = last_words_of(l);
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
 
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -91,8 +91,8 @@ bool check_end_state(const struct check *c, struct err *e)
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)
             continue;
-        names_email(email, token);
-        finding_add(r, METRIC_END_STATE, "%s (%s): %s", email,
+        names_login(login, token);
+        finding_add(r, METRIC_END_STATE, "%s (%s): %s", login,
             token_kind_name(l->plan->kinds[token]), wrong);
     }
     return true;

@@ -69,15 +69,15 @@ double judged_share(const struct judged *j)
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size)
 {
     const struct judged *j = &r->judged[id];
-    const char *before = ", the rest excused by ";
-    size_t len = (size_t)snprintf(out, size, "%.0f%% of %.0f %s judged", 100 * judged_share(j),
-        j->of, metric_over_name(metrics[id].over));
+    const char *before = "; excused: ";
+    size_t len = (size_t)snprintf(
+        out, size, "%.0f of %.0f %s judged", j->judged, j->of, metric_over_name(metrics[id].over));
 
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS && len < size; kind++) {
         if (j->excused[kind] <= 0)
             continue;
         len += (size_t)snprintf(
-            out + len, size - len, "%s%s (%.0f)", before, cause_name(kind), j->excused[kind]);
+            out + len, size - len, "%s%.0f by %s", before, j->excused[kind], cause_name(kind));
         before = ", ";
     }
 }
@@ -153,6 +153,6 @@ void unpromised_text(const struct scenario *s, struct buf *out)
         before = ", ";
         missing |= metrics[id].promise;
     }
-    tell_words("collector.promises leaves out", missing & ~(unsigned)s->collector.promises, out);
-    tell_words("the scenario's needs leave out", missing & (unsigned)s->collector.promises, out);
+    tell_words("not promised:", missing & ~(unsigned)s->collector.promises, out);
+    tell_words("not among the scenario's needs:", missing & (unsigned)s->collector.promises, out);
 }

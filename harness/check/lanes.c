@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "plan/plan.h"
 #include "scenario/leased.h"
+#include "plan/names.h"
 
 // In the modes without answers: the line that a collector has in hand, and the one that it has
 // taken meanwhile.
@@ -88,7 +89,8 @@ static void judge_share(const struct lanes *n)
         if (run <= most)
             continue;
         finding_add(c->r, METRIC_STARVED,
-            "token %u of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f "
+            NAMES_TOKEN
+            " of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f "
             "s",
             n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
             ledger_seconds(l, now_ns));
@@ -130,7 +132,8 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
         return;
     finding_add(c->r, METRIC_STARVED,
-        "token %u of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower "
+        NAMES_TOKEN
+        " of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower "
         "one "
         "until %.3f s, %u of them without any token that had aged",
         token, ledger_seconds(l, ledger_txn(l, token)->ended_ns), lower,

@@ -215,7 +215,7 @@ static void check_token(const struct late *t, uint32_t token)
     const struct ledger *l = t->c->l;
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
 
     // A token that changed while it waited may go out again, and nobody promises when.
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
@@ -229,12 +229,12 @@ static void check_token(const struct late *t, uint32_t token)
         return;
     if (read_ns - late.due_ns > r->latest_ns)
         r->latest_ns = read_ns - late.due_ns;
-    names_email(email, token);
+    names_login(login, token);
     finding_add(r, METRIC_LATE,
-        "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
-        "and slack",
-        email, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
-        ledger_seconds(l, read_ns), (double)(read_ns - late.due_ns) / 1e6);
+        "%s was committed at %.3f s, could go from %.3f s on, and was read %.0f ms later; allowed: "
+        "%.0f ms",
+        login, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
+        (double)(read_ns - start_ns) / 1e6, (double)(late.due_ns - start_ns) / 1e6);
     finding_add_faults(r, METRIC_LATE, l, txn->ended_ns);
 }
 

@@ -30,7 +30,7 @@ static const char *changed_column(const struct ledger *l, uint32_t token)
 bool check_meddles(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
 
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -49,8 +49,8 @@ bool check_meddles(const struct check *c, struct err *e)
         column = changed_column(l, token);
         if (!column)
             continue;
-        names_email(email, token);
-        finding_add(c->r, METRIC_MEDDLES, "%s (%s): %s is not as it was inserted", email,
+        names_login(login, token);
+        finding_add(c->r, METRIC_MEDDLES, "%s (%s): %s is not as it was inserted", login,
             token_kind_name(l->plan->kinds[token]), column);
     }
     return true;

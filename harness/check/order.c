@@ -48,15 +48,15 @@ static void check_order(
     struct result *r, const struct ledger *l, struct youngest *y, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
-    char email[NAMES_MAX], youngest[NAMES_MAX];
+    char login[NAMES_MAX], youngest[NAMES_MAX];
 
     if (txn->outcome == TXN_COMMITTED)
         judged_add(r, METRIC_OUT_OF_ORDER, 1, CAUSE_IS_NONE);
     if (txn->outcome == TXN_COMMITTED && y->sent_ns > txn->ended_ns) {
-        names_email(email, token);
-        names_email(youngest, y->token);
+        names_login(login, token);
+        names_login(youngest, y->token);
         finding_add(r, METRIC_OUT_OF_ORDER,
-            "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", email,
+            "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", login,
             ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, y->sent_ns));
         finding_add_faults(r, METRIC_OUT_OF_ORDER, l, txn->ended_ns);
     }
@@ -80,7 +80,7 @@ static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t unti
 static void check_expiry(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
     // A token that was made expired is counted by its kind elsewhere.
@@ -88,8 +88,8 @@ static void check_expiry(
         expires_ns + 3 * NS_PER_S >= p->empty_ns[2] ||
         is_reader_slow(l, p->empty_ns[2], p->this_ns))
         return;
-    names_email(email, token);
-    finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", email,
+    names_login(login, token);
+    finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", login,
         ledger_seconds(l, expires_ns), ledger_seconds(l, p->this_ns));
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
@@ -116,15 +116,15 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
 static void check_change(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
     int64_t from_ns = ineligible_from_ns(l, token, p->this_ns);
     const struct change_record *record = NULL;
     const struct plan_change *change = ledger_change(l, token, &record);
 
     if (!change || from_ns >= p->empty_ns[2] || is_reader_slow(l, p->empty_ns[2], p->this_ns))
         return;
-    names_email(email, token);
-    finding_add(r, METRIC_INELIGIBLE, "%s: %s was acknowledged at %.3f s, read at %.3f s", email,
+    names_login(login, token);
+    finding_add(r, METRIC_INELIGIBLE, "%s: %s was acknowledged at %.3f s, read at %.3f s", login,
         change_kind_name(change->kind), ledger_seconds(l, record->ended_ns),
         ledger_seconds(l, p->this_ns));
     finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);

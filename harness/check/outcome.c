@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "scenario/leased.h"
+#include "plan/names.h"
 
 // The attempts of a token, in the order in which they were read.
 struct chain {
@@ -104,14 +105,13 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
     return CAUSE_IS_NONE;
 }
 
-static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what)
+static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what,
+    int64_t since_ns)
 {
     const struct ledger *l = h->c->l;
 
-    finding_add(h->c->r, id, "token %u, read again at %.3f s: %s at %.3f s", h->token,
-        ledger_seconds(l, line_of(l, d)->read_ns), what,
-        ledger_seconds(
-            l, h->last->replied_ns ? h->last->replied_ns : line_of(l, h->last)->read_ns));
+    finding_add(h->c->r, id, NAMES_TOKEN " was leased again at %.3f s: %s at %.3f s", h->token,
+        ledger_seconds(l, line_of(l, d)->read_ns), what, ledger_seconds(l, since_ns));
 }
 
 static void judge_again(struct chain *h, const struct delivery *d, struct waits *w)
@@ -128,11 +128,13 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         cause = check_unrecorded_by(h->c, h->m, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_RESURRECTED, d,
-                h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good");
+                h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
+                h->last->replied_ns);
     } else if (!answered) {
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
-            describe(h, METRIC_DOUBLE_LEASED, d, "its lease was living, and had begun");
+            describe(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
+                line_of(h->c->l, h->last)->read_ns);
     } else if (check_undisturbed(h->c->l, h->last->replied_ns, again_ns)) {
         w->total_ns += (double)(again_ns - h->last->replied_ns);
         w->most_ns += (double)leased_most_ns(h->m, h->errors);
@@ -169,7 +171,7 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
-            "token %u: attempt %d failed at %.3f s, though a token is dead after %d", h->token,
+            NAMES_TOKEN ": attempt %d failed at %.3f s, though a token is dead after %d", h->token,
             h->errors, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
 }
 
@@ -191,7 +193,7 @@ static const char *const ends[] = {"no end", "sent", "dead", "expired"};
 
 static void contradict(const struct chain *h, const char *why)
 {
-    finding_add(h->c->r, METRIC_MISRECORDED, "token %u ended as %s: %s", h->token,
+    finding_add(h->c->r, METRIC_MISRECORDED, NAMES_TOKEN " ended as %s: %s", h->token,
         ends[h->c->l->tokens[h->token].outcome], why);
 }
 
@@ -234,8 +236,9 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
     if (!had_its_time(h))
         r->values[METRIC_PENDING]++;
     else if (retry)
-        finding_add(r, METRIC_NEVER_RETRIED, "token %u: failed at %.3f s, and never tried again",
-            h->token, ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns));
+        finding_add(r, METRIC_NEVER_RETRIED,
+            NAMES_TOKEN ": failed at %.3f s, and never tried again", h->token,
+            ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns));
     else
         finding_add_token(r, METRIC_LOST, h->c->l, h->token);
 }

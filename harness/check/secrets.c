@@ -6,7 +6,7 @@
 bool check_secrets(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;
-    char email[NAMES_MAX];
+    char login[NAMES_MAX];
 
     (void)e;
     if (l->logs == LOGS_UNREAD)
@@ -20,9 +20,9 @@ bool check_secrets(const struct check *c, struct err *e)
         judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
         if (!(l->tokens[token].flags & TOKEN_TOLD))
             continue;
-        names_email(email, token);
+        names_login(login, token);
         finding_add(
-            c->r, METRIC_TELLS_SECRETS, "%s: its secret stands in the collector's log", email);
+            c->r, METRIC_TELLS_SECRETS, "%s: its secret stands in the collector's log", login);
     }
     return true;
 }

@@ -278,9 +278,9 @@ static void find_crowded_out(
         if (metrics[id].invariant && (metrics[id].traits & TRAIT_TIME) && doubted(d, id) &&
             is_looked_for(r, l->scenario, id) && r->findings[id].count > tolerated(r, l, id))
             result_reason(r,
-                "%s is %llu, but other programs used %.0f%% of the processors, and the load's "
-                "backends had none for %.0f%% of the time that they were ready to run; repeat it "
-                "on a quieter machine, or set slack",
+                "cannot judge %s (%llu): the machine was too busy (other programs used %.0f%% of "
+                "the processors; the load's backends waited %.0f%% of their time for one); repeat "
+                "it when idle, or allow more, such as --set slack=500ms",
                 metrics[id].name, (unsigned long long)r->findings[id].count, 100 * in->others_share,
                 isnan(starved) ? 0 : 100 * starved);
     }
@@ -307,9 +307,9 @@ static void find_reasons(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
     if (r->values[METRIC_PENDING] > 0)
         result_reason(r,
-            "the drain was too short: %.0f tokens had no outcome at its end and an attempt still "
-            "to come; set a longer drain",
-            r->values[METRIC_PENDING]);
+            "the run ended too soon: tokens still to be tried again: %.0f; set a longer drain, "
+            "such as --set drain=%.0fs",
+            r->values[METRIC_PENDING], 2 * ceil((double)l->scenario->drain_ns / NS_PER_S));
     if (d->crowded_out)
         find_crowded_out(r, l, in, d);
     if (d->nobody_left)
@@ -317,9 +317,10 @@ static void find_reasons(
                          "cannot be judged");
     if (d->draining)
         result_reason(r,
-            "still draining: lines came in as fast as they may until the drain ended, and %llu "
-            "tokens were missing; set a longer drain",
-            (unsigned long long)r->findings[METRIC_LOST].count);
+            "the run ended too soon: full lines still came when the drain ended; tokens missing: "
+            "%llu; set a longer drain, such as --set drain=%.0fs",
+            (unsigned long long)r->findings[METRIC_LOST].count,
+            2 * ceil((double)l->scenario->drain_ns / NS_PER_S));
 }
 
 // --- the verdict ---------------------------------------------------------------

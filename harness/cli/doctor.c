@@ -23,9 +23,11 @@ static void print(const struct diagnosis *d, bool quiet)
     }
     const size_t breaks = doctor_count(d, WEIGHT_BREAKS), notes = doctor_count(d, WEIGHT_NOTE);
     if (breaks == 0 && notes == 0)
-        puts("nothing found that would break a collector or a run");
+        puts("no problems");
+    else if (breaks == 0)
+        printf("no problems; %zu note%s\n", notes, notes == 1 ? "" : "s");
     else
-        printf("%zu finding%s would break a collector or a run; %zu note%s\n", breaks,
+        printf("%zu problem%s would break a collector or a run; %zu note%s\n", breaks,
             breaks == 1 ? "" : "s", notes, notes == 1 ? "" : "s");
 }
 

@@ -220,9 +220,10 @@ static void print_broken(const struct shrinking *h, const struct stored *after)
 static void print_confirmation(const struct shrinking *h, const struct confirmation *c)
 {
     if (c->asked)
-        printf("it failed in %d of %d more runs", c->failed, c->asked);
+        printf("the small scenario fails in %d of %d run%s%s", c->failed, c->asked,
+            c->asked == 1 ? "" : "s", c->failed < c->asked ? "; repeat it with --repeat 5" : "");
     else
-        printf("it failed once, there was no time to see whether it always does");
+        printf("the small scenario failed once, and there was no time to see how often it does");
     printf("; %d runs in all, in %s\n", h->runs, h->out);
 }
 

@@ -68,8 +68,7 @@ static void examine_durability(struct patient *p)
         patient_breaks(p, advice, "%s is %s: %s", settings[i].name, value, settings[i].harm);
     }
     if (good)
-        patient_good(
-            p, "settings keep acknowledged commits; whether the disk does is proved by a run");
+        patient_good(p, "fsync and its like are on; whether the disk obeys, only a run can tell");
 }
 
 // Finds timeouts of the server that are shorter than a collector needs. A timeout of 0 is off.

@@ -67,11 +67,15 @@ bool page_text(const struct page *p, struct buf *out)
         const struct failure *f = &p->journal->failures[i];
         char broken[200];
         tried_broken_text(f->broken, broken, sizeof broken);
-        buf_printf(out,
-            "  found       %s: %s, after %.0f s; draw %llu, failed again %u of %u times, in %u "
-            "further draw%s; %s\n",
-            f->name, broken, f->found_s, (unsigned long long)f->draw, f->confirmed, f->asked,
-            f->again, f->again == 1 ? "" : "s", f->file);
+        buf_printf(out, "  found       %s: %s, after %.0f s; draw %llu, %s", f->name, broken,
+            f->found_s, (unsigned long long)f->draw,
+            f->confirmed == 0 ? "could not be repeated" : "repeated");
+        buf_printf(out, " (%u of %u); seen in ", f->confirmed, f->asked);
+        if (f->again == 0)
+            buf_append_str(out, "no other draw");
+        else
+            buf_printf(out, "%u other draw%s", f->again, f->again == 1 ? "" : "s");
+        buf_printf(out, "; %s\n", f->file);
     }
     return buf_str(out);
 }

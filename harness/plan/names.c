@@ -13,12 +13,12 @@
 
 size_t names_login(char out[NAMES_MAX], uint32_t token)
 {
-    return (size_t)snprintf(out, NAMES_MAX, "t%0*u", DIGITS_MIN, (unsigned)token);
+    return (size_t)snprintf(out, NAMES_MAX, NAMES_TOKEN, token);
 }
 
 size_t names_email(char out[NAMES_MAX], uint32_t token)
 {
-    return (size_t)snprintf(out, NAMES_MAX, "t%0*u" DOMAIN, DIGITS_MIN, (unsigned)token);
+    return (size_t)snprintf(out, NAMES_MAX, NAMES_TOKEN DOMAIN, token);
 }
 
 // --- names that are not plain ---------------------------------------------------------

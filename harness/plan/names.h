@@ -2,6 +2,7 @@
 // in a torn line.
 #pragma once
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,9 @@
 
 // Room for the longest plain name with its NUL.
 #define NAMES_MAX 48
+
+// A token's name in messages, e.g. t0000042: the login of its account.
+#define NAMES_TOKEN "t%07" PRIu32
 
 // Writes the login of a token's account, e.g. t0000042; returns its length.
 size_t names_login(char out[NAMES_MAX], uint32_t token);

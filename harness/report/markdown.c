@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "report/escape.h"
+#include "scenario/units.h"
 
 #define REPEAT_MAX (1u << 16)
 
@@ -145,7 +146,9 @@ static void deliveries(const struct report *r, struct buf *out)
     if (v[METRIC_REDELIVERED] > 0)
         buf_printf(out, ", %.0f repeated because the server lost the cursor's move",
             v[METRIC_REDELIVERED]);
-    buf_printf(out, "; %zu faults; %s.\n", r->ledger->fault_count, r->environment->proof.verdict);
+    buf_printf(out, "; %zu %s; %s.\n", r->ledger->fault_count,
+        units_noun((double)r->ledger->fault_count, "fault", "faults"),
+        r->environment->proof.verdict);
 }
 
 static void trials(const struct report_cuts *c, struct buf *out)

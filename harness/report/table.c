@@ -1,5 +1,6 @@
 // Prints the verdict for a person at a terminal.
 #include "report/glance.h"
+#include "scenario/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,14 +83,19 @@ static void print_faults(const struct report *r, FILE *out)
     fputc('\n', out);
 }
 
+static void print_count(FILE *out, double count, const char *one, const char *many)
+{
+    fprintf(out, "%.0f %s, ", count, units_noun(count, one, many));
+}
+
 static void print_collector(const struct report *r, FILE *out)
 {
     fprintf(out, "  %-11s ", word(r, "collector", "consumer"));
     if (!scenario_is_queue(r->scenario))
-        fprintf(out, "%.0f batches, ", value(r, METRIC_COLLECTOR_BATCHES));
-    fprintf(out, "%.0f deaths, ", value(r, METRIC_COLLECTOR_DEATHS));
+        print_count(out, value(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
+    print_count(out, value(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");
     if (!isnan(value(r, METRIC_COLLECTOR_RECONNECTS)))
-        fprintf(out, "%.0f reconnects, ", value(r, METRIC_COLLECTOR_RECONNECTS));
+        print_count(out, value(r, METRIC_COLLECTOR_RECONNECTS), "reconnect", "reconnects");
     fprintf(out, "%.1f MiB, %.2f s CPU\n", value(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
         value(r, METRIC_COLLECTOR_CPU_S));
     fprintf(out, "  durability  %s\n", r->environment->proof.verdict);

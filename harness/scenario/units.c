@@ -1,5 +1,6 @@
 #include "scenario/units.h"
 
+#include <math.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,4 +243,9 @@ bool units_print_number(struct buf *out, double number)
             break;
     }
     return buf_append_str(out, text);
+}
+
+const char *units_noun(double count, const char *one, const char *many)
+{
+    return fabs(count - 1) < 1e-9 ? one : many;
 }

@@ -211,7 +211,8 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         fields += text[i] == ',';
     if (!wrong) {
         subject_note(&r->log, line, TOKEN_UNKNOWN,
-            "%zu bytes with %zu fields, no multiple of 5; begins with '%s'", len, fields, begins);
+            "not a valid line ('%s', %zu bytes): its fields are %zu, and not a multiple of 5",
+            begins, len, fields);
         return;
     }
     size_t column = (size_t)(wrong->wrong - text);

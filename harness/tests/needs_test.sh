@@ -40,7 +40,7 @@ expect_exit 0 "$mailproof" run --quiet --out "$place/results" horizon-held "${sh
     --set 'faults=[]' --promises no_loss,limit
 grep -q '^  expect  *lost' "$place/out" || fail "what is promised is not expected"
 ! grep -q '^  expect  *late' "$place/out" || fail "what is not promised is expected"
-grep -q 'not judged: .*late.*(collector.promises leaves out ' "$place/out" || fail "not told"
+grep -q 'not judged: .*late.*(not promised: ' "$place/out" || fail "not told"
 
 # --scale shortens load and faults; the collector dies once for each time that is left.
 expect_exit 0 "$mailproof" run --quiet --out "$place/results" reader-goes-away --scale 0.25 \

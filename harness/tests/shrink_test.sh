@@ -25,7 +25,7 @@ value() {
 [ "$(value faults)" = 1 ] || fail "not one fault is left"
 [ "$(value unplanned_exit)" -gt 0 ] || fail "it does not exit"
 grep -qF "mailproof run $result/shrunk.yaml --collector '$bad'" "$place/out" || fail "no command"
-grep -q '^it failed in [1-3] of [1-3] more runs' "$place/out" || fail "not confirmed"
+grep -q '^the small scenario fails in [1-3] of [1-3] run' "$place/out" || fail "not confirmed"
 
 # The result is a scenario like any other: the broken collector fails it, and the good one
 # passes.
