@@ -312,7 +312,7 @@ BEGIN
             'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines from 1 on',
             wanted, fewest, lines);
     END IF;
-    lines := CASE WHEN per_s > 0 OR answers OR lanes > 1 OR again IS NOT NULL THEN 1
+    lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
                   ELSE greatest(1, least(lines, 8, 4000 / wanted)) END;
     room := wanted * lines;
     most := 4 * room + 64000;
@@ -508,7 +508,8 @@ BEGIN
         IF taken > 0 AND (whole_n > 0 OR epoch IS NOT NULL OR again IS NOT NULL) THEN
             gone := 2;
             UPDATE here.deliveries AS d
-            SET owner = me, due = '-infinity', alone = from_alone, leased_at = clock_timestamp(), nonce = DEFAULT,
+            SET owner = me, due = '-infinity', alone = from_alone, nonce = DEFAULT,
+                leased_at = CASE WHEN again IS NULL THEN clock_timestamp() ELSE d.leased_at END,
                 paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END,
                 tokens = ids || d.tokens[used + 1:],
                 numbers = CASE WHEN tried OR d.numbers IS NOT NULL THEN tries || coalesce(d.numbers[used + 1:],
