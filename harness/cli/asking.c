@@ -160,15 +160,24 @@ static bool run_question(
     return ok;
 }
 
+void asking_key(const struct asking *a, char key[ASKING_KEY_MAX])
+{
+    char command[700];
+
+    asking_command(a, command, sizeof command);
+    snprintf(key, ASKING_KEY_MAX, "%s %s: %s", a->subject, a->version, command);
+}
+
 bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
     struct answer *answer, bool *fresh, struct err *e)
 {
-    char command[700], key[800];
+    char key[ASKING_KEY_MAX];
 
-    asking_command(a, command, sizeof command);
-    snprintf(key, sizeof key, "%s %s: %s", a->subject, a->version, command);
+    asking_key(a, key);
     *fresh = !answers_find(known, key, answer);
     if (!*fresh)
         return true;
+    if (o->merged)
+        return err_set(e, ERR_SKIP, "its shard did not finish");
     return run_question(a, o, answer, e) && answers_keep(known, key, answer, e);
 }

@@ -23,6 +23,11 @@ struct asking {
     int seed;    // 1: the scenario's own seed
 };
 
+#define ASKING_KEY_MAX 800
+
+// Writes the key of the answer: what was run.
+void asking_key(const struct asking *a, char key[ASKING_KEY_MAX]);
+
 // Writes the command that repeats the run.
 void asking_command(const struct asking *a, char *out, size_t size);
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/questions.h"
+#include "cli/recording.h"
 #include "field/outcome.h"
 #include "measure/stats.h"
 
@@ -87,6 +88,23 @@ static void tell_progress(struct field_run *f, size_t row, const struct asking *
         ceil((double)(f->spent_ns / (int64_t)f->runs) * (double)left / 60 / NS_PER_S));
 }
 
+// Adds the answer to the record, where it stands for a run of this shard. The result folder is
+// written as seen from --out.
+static bool keep(struct field_run *f, size_t row, const struct asking *a,
+    const struct answer *answer, struct err *e)
+{
+    struct answer kept = *answer;
+    char key[ASKING_KEY_MAX];
+
+    asking_key(a, key);
+    snprintf(
+        kept.folder, sizeof kept.folder, "%s", recording_below(answer->folder, f->options->out));
+    json_t *line = answers_line(key, &kept);
+    if (line)
+        json_object_set_new(line, "n", json_integer((json_int_t)f->items[row]));
+    return record_add(&f->record, line, e);
+}
+
 // Asks, or finds the stored answer. A run that was not planned, because an earlier one went badly,
 // adds to the plan.
 static bool ask(struct field_run *f, size_t row, const struct asking *a, bool planned,
@@ -98,6 +116,8 @@ static bool ask(struct field_run *f, size_t row, const struct asking *a, bool pl
     f->planned += !planned;
     f->done++;
     if (!asking_ask(a, f->options, &f->answers, answer, &fresh, e))
+        return false;
+    if (fresh && !keep(f, row, a, answer, e))
         return false;
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
@@ -148,8 +168,11 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     for (m->rate = ASKING_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct asking asking = asking_of(f, row, question_paced, 1);
         if (!ask(f, row, &asking, m->rate == ASKING_RATE, &a, e)) {
-            m->unreachable = true;
-            return note_failure(speed_cell(f, row, P50), e);
+            struct cell *c = speed_cell(f, row, P50);
+            // Of a shard that did not finish, later answers may be there.
+            m->unreachable = !f->options->merged;
+            asking_command(&asking, c->command, sizeof c->command);
+            return note_failure(c, e);
         }
         if (is_sustained(&a, PACED_P99_MS))
             return true;
@@ -187,6 +210,16 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     }
 }
 
+// A shard that did not finish lacks answers. Its row then has no speeds.
+static bool ask_round(struct field_run *f, size_t row, const struct asking *asking,
+    struct answer *answer, struct err *e)
+{
+    if (ask(f, row, asking, true, answer, e))
+        return true;
+    f->manners[row].unreachable = true;
+    return f->options->merged && e->kind == ERR_SKIP;
+}
+
 // Makes the further rounds of the paced run. All subjects have had the first round before, which
 // found the pace.
 static bool ask_rounds(struct field_run *f, struct err *e)
@@ -197,14 +230,14 @@ static bool ask_rounds(struct field_run *f, struct err *e)
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
             struct asking asking = asking_of(f, row, question_paced, round);
-            if (is_asked(f, row) && !ask(f, row, &asking, true, &answers[0], e))
+            if (is_asked(f, row) && !ask_round(f, row, &asking, &answers[0], e))
                 return false;
         }
     }
     for (size_t row = 0; row < f->grid.row_count; row++) {
         for (int round = 1; is_asked(f, row) && round <= rounds; round++) {
             struct asking asking = asking_of(f, row, question_paced, round);
-            if (!ask(f, row, &asking, true, &answers[round - 1], e))
+            if (!ask_round(f, row, &asking, &answers[round - 1], e))
                 return false;
         }
         if (is_asked(f, row))

@@ -19,6 +19,8 @@ struct field_run {
     struct grid grid;
     struct manner *manners; // by row of the grid
     struct answers answers;
+    struct record record; // an item for each subject
+    uint64_t *items;      // owned; by row of the grid: the number of its item
     size_t done, planned; // numbers of runs, with those whose answer was stored
     size_t runs;          // runs that were made now
     int64_t spent_ns;     // on these

@@ -11,9 +11,11 @@
 #include "cli/cells.h"
 #include "cli/files.h"
 #include "cli/finding.h"
+#include "cli/recording.h"
 #include "field/site.h"
 #include "os/interrupt.h"
 #include "report/environment.h"
+#include "report/parse.h"
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
 
@@ -44,8 +46,51 @@ static void describe_ours(struct grid_row *row, struct manner *manner)
         "one collector of mail lines, batches of 10 or 100 ms; its row holds an account, too");
 }
 
+// The line of a row: what is known only where its subject was asked.
+static json_t *row_line(const struct field_run *f, size_t i)
+{
+    const struct grid_row *row = &f->grid.rows[i];
+
+    return json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "n", (json_int_t)f->items[i], "row",
+        row->name, "absent", row->absent, "runtime", row->runtime, "machine", f->grid.machine,
+        "when", f->grid.when);
+}
+
+// Finds the line of a row; NULL when there is none.
+static const json_t *known_row(const struct field_run *f, uint64_t item)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(f->record.lines, i, line)
+    {
+        if (json_object_get(line, "row") && parse_integer(line, "n") == (int64_t)item)
+            return line;
+    }
+    return NULL;
+}
+
+// Takes what a shard knew about the row. Machines differ in speed, so speeds of rows that were
+// measured on different ones do not compare.
+static void take_row(struct field_run *f, size_t i, const json_t *line)
+{
+    struct grid_row *row = &f->grid.rows[i];
+    char machine[200];
+
+    parse_text(line, "absent", row->absent, sizeof row->absent);
+    parse_text(line, "runtime", row->runtime, sizeof row->runtime);
+    parse_text(line, "machine", machine, sizeof machine);
+    parse_text(line, "when", f->grid.when, sizeof f->grid.when);
+    if (i == 0)
+        snprintf(f->grid.machine, sizeof f->grid.machine, "%s", machine);
+    else if (strcmp(f->grid.machine, machine) != 0)
+        snprintf(f->grid.machine, sizeof f->grid.machine,
+            "several kinds of machines (compare the speeds of one row, not of several)");
+}
+
 static bool describe(struct field_run *f, size_t i, const char *name, struct err *e)
 {
+    const json_t *known = f->options->merged ? known_row(f, f->items[i]) : NULL;
     struct grid_row *row = &f->grid.rows[i];
     struct manifest *m = &row->manifest;
     struct err why = {0};
@@ -54,16 +99,20 @@ static bool describe(struct field_run *f, size_t i, const char *name, struct err
     f->manners[i] = (struct manner){.drain_s = DRAIN_LEAST_S};
     if (strcmp(name, SUBJECT_MAILROOM) == 0) {
         describe_ours(row, &f->manners[i]);
-        return true;
+    } else {
+        if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
+            return false;
+        describe_manner(row, &f->manners[i], m);
+        if (known)
+            ;
+        else if (!manifest_installed(m, &why))
+            snprintf(row->absent, sizeof row->absent, "%.299s", why.text);
+        else
+            manifest_runtime(m, row->runtime, sizeof row->runtime);
     }
-    if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
-        return false;
-    describe_manner(row, &f->manners[i], m);
-    if (!manifest_installed(m, &why))
-        snprintf(row->absent, sizeof row->absent, "%.299s", why.text);
-    else
-        manifest_runtime(m, row->runtime, sizeof row->runtime);
-    return true;
+    if (known)
+        take_row(f, i, known);
+    return known || known_row(f, f->items[i]) || record_add(&f->record, row_line(f, i), e);
 }
 
 static void describe_run(struct field_run *f)
@@ -105,26 +154,76 @@ static void print_table(const struct grid *g, bool commands)
     buf_fini(&text);
 }
 
-static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
+// Opens the record. Which subject an item stands for follows from all names.
+static bool open_record(struct field_run *f, char *const *names, struct err *e)
+{
+    char about[RECORDING_ABOUT_MAX];
+    size_t len;
+
+    if (!recording_about(about, f->options, NULL, 0, e))
+        return false;
+    for (len = strlen(about); *names && len < sizeof about; names++)
+        len += (size_t)snprintf(about + len, sizeof about - len, " %s", *names);
+    return recording_open(&f->record, f->options, "field", about, e);
+}
+
+// Takes the answers that the record has.
+static bool take_answers(struct field_run *f, struct err *e)
+{
+    char folder[PATH_MAX];
+    bool ok = true;
+    json_t *line;
+    size_t i;
+
+    json_array_foreach(f->record.lines, i, line)
+    {
+        const char *run = json_string_value(json_object_get(line, "run"));
+        ok = ok && recording_path(folder, &f->record, line, "folder", e);
+        if (!ok || !run)
+            continue;
+        json_t *taken = json_copy(line);
+        ok = (taken && json_object_set_new(taken, "folder", json_string(folder)) == 0) ||
+             err_memory(e);
+        ok = ok && answers_take(&f->answers, run, taken, e);
+        json_decref(taken);
+    }
+    return ok;
+}
+
+// Makes a row for each subject of this shard, or of all shards that were merged.
+static bool make_rows(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     static const char *titles[COLUMNS_MAX];
-    size_t columns = 0;
+    size_t columns = 0, rows = 0;
 
     for (; columns < COLUMNS_MAX && cells_title(columns); columns++)
         titles[columns] = cells_title(columns);
     f->manners = calloc(count + 1, sizeof *f->manners);
-    if (!f->manners)
+    f->items = calloc(count + 1, sizeof *f->items);
+    if (!f->manners || !f->items)
         return err_memory(e);
-    if (!grid_init(&f->grid, titles, columns, count, e) ||
-        !answers_open(&f->answers, f->options->field.answers, e))
+    for (uint64_t i = 0; i < count; i++) {
+        if (record_has(&f->record, i) || known_row(f, i))
+            f->items[rows++] = i;
+    }
+    if (!grid_init(&f->grid, titles, columns, rows, e))
         return false;
     f->grid.speeds = cells_speeds;
-    for (size_t i = 0; i < count; i++) {
-        if (!describe(f, i, names[i], e))
+    f->grid.gaps = record_gaps(&f->record);
+    describe_run(f);
+    for (size_t i = 0; i < rows; i++) {
+        if (!describe(f, i, names[f->items[i]], e))
             return false;
     }
-    describe_run(f);
-    bool ok = cells_fill(f, e);
+    return true;
+}
+
+static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
+{
+    if (!open_record(f, names, e) || !answers_open(&f->answers, f->options->field.answers, e) ||
+        !take_answers(f, e) || !make_rows(f, names, count, e))
+        return false;
+    bool ok = cells_fill(f, e) && (f->options->merged || record_finish(&f->record, e));
     print_table(&f->grid, f->options->field.commands);
     const char *site = f->options->field.site;
     return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
@@ -140,6 +239,14 @@ int cli_field(const struct options *o)
     size_t count = 0;
     bool ok = true;
 
+    if (o->field.finding && o->shard.of) {
+        err_set(&e, ERR_USAGE, "--shard does not go with --finding");
+        return cli_fail(&e);
+    }
+    if (o->field.answers && o->shard.of) {
+        err_set(&e, ERR_USAGE, "--answers does not go with --shard, which keeps them by itself");
+        return cli_fail(&e);
+    }
     if (o->field.finding)
         return finding_run(o, o->field.finding);
     if (!*names) {
@@ -152,6 +259,8 @@ int cli_field(const struct options *o)
         count++;
     ok = ok && field(&f, names, count, &e);
     grid_fini(&f.grid);
+    record_close(&f.record);
+    free(f.items);
     answers_close(&f.answers);
     free(f.manners);
     manifest_names_free(all);

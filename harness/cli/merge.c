@@ -13,7 +13,8 @@ static const struct {
     const char *name;
     enum option_scope scope;
     int (*run)(const struct options *o);
-} commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}, {"run", SCOPE_RUN, cli_run}};
+} commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}, {"run", SCOPE_RUN, cli_run},
+    {"field", SCOPE_FIELD, cli_field}};
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 

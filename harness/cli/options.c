@@ -17,7 +17,7 @@ enum {
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
                   SCOPE_STORY | SCOPE_LOAD | SCOPE_MERGE,
-    SCOPE_SHARDS = SCOPE_EXPLORE | SCOPE_RUN,
+    SCOPE_SHARDS = SCOPE_EXPLORE | SCOPE_RUN | SCOPE_FIELD,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
@@ -134,7 +134,7 @@ static const struct {
     {"quick", NULL, SCOPE_FIELD, FLAG(field.quick),
         "run each test once, or three times when the first run broke a promise; do not look for "
         "the highest rate"},
-    {"site", "DIR", SCOPE_FIELD, TEXT(field.site),
+    {"site", "DIR", SCOPE_FIELD | SCOPE_MERGE, TEXT(field.site),
         "write the table, a page for each subject, findings, badges and raw results as pages"},
     {"finding", "ID", SCOPE_FIELD, TEXT(field.finding),
         "repeat a finding with ten seeds and say how many runs show it; exit code "
@@ -142,16 +142,17 @@ static const struct {
     {"control", NULL, SCOPE_FIELD, FLAG(field.control),
         "with --finding: run the subjects that must not show it"},
     {"verdicts", NULL, SCOPE_FIELD, FLAG(field.verdicts), "do not measure speeds"},
-    {"commands", NULL, SCOPE_FIELD, FLAG(field.commands),
+    {"commands", NULL, SCOPE_FIELD | SCOPE_MERGE, FLAG(field.commands),
         "print the command that repeats it under each cell"},
     {"answers", "FILE", SCOPE_FIELD, OUTPUT(field.answers),
         "keep each run's figures here, and do not repeat a run whose figures are here"},
-    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, OUTPUT(markdown),
+    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD | SCOPE_MERGE, OUTPUT(markdown),
         "write the table as Markdown"},
-    {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(json_file),
+    {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_MERGE, OUTPUT(json_file),
         "write the figures as JSON (compare: in the form customSmallerIsBetter of "
         "github-action-benchmark)"},
-    {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(csv), "write the figures as CSV"},
+    {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_MERGE, OUTPUT(csv),
+        "write the figures as CSV"},
     {"limit", "LIST", SCOPE_TUNE, TEXT(tune.limits), "batch limits to try (default: 1,10,50)"},
     {"timeout", "LIST", SCOPE_TUNE, TEXT(tune.timeouts),
         "batch timeouts to try (default: 10ms,100ms,1s)"},

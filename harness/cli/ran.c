@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cli/recording.h"
 #include "report/parse.h"
 
 #define JUNIT_MAX (16u << 20)
@@ -28,13 +29,6 @@ static json_t *figure(double value)
     return isnan(value) ? json_null() : json_real(value);
 }
 
-static const char *below(const char *folder, const char *out)
-{
-    size_t len = strlen(out);
-
-    return strncmp(folder, out, len) == 0 && folder[len] == '/' ? folder + len + 1 : folder;
-}
-
 json_t *ran_write(const struct ran *r, uint64_t number, const char *out)
 {
     struct suite_run run = r->run;
@@ -47,7 +41,8 @@ json_t *ran_write(const struct ran *r, uint64_t number, const char *out)
         verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,
         "lost", figure(run.lost), "duplicated", figure(run.duplicated), "p50_ms",
         figure(run.p50_ms), "p99_ms", figure(run.p99_ms), "broke", run.broke, "folder",
-        below(run.folder, out), "why", run.why, "junit", junit.len > 0 ? buf_str(&junit) : "");
+        recording_below(run.folder, out), "why", run.why, "junit",
+        junit.len > 0 ? buf_str(&junit) : "");
 }
 
 static double read_figure(const json_t *line, const char *key)

@@ -88,6 +88,13 @@ bool recording_open(struct record *r, const struct options *o, const char *comma
     return path_join(folder, o->out, name, e) && record_open(r, folder, &head, e);
 }
 
+const char *recording_below(const char *path, const char *out)
+{
+    size_t len = strlen(out);
+
+    return strncmp(path, out, len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
 bool recording_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e)
 {

@@ -26,6 +26,9 @@ void recording_head(
 MUST_USE bool recording_open(struct record *r, const struct options *o, const char *command,
     const char *about, struct err *e);
 
+// Returns a path as seen from `out`, for a line of the record.
+const char *recording_below(const char *path, const char *out);
+
 // Makes a path that a line of such a record has kept, seen from --out of its shard. "" stays "".
 MUST_USE bool recording_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e);

@@ -102,7 +102,7 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
     return line;
 }
 
-static json_t *line_of(const char *key, const struct answer *answer)
+json_t *answers_line(const char *key, const struct answer *answer)
 {
     struct answer copy = *answer;
     json_t *line = json_pack("{s:s, s:s}", "run", key, "folder", answer->folder);
@@ -114,9 +114,14 @@ static json_t *line_of(const char *key, const struct answer *answer)
     return line;
 }
 
+bool answers_take(struct answers *a, const char *key, json_t *line, struct err *e)
+{
+    return json_object_set(a->all, key, line) == 0 || err_memory(e);
+}
+
 bool answers_keep(struct answers *a, const char *key, const struct answer *answer, struct err *e)
 {
-    json_t *line = line_of(key, answer);
+    json_t *line = answers_line(key, answer);
     bool ok = line && json_object_set(a->all, key, line) == 0;
     FILE *file = a->path && path_make_parent(a->path, e) ? fopen(a->path, "ae") : NULL;
 

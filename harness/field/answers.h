@@ -22,12 +22,18 @@ struct answer {
 };
 
 struct answers {
-    const char *path; // NULL: nothing is stored
+    const char *path; // NULL: no file
     json_t *all;      // owned; the answers by key
 };
 
 // Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
+
+// Takes an answer that is known otherwise; false without memory.
+MUST_USE bool answers_take(struct answers *a, const char *key, json_t *line, struct err *e);
+
+// Returns the line of an answer, as a new reference; NULL without memory.
+json_t *answers_line(const char *key, const struct answer *answer);
 void answers_close(struct answers *a); // accepts a zeroed struct
 
 // Finds the answer of a key. The key says what was run: the subject's version and the command.

@@ -43,6 +43,7 @@ struct grid {
     struct grid_row *rows; // owned, like their cells
     size_t row_count;
     char when[32], machine[200], program[100];
+    const char *gaps;  // which rows are missing, borrowed; NULL or "": none
     char postgres[32]; // the server's version; "" when no run was made
 };
 

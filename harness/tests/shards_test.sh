@@ -37,6 +37,7 @@ same_for_any_number() {
         deal "$record" "$n" "$place/dealt-$n"
         expect_exit "$want" "$mailproof" merge --out "$place/merged-$n" "${dealt[@]}"
         [ ! -s "$place/err" ] || fail "$(cat "$place/err")"
+        cp "$place/out" "$place/whole"
         for file in "$place/out" "${@/#/$place/merged-$n/}"; do
             # shellcheck disable=SC2086 # the name may be a pattern
             blank $file >>"$place/pages-$n" || fail "no $file"
@@ -44,9 +45,10 @@ same_for_any_number() {
         cmp "$place/pages-1" "$place/pages-$n" || fail "$n shards gave something else"
     done
     dealt=()
-    deal "$record" 3 "$place/dealt-part"
-    rm -r "$place/dealt-part/machine-2"
-    expect_exit "$missing" "$mailproof" merge --out "$place/merged-part" "$place/dealt-part"
+    rm -rf "$place/part"
+    deal "$record" 3 "$place/part"
+    rm -r "$place/part/machine-2"
+    expect_exit "$missing" "$mailproof" merge --out "$place/merged-part" "$place/part"
     grep -q 'shard 2 of 3 is missing, so this is inconclusive' "$place/err" || fail "$(cat "$place/err")"
     rm -rf "$place"/dealt-* "$place"/merged-* "$place"/pages-*
 }
@@ -112,3 +114,35 @@ expect_exit 0 "$mailproof" run steady --shard 2/2 --out "$place/empty"
 expect_exit 0 "$mailproof" merge "$place/results" --out "$place/merged" --junit "$place/junit.xml"
 [ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
 expect_nothing_left
+
+# --- field ----------------------------------------------------------------------------------
+
+# The rows of three subjects, one of them not installed. Their answers are made up: the commands of
+# all cells are those that the table shows while there is none.
+leave() { :; }
+mkdir -p "$place/field/shard-1-of-1/work"
+whole=$place/field/shard-1-of-1/work/record.jsonl
+{
+    echo '{"record":1,"command":"field","about":"","asked":["--verdicts","--quick","textbook","pgq","mailroom"],"program":"mailproof","shard":1,"of":1}'
+    echo '{"n":0,"row":"textbook","absent":"","runtime":"Python 3","machine":"one machine","when":"2026-01-01"}'
+    echo '{"n":1,"row":"pgq","absent":"pgq is not installed","runtime":"","machine":"one machine","when":"2026-01-01"}'
+    echo '{"n":2,"row":"mailroom","absent":"","runtime":"","machine":"another","when":"2026-01-02"}'
+} >"$whole"
+expect_exit 2 "$mailproof" merge "$place/field" --commands
+awk '/^[a-z]/ {subject = $0; n = $1 == "textbook" ? 0 : 2}
+    /^ *mailproof run/ {
+        sub(/^ */, "")
+        for (seed = 1; seed <= 3; seed++)
+            printf "{\"n\":%d,\"run\":\"%s: %s%s\",\"folder\":\"steady/x\",\"lost\":%d,\"left\":0,\"again\":0," \
+                "\"exits\":0,\"recovery_ms\":%d,\"p99_ms\":40,\"faults\":1,\"faults_struck\":1,\"judged\":1}\n",
+                n, subject, $0, seed == 1 ? "" : " --set \047seed=" seed "\047", n == 0 && NR == 3, NR * 100
+    }' "$place/out" >>"$whole"
+echo '{"finished":true}' >>"$whole"
+want=0 missing=2
+same_for_any_number "$whole"
+grep -q '^  backend ended 3 times  *broken 3 of 3' "$place/whole" || fail "$(cat "$place/whole")"
+grep -q 'pgq is not installed' "$place/whole" || fail "$(cat "$place/whole")"
+! grep -q 'not asked:' "$place/whole" || fail "an answer was not found"
+expect_exit 2 "$mailproof" merge "$place/part" --markdown "$place/field.md"
+grep -q '^Incomplete: shard 2 of 3 is missing' "$place/field.md" || fail "$(cat "$place/field.md")"
+grep -q 'several kinds of machines' "$place/field.md" || fail "$(cat "$place/field.md")"

@@ -52,7 +52,7 @@ refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush
 # An option of another command is not taken for the beginning of one, or for a misspelt one.
 refused "report has no option '--token'; check and story have it" report --token 84
 refused "report has no option '--token'; check and story have it" report --token=84
-refused "run has no option '--markdown'; compare, tune and field have it" run steady --markdown x
+refused "run has no option '--markdown'; compare, tune, merge and field have it" run steady --markdown x
 # A file that cannot be written is refused before the work begins, because the work would
 # leave nothing. A missing folder is made, but only together with the file.
 echo kept >"$place/kept"
