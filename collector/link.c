@@ -1,7 +1,9 @@
 #include "link.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,6 +14,36 @@ bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e)
     return session_open(&l->session, url, l->silent_hosts, now_ns, e);
 }
 
+// True over TCP, but not to an address that is this machine's own on every machine.
+static bool is_remote(int fd)
+{
+    struct sockaddr_storage at = {0};
+    socklen_t len = sizeof at;
+
+    if (getpeername(fd, (struct sockaddr *)&at, &len) != 0)
+        return false;
+    if (at.ss_family == AF_INET)
+        return ((struct sockaddr_in *)&at)->sin_addr.s_addr != htonl(INADDR_LOOPBACK);
+    return at.ss_family == AF_INET6 &&
+           !IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&at)->sin6_addr);
+}
+
+// libpq's default, sslmode=prefer, proves nothing and says nothing. GSSAPI proves both sides.
+static void warn_of_unproved_server(struct link *l)
+{
+    PGconn *conn = l->session.conn;
+    PQconninfoOption *options = PQconninfo(conn);
+
+    for (PQconninfoOption *o = options; o && o->keyword; o++)
+        if (strcmp(o->keyword, "sslmode") == 0 && o->val && strcmp(o->val, "verify-full") != 0 &&
+            is_remote(PQsocket(conn)) && !PQgssEncInUse(conn)) {
+            log_line("PG",
+                "sslmode is '%s', so nobody has proved who the server is; use verify-full", o->val);
+            l->warned = true;
+        }
+    PQconninfoFree(options);
+}
+
 bool link_greet(
     struct link *l, const char *url, const char *backend_pid, int64_t now_ns, struct err *e)
 {
@@ -19,6 +51,8 @@ bool link_greet(
             &l->pooler, url, l->silent_hosts, PQbackendPID(l->session.conn), backend_pid, now_ns))
         return true;
     l->greeted = !l->pooler.shared;
+    if (l->greeted && !l->warned)
+        warn_of_unproved_server(l);
     return l->greeted ||
            err_set(e, ERR_USAGE,
                "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "

@@ -13,6 +13,7 @@ struct link {
     int64_t retry_at_ns; // when the next attempt is due, after link_rest
     int silent_hosts;    // how many hosts at the beginning of the list are tried last
     bool greeted;        // we have found that no pooler lends the session to others
+    bool warned;         // that nobody has proved who the server is
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
         LOSS_ENDED,     // somebody ended a session that worked
@@ -25,8 +26,9 @@ struct link {
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e) MUST_USE;
 
 // Finds out whether a pooler lends the session to others, which is an error that ends the
-// collector. Call it with the same `url`, and with the pid that the server itself tells, until the
-// session is greeted: at the latest, that is so at pooler.deadline_ns.
+// collector. Warns once if the server is reached over a network that could play its part. Call it
+// with the same `url`, and with the pid that the server itself tells, until the session is greeted:
+// at the latest, that is so at pooler.deadline_ns.
 bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
     struct err *e) MUST_USE;
 

@@ -17,6 +17,7 @@ main()
     migrate
     serve_tls db.mail.test
     the_right_name_works
+    an_unverified_server_is_named
     another_name_is_refused
     another_authority_is_refused
     plain_text_is_refused
@@ -69,6 +70,7 @@ the_right_name_works()
 {
     MAILROOM_DATABASE_URL=$(url db.mail.test ca '') run right
     has_logged right collecting
+    ! grep -q "verify-full" "$server_dir/right.log" || failed "a warning of a verified server"
     same "sessions with TLS" 1 "$(sql "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity
         USING (pid) WHERE ssl AND usename = 'collector'")"
     sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
@@ -76,6 +78,18 @@ the_right_name_works()
     drained
     same "tokens" 15 "$(awk -F, '{ n += NF } END { print n }' "$server_dir/right.out")"
     ends right TERM 0
+}
+
+# Without verify-full anybody on the way can play the server. The log says so, once.
+an_unverified_server_is_named()
+{
+    MAILROOM_DATABASE_URL=$(url db.mall.test ca sslmode=require) run open
+    has_logged open collecting
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    add_accounts 4 6
+    drained
+    same "warnings" 1 "$(grep -c "sslmode is 'require', so .* verify-full" "$server_dir/open.log")"
+    ends open TERM 0
 }
 
 another_name_is_refused()
