@@ -58,6 +58,8 @@ static const struct {
         "change the scenario; list items by number: load.0.for=1s"},
     {"pass-env", "NAME", SCOPE_SERVER | SCOPE_FIELD, READ(PASS_ENV),
         "give the subject this variable of our environment, too; may come several times"},
+    {"as", "USER", SCOPE_SERVER | SCOPE_FIELD, READ(AS),
+        "run the subject as this user, without rights to gain any (needs root)"},
     {"promises", "LIST", SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_EXPLORE, READ(PROMISES),
         "what the collector promises, e.g. no_loss,once: only this is judged, and a scenario that "
         "needs more is skipped"},

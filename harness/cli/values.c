@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/other_user.h"
 #include "os/surroundings.h"
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
@@ -146,6 +147,8 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
         return read_percent("precision", value, &o->tune.precision, e);
     case READ_PASS_ENV:
         return surroundings_pass(value, e);
+    case READ_AS:
+        return other_user_choose(value, e);
     case READ_PROMISES:
         return read_promises(o, value, e);
     case READ_SCALE:

@@ -18,6 +18,7 @@ enum read_id {
     READ_MIN_EFFECT,
     READ_PRECISION,
     READ_PASS_ENV,
+    READ_AS,
     READ_PROMISES,
     READ_SCALE,
 };

@@ -86,6 +86,16 @@ static bool knows_password(const struct proxy *p, const struct wire_message *m)
     return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
 }
 
+// We connect to the server for our clients, and the server may know us as the superuser's user.
+static bool is_superuser(const struct proxy *p, const struct wire_message *m)
+{
+    char wanted[100] = "user";
+    int len =
+        snprintf(wanted + sizeof "user", sizeof wanted - sizeof "user", "%s", p->server->superuser);
+
+    return memmem(m->text, m->text_len, wanted, sizeof "user" + (size_t)len + 1) != NULL;
+}
+
 static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
 {
     if (c->state != CUT_ARMED || c->kind.sender != sender ||
@@ -101,7 +111,8 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
-    if (p->asks_password && m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
+    if (p->asks_password && m->type == MESSAGE_STARTUP &&
+        (!knows_password(p, m) || is_superuser(p, m))) {
         p->refused++;
         *side = CUT_BEFORE;
         return true;

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "os/other_user.h"
 #include "os/process.h"
 
 #define OUT_MAX ((size_t)16 << 20)
@@ -86,7 +87,7 @@ static bool start(struct producer *p, struct err *e)
     spec.out = out[1];
     spec.err = p->config->producer->log;
     spec.death_signal = SIGKILL;
-    pid_t pid = process_start(&spec, e);
+    pid_t pid = other_user_become(&spec, e) ? process_start(&spec, e) : -1;
     close(in[0]);
     close(out[1]);
     if (pid < 0) {

@@ -54,7 +54,8 @@ static bool child_identity(const struct process_spec *spec)
 {
     if (!gives_up_root(spec))
         return true;
-    return setgroups(0, NULL) == 0 && setgid(spec->gid) == 0 && setuid(spec->uid) == 0;
+    return setgroups(0, NULL) == 0 && setgid(spec->gid) == 0 && setuid(spec->uid) == 0 &&
+           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 static void child_signals(void)

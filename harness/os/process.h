@@ -19,7 +19,8 @@ struct process_spec {
     const char *const *env;  // NULL-terminated NAME=value; NULL: our environment, of which another
                              // user gets only what surroundings.h says
     const char *dir;         // working directory; NULL: ours
-    uid_t uid;               // user of the child, which then gives up root; (uid_t)-1: ours
+    uid_t uid; // user of the child, which then gives up root, for good (no_new_privs);
+               // (uid_t)-1: ours
     gid_t gid;
     int net; // descriptor of a network namespace that the child enters; -1: ours
     int in, out, err;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,12 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
+#include "os/other_user.h"
 #include "os/paths.h"
 #include "os/postmasters.h"
 #include "os/process.h"
 #include "os/workdir.h"
+#include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "postgres/template.h"
 
@@ -41,21 +44,56 @@ static bool socket_fits(const struct local *l, struct err *e)
         l->dir.server, need, max);
 }
 
-// Lets the collector in over the run's own network, where there is no other machine.
-static bool admit_collector(const struct local *l, struct err *e)
+static bool write_config(
+    const struct local *l, const char *name, int flags, const char *text, struct err *e)
 {
-    static const char line[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
     char path[PATH_MAX];
 
-    if (!path_join(path, l->data, "pg_hba.conf", e))
+    if (!path_join(path, l->data, name, e))
         return false;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-    bool ok = fd >= 0 && write(fd, line, sizeof line - 1) == (ssize_t)(sizeof line - 1);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     if (!ok)
         err_sys(e, ERR_SYSTEM, "cannot write %s", path);
     if (fd >= 0)
         close(fd);
     return ok;
+}
+
+// Lets the subject's user connect, but only as the roles that a subject has. The superuser is who
+// runs as we or the server do.
+static bool admit_other_user(struct local *l, const struct other_user *u, struct err *e)
+{
+    struct passwd *server;
+    char map[200];
+
+    if (u->uid == l->user.uid)
+        return err_set(e, ERR_USAGE, "--as: the run's servers run as that user; name another");
+    server = getpwuid(l->user.uid);
+    if (!server)
+        return err_set(e, ERR_SYSTEM, "the server's user has no name");
+    snprintf(map, sizeof map, "ours root mailproof\nours %s mailproof\n", server->pw_name);
+    l->shares_socket = true;
+    return write_config(l, "pg_hba.conf", O_TRUNC,
+               "local all " MIGRATE_COLLECTOR "," MIGRATE_LOAD " trust\n"
+               "local all,replication mailproof peer map=ours\n",
+               e) &&
+           write_config(l, "pg_ident.conf", O_TRUNC, map, e) &&
+           (chmod(l->dir.server, 0711) == 0 ||
+               err_sys(e, ERR_SYSTEM, "cannot open %s to the subject", l->dir.server));
+}
+
+// Lets the collector in: over the socket's folder where it runs as another user, and over the run's
+// own network, where there is no other machine.
+static bool admit_collector(struct local *l, struct err *e)
+{
+    static const char all[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n",
+                      less[] = "host all " MIGRATE_COLLECTOR "," MIGRATE_LOAD
+                               " " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
+    struct other_user user;
+
+    return other_user(&user, e) && (!user.chosen || admit_other_user(l, &user, e)) &&
+           (!l->net || write_config(l, "pg_hba.conf", O_APPEND, user.chosen ? less : all, e));
 }
 
 static void local_close(struct server *s);
@@ -86,7 +124,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
         !path_join(l->log, l->dir.path, "server.log", e) ||
         !template_copy(l->bindir, l->data, &l->user, e) ||
         (want->checksums && !template_checksums(l->bindir, l->data, &l->user, e)) ||
-        (l->net && !admit_collector(l, e))) {
+        !admit_collector(l, e)) {
         local_close(s);
         return false;
     }
@@ -101,8 +139,8 @@ static size_t server_argv(const struct local *l, const char *program, const char
     const char *port, char (*texts)[512], const char **argv)
 {
     static const char *const ours[] = {"listen_addresses=", "fsync=on", "full_page_writes=on",
-        "unix_socket_permissions=0700", "max_connections=200", "max_prepared_transactions=10",
-        "log_connections=on", "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
+        "max_connections=200", "max_prepared_transactions=10", "log_connections=on",
+        "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
     size_t n = 0, t = 0;
 
     argv[n++] = program;
@@ -116,6 +154,8 @@ static size_t server_argv(const struct local *l, const char *program, const char
         argv[n++] = "-c";
         argv[n++] = ours[i];
     }
+    argv[n++] = "-c";
+    argv[n++] = l->shares_socket ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700";
     if (l->net) {
         argv[n++] = "-c";
         argv[n++] = "listen_addresses=" NETNS_SERVER_ADDRESS;

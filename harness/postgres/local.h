@@ -24,6 +24,7 @@ struct local {
     struct disk disk;                // mounted only if the storage is crashable
     bool crashable;
     const struct netns *net; // NULL: the server has no TCP port, only the socket
+    bool shares_socket;      // the subject's user may connect to it
     pid_t postmaster;        // pid; 0: not running
     bool detached;           // outlives the harness (--keep)
     enum standby_mode standby_mode;

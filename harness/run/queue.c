@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "plan/names.h"
@@ -97,8 +98,9 @@ static bool run_schema_command(struct run *r, struct err *e)
     spec.env = (const char *const *)command.env.items;
     spec.dir = r->queue.manifest.dir;
     spec.death_signal = SIGKILL;
-    ok = ok && (process_collect(&spec, output, sizeof output, e) ||
-                   err_prefix(e, "%s: schema", r->queue.manifest.name));
+    ok = ok && other_user_become(&spec, e) &&
+         (process_collect(&spec, output, sizeof output, e) ||
+             err_prefix(e, "%s: schema", r->queue.manifest.name));
     command_fini(&command);
     buf_fini(&conninfo);
     return ok;

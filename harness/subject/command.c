@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/words.h"
@@ -176,10 +177,12 @@ static bool make_env(
     struct command *c, const struct scenario *s, const char *conninfo, struct err *e)
 {
     char hex[2 * COMMAND_KEY_LEN + 1];
+    struct other_user user;
 
     for (size_t i = 0; i < COMMAND_KEY_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
-    if (!surroundings_init(&c->env, e))
+    if (!other_user(&user, e) || !surroundings_init(&c->env, e) ||
+        (user.chosen && !surroundings_set(&c->env, "HOME", user.home, e)))
         return false;
     for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *own = &s->collector.env.items[i];

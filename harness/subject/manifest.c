@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/surroundings.h"
@@ -257,7 +258,8 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     spec.argv = (const char *const *)m->check;
     spec.env = (const char *const *)env.items;
     spec.dir = m->dir;
-    bool installed = process_collect(&spec, text, sizeof text, &why);
+    bool installed =
+        other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
     surroundings_fini(&env);
     return installed || err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it",
                             m->name, m->name);
@@ -273,7 +275,7 @@ void manifest_runtime(const struct manifest *m, char *text, size_t size)
         return;
     spec.argv = (const char *const *)m->runtime;
     spec.dir = m->dir;
-    if (process_collect(&spec, text, size, &ignored))
+    if (other_user_become(&spec, &ignored) && process_collect(&spec, text, size, &ignored))
         text[strcspn(text, "\n")] = '\0';
     else
         *text = '\0';

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/other_user.h"
 #include "os/process.h"
 
 // Kills a process that the harness cannot watch, as if it had never started.
@@ -82,6 +83,8 @@ static pid_t start_marked(
     char mark[LITTER_MARK_MAX];
     size_t count = 0;
 
+    if (!other_user_become(spec, e))
+        return -1;
     if (!s->config.env)
         return process_start(spec, e);
     while (s->config.env[count])

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# With --as the subject runs as another user, who passes as before, but cannot change the results,
+# read the key of the mark, gain rights, or log in as the server's superuser, neither at its socket
+# nor through the proxy.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || { echo "skipped: only root can run a program as another user"; exit 77; }
+id postgres >/dev/null 2>&1 || { echo "skipped: the servers would run as the only other user"; exit 77; }
+export XDG_STATE_HOME=$place/state
+
+# The programs lie where the other user can reach them; nothing else of the place can be reached.
+chmod 711 "$place"
+cp "$BUILD_DIR/bin/mailroom-collector" "$place/"
+cat >"$place/nosy" <<'NOSY'
+#!/bin/bash
+{
+    echo "user $(id -un) groups $(id -Gn) home $HOME"
+    grep NoNewPrivs /proc/self/status
+    for name in state/mailproof/mark-key results; do
+        ls -d "PLACE/$name" >/dev/null 2>&1 && cat "PLACE/$name" >/dev/null 2>&1 && echo "can read $name"
+    done
+    touch PLACE/results/new 2>/dev/null && echo "can write results"
+    psql -d mailroom -U mailproof -qAtc "SELECT 'is superuser'" 2>&1 | sed 's/^/psql: /'
+    psql -d mailroom -qAtc "SELECT 'is ' || current_user" 2>&1 | sed 's/^/psql: /'
+} >&2
+exec PLACE/mailroom-collector
+NOSY
+sed -i "s|PLACE|$place|" "$place/nosy"
+chmod 755 "$place/nosy" "$place/mailroom-collector"
+
+said() { # what the collector of the last run said about itself
+    sed -n '/^user /,/^20/p' "$place"/results/*/latest/logs/collector-0.log
+}
+
+# run_as SCENARIO OPTION…: a run whose subject is nobody's.
+run_as() {
+    rm -rf "$place/results"
+    expect_exit 0 run "$@" --as nobody --collector "$place/nosy" --set collector.layout=reference --set load.0.for=1s --set load.0.rate=20/s
+    grep -q '^user nobody groups nogroup home /nonexistent' <(said) || fail "it ran as: $(said)"
+    grep -q 'NoNewPrivs:.*1' <(said) || fail "it can gain rights: $(said)"
+    ! grep -q ' can ' <(said) || fail "$(said)"
+    grep -q 'psql: is mailproof_collector' <(said) || fail "it cannot even be itself: $(said)"
+    ! grep -q 'is superuser' <(said) || fail "it is a superuser: $(said)"
+}
+
+expect_exit 0 run steady --set load.0.for=1s # makes the key of the mark
+run_as steady
+grep -q 'Peer authentication failed' <(said) || fail "what refused it? $(said)"
+# A scenario whose collector is led through the proxy.
+run_as steady --set "faults=[{do: reset, at: 500ms}]"
+grep -q 'server closed the connection' <(said) || fail "what refused it? $(said)"
+# A network of its own.
+run_as steady --set "faults=[{do: partition, at: 300ms, for: 300ms, through: kernel}]"
+expect_exit 64 run steady --as root
+expect_exit 64 run steady --as no-such-user
+expect_exit 64 run steady --as postgres
+expect_nothing_left
+echo "the subject has the rights of nobody"
