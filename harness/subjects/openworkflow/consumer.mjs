@@ -1,0 +1,28 @@
+// A worker of openworkflow, after its quick start. With the argument "schema" it only makes its
+// tables. Without a host in the address its client takes PGHOST and the other variables.
+import { writeSync } from "node:fs";
+import { OpenWorkflow } from "openworkflow";
+import { BackendPostgres } from "openworkflow/postgres";
+
+const address = `postgresql:///?options=${encodeURIComponent(process.env.PGOPTIONS || "")}`;
+const backend = await BackendPostgres.connect(address);
+if (process.argv[2] === "schema") {
+    await backend.stop();
+    process.exit(0);
+}
+
+const seen = new Map(); // how often this process has got each job
+const client = new OpenWorkflow({ backend });
+client.defineWorkflow({ name: "t" }, async ({ input, step }) => {
+    await step.run({ name: "got" }, async () => {
+        seen.set(input.id, (seen.get(input.id) || 0) + 1);
+        writeSync(1, `got ${input.id} ${seen.get(input.id)}\n`);
+        return null;
+    });
+});
+const worker = client.newWorker({ concurrency: 20 });
+await worker.start();
+process.on("SIGTERM", async () => {
+    await worker.stop();
+    await backend.stop();
+});
