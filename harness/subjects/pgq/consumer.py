@@ -1,41 +1,53 @@
-"""One PgQ consumer: a batch, its events, finish_batch, commit. The events of a batch that is not finished come again."""
-import os, sys, time
+"""PgQ's own consumer and its own ticker, pgqd, which ends with the consumer. Events of a batch that is not finished
+come again. Their settings are files that exist only in memory."""
+import ctypes, os, signal, subprocess, sys
 
-import psycopg2
+import pgq
 
-seen = {}  # how often this process has got each job
-
-
-def events(sql):
-    sql.execute("SELECT pgq.ticker()")
-    sql.connection.commit()
-    sql.execute("SELECT pgq.next_batch('q', 'c')")
-    batch = sql.fetchone()[0]
-    if batch is None:
-        return None, []
-    sql.execute("SELECT ev_type FROM pgq.get_batch_events(%s)", (batch,))
-    return batch, [row[0] for row in sql.fetchall()]
-
-
-def loop(db):
-    sql = db.cursor()
-    while True:
-        batch, jobs = events(sql)
-        for job in jobs:
-            seen[job] = seen.get(job, 0) + 1
-            os.write(1, f"got {job} {seen[job]}\n".encode())
-        if batch is not None:
-            sql.execute("SELECT pgq.finish_batch(%s)", (batch,))
-        db.commit()
-        for job in jobs:
-            os.write(1, f"done {job}\n".encode())
-        if batch is None:
-            time.sleep(0.05)
+PR_SET_PDEATHSIG = 1
+CONSUMER = """[pgq]
+job_name = c
+db = dbname={PGDATABASE}
+queue_name = q
+consumer_name = c
+loop_delay = 0.1
+use_skylog = 0
+"""
+TICKER = """[pgqd]
+base_connstr = host={PGHOST} port={PGPORT} user={PGUSER}
+initial_database = {PGDATABASE}
+database_list = {PGDATABASE}
+ticker_period = 0.1
+check_period = 5
+"""
 
 
-while True:
-    try:
-        loop(psycopg2.connect(""))
-    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-        print(str(error).strip(), file=sys.stderr, flush=True)
-        time.sleep(0.1)
+class Got(pgq.Consumer):
+    seen = {}  # how often this process has got each job
+
+    def process_event(self, db, ev):
+        self.seen[ev.type] = self.seen.get(ev.type, 0) + 1
+        os.write(1, f"got {ev.type} {self.seen[ev.type]}\n".encode())
+
+
+def settings(text):
+    """Returns the descriptor of a file without a name."""
+    file = os.memfd_create("settings")
+    os.write(file, text.format(**{"PGPORT": "5432", **os.environ}).encode())
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def end_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# Its framework ends well on SIGINT.
+signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+ticker = settings(TICKER)
+pgqd = subprocess.Popen(["pgqd", "-q", f"/proc/self/fd/{ticker}"], pass_fds=[ticker], stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=end_with_parent)
+try:
+    Got("pgq", "db", ["-q", f"/proc/self/fd/{settings(CONSUMER)}"]).start()
+finally:
+    pgqd.terminate()
+    pgqd.wait()
