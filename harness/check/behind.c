@@ -4,6 +4,7 @@
 #include "check/backlog.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -14,8 +15,16 @@ static const double growth_least = 0.02; // the least growth that counts, as a s
 enum { BLOCKS = 10 };
 static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 8 degrees of freedom
 
+// The time that a fault took from the subject.
+struct trouble {
+    int64_t from_ns, until_ns;
+    struct cause cause;
+};
+
 struct behind {
     const struct check *c;
+    struct trouble *troubles; // owned; in the order of their beginning
+    size_t trouble_count;
     struct backlog backlog;
     double capacity; // tokens per second that the subject sustains, within its budget
 };
@@ -85,12 +94,11 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         t->capacity);
 }
 
-// Checks the parts of a phase that lie outside each outage and outside the time in which the
-// subject works off what the outage left.
+// Checks the parts of a phase outside of troubles and of the time in which the subject works off
+// what they left.
 static void check_phase(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {
-    const struct outages *o = &t->c->outages;
     double rate = phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
     int64_t settle_ns = 2 * t->c->l->scenario->collector.batch_timeout_ns + t->c->r->slack_ns;
     int64_t make_up_ns = 2 * t->c->l->scenario->recovery_limit_ns;
@@ -99,10 +107,10 @@ static void check_phase(
         rate > load_most * t->capacity)
         return;
     from_ns += settle_ns;
-    for (size_t i = 0; i < o->count; i++) {
-        const struct outage *out = &o->items[i];
+    for (size_t i = 0; i < t->trouble_count; i++) {
+        const struct trouble *out = &t->troubles[i];
         check_stretch(t, rate, from_ns, clock_min(out->from_ns, until_ns));
-        from_ns = out->until_ns + make_up_ns > from_ns ? out->until_ns + make_up_ns : from_ns;
+        from_ns = clock_max(from_ns, out->until_ns + make_up_ns);
     }
     check_stretch(t, rate, from_ns, until_ns);
 }
@@ -127,18 +135,18 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
     return highest;
 }
 
-// Returns when the backlog of an outage must be gone at such a rate.
+// Returns when the backlog that a fault left must be gone at such a rate.
 static int64_t made_up_ns(
-    const struct behind *t, const struct outage *out, double rate, double waiting)
+    const struct behind *t, const struct trouble *out, double rate, double waiting)
 {
     const struct scenario *s = t->c->l->scenario;
     double seconds = 2 * waiting / (t->capacity - rate);
 
-    return outages_due_ns(
-        &t->c->outages, -1, out->until_ns, s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
+    return timeline_due_ns(&t->c->timeline, EVERY, out->until_ns,
+        s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
 }
 
-static void check_left_over(const struct behind *t, const struct outage *out)
+static void check_left_over(const struct behind *t, const struct trouble *out)
 {
     const struct check *c = t->c;
     const struct scenario *s = c->l->scenario;
@@ -165,17 +173,57 @@ static void check_left_over(const struct behind *t, const struct outage *out)
     finding_add(c->r, METRIC_FALLS_BEHIND,
         "%d tokens waited when %s was over at %.3f s, and still %d at %.3f s",
         (int)b->waiting[first],
-        out->cause.kind == CAUSE_FAULT ? c->l->faults[out->cause.index].spec->verb->name
-                                       : "a sender's death",
+        out->cause.kind != CAUSE_SENDER ? c->l->faults[out->cause.index].spec->verb->name
+                                        : "a sender's death",
         ledger_seconds(c->l, out->until_ns), (int)b->waiting[backlog_step(b, due_ns)],
         ledger_seconds(c->l, due_ns));
 }
 
+static int by_beginning(const void *a, const void *b)
+{
+    int64_t x = ((const struct trouble *)a)->from_ns, y = ((const struct trouble *)b)->from_ns;
+
+    return (x > y) - (x < y);
+}
+
+// Lists the faults that struck or slowed the subject. Where others go on in the place of a struck
+// one, they must keep up from then on. Of an instance that never comes back, nothing is known.
+static bool list_troubles(struct behind *t)
+{
+    const struct timeline *line = &t->c->timeline;
+
+    t->troubles = calloc(line->strike_count + line->slowdown_count + 1, sizeof *t->troubles);
+    for (size_t i = 0; t->troubles && i < line->strike_count; i++) {
+        const struct strike *k = &line->strikes[i];
+        int64_t until_ns = clock_min(clock_max(k->undone_ns, k->back_ns), k->others_ns);
+        if (until_ns != CLOCK_NEVER)
+            t->troubles[t->trouble_count++] = (struct trouble){k->struck_ns, until_ns, k->cause};
+    }
+    for (size_t i = 0; t->troubles && i < line->slowdown_count; i++) {
+        const struct slowdown *d = &line->slowdowns[i];
+        t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->cause};
+    }
+    if (t->trouble_count > 0)
+        qsort(t->troubles, t->trouble_count, sizeof *t->troubles, by_beginning);
+    return t->troubles;
+}
+
+static void judge(const struct behind *t)
+{
+    const struct scenario *s = t->c->l->scenario;
+    int64_t at_ns = t->c->l->start_ns;
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        check_phase(t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
+        at_ns += s->load[i].for_ns;
+    }
+    for (size_t i = 0; i < t->trouble_count; i++)
+        check_left_over(t, &t->troubles[i]);
+}
+
 bool check_behind(const struct check *c, struct err *e)
 {
-    const struct scenario *s = c->l->scenario;
-    struct behind t = {.c = c, .capacity = s->collector.capacity};
-    int64_t at_ns = c->l->start_ns;
+    struct behind t = {.c = c, .capacity = c->l->scenario->collector.capacity};
 
     if (t.capacity <= 0)
         return true;
@@ -183,12 +231,10 @@ bool check_behind(const struct check *c, struct err *e)
         t.capacity = fmin(t.capacity, c->budget_per_s);
     if (!backlog_make(&t.backlog, c->l, e))
         return false;
-    for (size_t i = 0; i < s->load_count; i++) {
-        check_phase(&t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
-        at_ns += s->load[i].for_ns;
-    }
-    for (size_t i = 0; i < c->outages.count; i++)
-        check_left_over(&t, &c->outages.items[i]);
+    bool ok = list_troubles(&t) || err_memory(e);
+    if (ok)
+        judge(&t);
+    free(t.troubles);
     backlog_fini(&t.backlog);
-    return true;
+    return ok;
 }

@@ -69,7 +69,8 @@ static void find_unread(struct check *c)
 
     for (size_t i = 0; i < log->line_count; i++) {
         int64_t read_ns = log->lines[i].read_ns;
-        c->spent[i] = c->spent[i] || log->lines[i].empty_ns < read_ns - c->r->slack_ns ||
+        c->spent[i] = c->spent[i] ||
+                      check_written_ns(c, &log->lines[i]) < read_ns - c->r->slack_ns ||
                       stall_list_ns(&c->stalls, read_ns - c->r->slack_ns, read_ns) > 0;
     }
 }

@@ -7,6 +7,16 @@
 #include "base/clock.h"
 #include "check/lookup.h"
 
+int64_t check_written_ns(const struct check *c, const struct line_record *line)
+{
+    int writer = c->l->log->processes[line->process].instance;
+    bool unread =
+        timeline_cause(&c->timeline, writer, line->empty_ns, line->read_ns).kind != CAUSE_NONE ||
+        stall_list_ns(&c->stalls, line->empty_ns, line->read_ns) > 0;
+
+    return unread ? line->empty_ns : line->read_ns;
+}
+
 // Returns the longest gap between lines of a collector that works as fast as it can. With a budget,
 // it waits for the next token.
 static int64_t chain_ns(const struct check *c)
@@ -29,8 +39,8 @@ static bool is_link(const struct check *c, const struct line_record *line)
     bool share = s->collector.instances > 1 && check_shares(s);
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
-           (share &&
-               (check_outage_lasts(c, line->read_ns) || check_outage_lasts(c, line->empty_ns)));
+           (share && (timeline_lasts(&c->timeline, line->read_ns) ||
+                         timeline_lasts(&c->timeline, check_written_ns(c, line))));
 }
 
 // Returns how much of a gap the machine took: stalls, and what starved the process.
@@ -43,10 +53,9 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
 }
 
 // True when the chain of full lines goes on until the next line. A fault, a stall or a starved
-// process in the gap does not end the chain. Each fault also allows one more gap, because it may
-// destroy the work on the next line. The tokens that an instance had taken when a fault hit it wait
-// for its return. So the end of an outage depends on next_writer, the instance that writes the next
-// line; -1: no such line.
+// process in the gap does not end the chain. The tokens that an instance had taken when a fault hit
+// it wait for its return. So free time depends on next_writer, the instance that writes the next
+// line; EVERY: no such line.
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
@@ -57,8 +66,8 @@ static bool lasts(
         return false;
     if (until_ns - line->read_ns <= apart_ns)
         return true;
-    struct fault_free free = check_free(c, next_writer, line->read_ns, until_ns);
-    return free.ns - denied_ns(c, line, until_ns) <= apart_ns * (1 + (int64_t)free.faults);
+    int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
+    return free_ns - denied_ns(c, line, until_ns) <= apart_ns;
 }
 
 // Returns when the oldest token of a line was sent; 0 when it names none of the plan.
@@ -83,9 +92,27 @@ static int64_t draining_since_ns(const struct check *c)
 
     while (count > 0 && l->log->lines[count - 1].read_ns > l->drain_end_ns)
         count--;
-    return count > 0 && lasts(c, &l->log->lines[count - 1], l->drain_end_ns, -1)
+    return count > 0 && lasts(c, &l->log->lines[count - 1], l->drain_end_ns, EVERY)
                ? c->busy_since[count - 1]
                : CLOCK_NEVER;
+}
+
+// Returns since when full lines had followed each other at a line. One that lay unread was written
+// before some of the lines that were read before it, perhaps as soon as its pipe was last empty.
+static int64_t chained_since_ns(const struct check *c, uint32_t index)
+{
+    const struct line_record *lines = c->l->log->lines, *line = &lines[index];
+    int writer = c->l->log->processes[line->process].instance;
+    uint32_t before = index;
+
+    if (index > 0 && lasts(c, line - 1, line->read_ns, writer))
+        return c->busy_since[index - 1];
+    int64_t written_ns = check_written_ns(c, line);
+    while (before > 0 && lines[before - 1].read_ns > written_ns)
+        before--;
+    return before > 0 && before < index && lasts(c, &lines[before - 1], written_ns, writer)
+               ? c->busy_since[before - 1]
+               : line->read_ns;
 }
 
 static void find_chains(struct check *c)
@@ -95,10 +122,8 @@ static void find_chains(struct check *c)
 
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        int writer = log->processes[line->process].instance;
-        bool chained = i > 0 && lasts(c, line - 1, line->read_ns, writer);
         int64_t oldest = oldest_ns(c->l, line);
-        c->busy_since[i] = chained ? c->busy_since[i - 1] : line->read_ns;
+        c->busy_since[i] = chained_since_ns(c, i);
         c->overtaken_ns[i] = overtaken_ns;
         overtaken_ns = oldest > overtaken_ns ? oldest : overtaken_ns;
     }

@@ -38,20 +38,38 @@ static bool judge_all(const struct check *c, struct err *e)
     return ok;
 }
 
+// Notes how long each verb's strikes excused the subject behind their end, and how long they might
+// have. Where others must take its place, it is their time that counts.
+static void note_excuses(struct result *r, const struct timeline *t)
+{
+    for (size_t i = 0; i < t->strike_count; i++) {
+        const struct strike *k = &t->strikes[i];
+        struct excuse *x = &r->excuses[k->verb->id];
+        int64_t bound_ns = clock_min(k->bound_ns, k->others_ns);
+        int64_t back_ns = clock_min(k->back_ns, k->others_ns);
+        x->strikes++;
+        if (bound_ns == CLOCK_NEVER)
+            continue;
+        x->most_ns = clock_max(x->most_ns, bound_ns - k->undone_ns);
+        x->used_ns = clock_max(x->used_ns, back_ns - k->undone_ns);
+    }
+}
+
 bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
     struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
 
-    if (!outages_make(&c.outages, l, e))
+    if (!timeline_make(&c.timeline, l, e)) {
+        timeline_fini(&c.timeline);
         return false;
-    r->slack_ns = check_slack_ns(l, &c.outages);
-    bool ok = stall_list_make(&c.stalls, l, in->reader_stalls, &c.outages, r->slack_ns / 2, e) &&
-              (!in->by_timeline || timeline_make(&c.timeline, l, r->slack_ns, e)) &&
+    }
+    note_excuses(r, &c.timeline);
+    r->slack_ns = check_slack_ns(l, &c.timeline);
+    bool ok = stall_list_make(&c.stalls, l, in->reader_stalls, &c.timeline, r->slack_ns / 2, e) &&
               check_budget(&c, e) && check_chains(&c, e) && judge_all(&c, e);
     check_chains_fini(&c);
     check_budget_fini(&c);
-    outages_fini(&c.outages);
     timeline_fini(&c.timeline);
     stall_list_fini(&c.stalls);
     return ok;

@@ -14,10 +14,12 @@
 #include "ledger/ledger.h"
 #include "measure/histogram.h"
 #include "scenario/metrics.h"
+#include "scenario/verbs.h"
 
-// Results of different rules cannot be compared. Rules 1 excused by time windows and budgets; rules
-// 2 excuse by causes.
-#define CHECK_RULES 2
+// Results of different rules cannot be compared. Rules 1 excused by time windows and budgets, rules
+// 2 by causes that the subject could make itself. Rules 3 excuse by a timeline of what the harness
+// did and measured.
+#define CHECK_RULES 3
 
 #define FINDING_EXAMPLES 5
 
@@ -35,6 +37,13 @@ struct judged {
     double excused[CAUSE_KINDS]; // the part that each kind of cause excuses
 };
 
+// What the strikes of one verb excused, at most and in fact.
+struct excuse {
+    uint64_t strikes;
+    int64_t most_ns; // the longest time behind the end of the fault that one of them may take
+    int64_t used_ns; // the longest time that one of them took
+};
+
 enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
 
 #define REASONS_MAX 16
@@ -44,6 +53,7 @@ struct result {
     double values[METRIC_COUNT];           // NAN: not measured
     struct finding findings[METRIC_COUNT]; // per invariant; count includes what `allow` tolerates
     struct judged judged[METRIC_COUNT];    // per invariant
+    struct excuse excuses[VERB_COUNT];     // per verb
     bool broken[METRIC_COUNT];             // the invariant does not hold
     bool doubted[METRIC_COUNT];            // it seems not to hold, but the run cannot tell
     bool *holds;                           // owned; one per scenario.expect
@@ -68,7 +78,6 @@ struct check_input {
     int64_t reader_ns;                  // ns that this loop spent on reading, decoding and checking
                                         // all lines
     const char *cpu_users;              // who used the machine, in words; NULL: not sampled
-    bool by_timeline;    // late, early and what rests on them are judged on the timeline
     double others_share; // share of the processors that programs outside of the run used; 0:
                          // unknown
 };

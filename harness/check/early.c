@@ -10,12 +10,10 @@ static const int64_t early_slack_ns = 2 * NS_PER_MS;
 
 struct early {
     const struct check *c;
-    bool sharers;           // several collectors share the work
-    struct spans announced; // transactions that committed: the time from COMMIT to its answer
-    // On the timeline, per line: the earliest COMMIT of a token that was first delivered by this
-    // line or a later one.
-    int64_t *oldest_ns;
-    // On the timeline: announcements that may have opened a window although their tokens were not
+    bool sharers;       // several collectors share the work
+    int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
+                        // delivered by this line or a later one
+    // Announcements that may have opened a window although their tokens were not
     // left behind. Each lasts from the COMMIT to the last moment at which that window can fire.
     struct spans fired;
     uint32_t *short_since; // per line: the last line of the same process behind which no tokens
@@ -37,7 +35,7 @@ static bool index_all(struct early *t)
     uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
 
     t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
-    if (!emptied || !t->short_since || !spans_make(&t->announced, l, SPANS_ANNOUNCED)) {
+    if (!emptied || !t->short_since) {
         free(emptied);
         return false;
     }
@@ -114,47 +112,13 @@ static int64_t travel_ns(const struct check *c)
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// True when an announcement may have arrived between the two times. It may arrive at any time from
-// its COMMIT until a little after the COMMIT's acknowledgement.
-static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
-{
-    return spans_latest_end(&t->announced, until_ns) + travel_ns(t->c) >= from_ns;
-}
-
-// Returns the time of the last session that opened at `at_ns` or before; 0: none.
-static int64_t session_before_ns(const struct ledger *l, int64_t at_ns)
-{
-    size_t i = l->session_count;
-
-    while (i > 0 && l->sessions[i - 1] > at_ns)
-        i--;
-    return i > 0 ? l->sessions[i - 1] : 0;
-}
-
-// True when a session explains the early line, because tokens that wait at a session's start go out
-// at once. The session opened within the timeout before the line; or it opened since the line
-// before, and its first queries took long on a machine that starves the collector or stands still.
-static bool is_of_new_session(
-    const struct check *c, const struct line_record *line, int64_t emptied_ns)
-{
-    int64_t opened_ns = session_before_ns(c->l, line->read_ns);
-    int64_t beyond_ns = line->read_ns - opened_ns - c->l->scenario->collector.batch_timeout_ns;
-
-    if (beyond_ns <= 0 || opened_ns < emptied_ns)
-        return beyond_ns <= 0;
-    return beyond_ns <= c->r->slack_ns + stall_list_ns(&c->stalls, opened_ns, line->read_ns) +
-                            check_starved_ns(c->l, line->process, opened_ns, line->read_ns);
-}
-
-// --- on the timeline ----------------------------------------------------------------
-
 // True when an announcement of this token may have come after a line had taken the token: it then
 // starts a timer for nothing.
 static bool announced_behind(const struct check *c, const struct delivery *d)
 {
     const struct line_record *line = &c->l->log->lines[d->line];
 
-    return ledger_txn(c->l, d->token)->ended_ns + travel_ns(c) >= line->empty_ns;
+    return ledger_txn(c->l, d->token)->ended_ns + travel_ns(c) >= check_written_ns(c, line);
 }
 
 // Notes which tokens can have opened windows that they did not go out in: those that never came
@@ -206,73 +170,21 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 {
     const struct check *c = t->c;
     const struct line_record *lines = c->l->log->lines;
-    int64_t closed_ns =
-        lines[before].empty_ns + c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
+    int64_t closed_ns = check_written_ns(c, &lines[before]) +
+                        c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t fired_ns = spans_latest_end(&t->fired, latest_ns);
 
     return t->oldest_ns[index] <= latest_ns ||
-           (fired_ns >= lines[index].empty_ns && fired_ns >= closed_ns);
-}
-
-static struct cause of_machine(
-    const struct check *c, const struct line_record *line, const struct line_record *before);
-
-// Returns what on the timeline may explain an early line: what waits at the end of a span goes out
-// at once, and under a slow fault nobody knows when an announcement arrives.
-static struct cause of_timeline(
-    const struct check *c, const struct line_record *line, const struct line_record *before)
-{
-    const struct ledger *l = c->l;
-    int64_t from_ns = line->empty_ns - l->scenario->collector.batch_timeout_ns;
-    struct cause span = timeline_cause(
-        &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
-
-    if (span.kind == CAUSE_NONE)
-        span = timeline_bequeathed(&c->timeline, from_ns, line->read_ns);
-    if (span.kind == CAUSE_NONE)
-        span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
-    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);
+           (fired_ns >= check_written_ns(c, &lines[index]) && fired_ns >= closed_ns);
 }
 
 // --- causes -------------------------------------------------------------------------
 
-// Returns what may explain an early line. The collector sends the waiting tokens at once at its
-// start, after a reconnect, and when a fault is over. When the times of sessions are unknown, a
-// session may lie anywhere in a fault's window.
-//
-// A line that was read late was written earlier than it seems. If its writer got no processor
-// between its look and its write, an announcement may have come in between. If the collector or its
-// backend got no processor, a look showed tokens long before their announcements arrived, and the
-// collector had to treat them as tokens that nobody announced.
-static struct cause of_session_or_machine(
-    const struct check *c, const struct line_record *line, const struct line_record *before)
-{
-    const struct ledger *l = c->l;
-    int64_t read_ns = line->read_ns, emptied_ns = before->read_ns;
-    int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
-
-    if (!l->sessions) {
-        struct cause fault = check_disturbed(l, from_ns, read_ns);
-        if (fault.kind != CAUSE_NONE)
-            return fault;
-    } else if (is_of_new_session(c, line, emptied_ns)) {
-        return (struct cause){CAUSE_SESSION, 0};
-    }
-    for (size_t i = 0; i < c->outages.count; i++) {
-        const struct outage *o = &c->outages.items[i];
-        bool of_fault = o->cause.kind == CAUSE_FAULT;
-        int64_t undone_ns = of_fault ? l->faults[o->cause.index].ended_ns : o->until_ns;
-        bool near = (undone_ns >= from_ns && undone_ns <= read_ns) ||
-                    (o->from_ns >= from_ns && o->from_ns <= read_ns) ||
-                    (o->until_ns >= from_ns && o->until_ns <= read_ns);
-        if (near)
-            return o->cause;
-    }
-    return of_machine(c, line, before);
-}
-
-// Returns whether the machine may explain an early line: the reader stood still at the line before,
-// or the collector had no processor.
+// Returns whether the machine may explain an early line. A line that was read late was written
+// earlier than it seems. If its writer got no processor between its look and its write, an
+// announcement may have come in between. If the collector or its backend got no processor, a look
+// showed tokens long before their announcements arrived, and the collector had to treat them as
+// tokens that nobody announced.
 static struct cause of_machine(
     const struct check *c, const struct line_record *line, const struct line_record *before)
 {
@@ -283,11 +195,28 @@ static struct cause of_machine(
 
     if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
                                         emptied_ns) > c->r->slack_ns / 2)
-        return (struct cause){CAUSE_STARVED, before->process};
+        return (struct cause){CAUSE_PROCESSORS, before->process};
     if (stall.kind == CAUSE_NONE &&
         check_denied_ns(l, line->process, from_ns, read_ns) > travel_ns(c))
-        return (struct cause){CAUSE_STARVED, line->process};
+        return (struct cause){CAUSE_PROCESSORS, line->process};
     return stall;
+}
+
+// Returns what on the timeline may explain an early line: what waits at the end of a span goes out
+// at once, and under a slow fault nobody knows when an announcement arrives.
+static struct cause of_timeline(
+    const struct check *c, const struct line_record *line, const struct line_record *before)
+{
+    const struct ledger *l = c->l;
+    int64_t from_ns = check_written_ns(c, line) - l->scenario->collector.batch_timeout_ns;
+    struct cause span = timeline_cause(
+        &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
+
+    if (span.kind == CAUSE_NONE)
+        span = timeline_bequeathed(&c->timeline, from_ns, line->read_ns);
+    if (span.kind == CAUSE_NONE)
+        span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
+    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);
 }
 
 // Returns what may explain an early line; `before` is the last line behind which no tokens waited.
@@ -299,8 +228,7 @@ static struct cause why_early(const struct check *c, uint32_t before, uint32_t i
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};
-    return c->in->by_timeline ? of_timeline(c, &lines[index], &lines[before])
-                              : of_session_or_machine(c, &lines[index], &lines[before]);
+    return of_timeline(c, &lines[index], &lines[before]);
 }
 
 static void check_line(const struct early *t, uint32_t index)
@@ -315,10 +243,8 @@ static void check_line(const struct early *t, uint32_t index)
     // If no short line came before, these tokens may have waited since the start.
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
-    int64_t emptied_ns = l->log->lines[before].read_ns;
-    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   (c->in->by_timeline ? is_opened(t, before, index, latest_ns)
-                                       : announcement_between(t, emptied_ns, latest_ns));
+    bool in_time =
+        holds_token_announced_before(l, line, latest_ns) || is_opened(t, before, index, latest_ns);
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
@@ -335,7 +261,7 @@ static void check_line(const struct early *t, uint32_t index)
 // and in leased mode the retry of a token that another takes.
 static bool is_judged_of_sharers(const struct check *c)
 {
-    return c->in->by_timeline && c->l->scenario->postgres.announce == ANNOUNCE_EACH &&
+    return c->l->scenario->postgres.announce == ANNOUNCE_EACH &&
            c->l->scenario->collector.dequeue == DEQUEUE_SHARED;
 }
 
@@ -350,11 +276,10 @@ bool check_early(const struct check *c, struct err *e)
         return true;
     if (t.sharers && !is_judged_of_sharers(c))
         return true;
-    if (!index_all(&t) || (c->in->by_timeline && !index_openers(&t)))
+    if (!index_all(&t) || !index_openers(&t))
         ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
         check_line(&t, i);
-    spans_fini(&t.announced);
     spans_fini(&t.fired);
     free(t.oldest_ns);
     free(t.short_since);

@@ -14,8 +14,9 @@ struct last_words {
     bool unconfirmed; // a process says that its last line is unconfirmed
 };
 
-static struct last_words last_words_of(const struct ledger *l)
+static struct last_words last_words_of(const struct check *c)
 {
+    const struct ledger *l = c->l;
     const int unconfirmed = 75;
     struct last_words words = {0};
 
@@ -24,9 +25,19 @@ static struct last_words last_words_of(const struct ledger *l)
         if (p->ended_ns < l->drain_end_ns)
             continue;
         words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        words.cut_short |= check_killed_by_plan(l, p) || !check_ended_as_asked(l, p);
+        words.cut_short |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);
     }
     return words;
+}
+
+// True when the instance that wrote the token was hit.
+static bool is_hit(const struct check *c, uint32_t token, int64_t from_ns, int64_t until_ns)
+{
+    const struct subject_log *log = c->l->log;
+    uint32_t writer = log->lines[c->l->tokens[token].first_line].process;
+
+    return timeline_hit(&c->timeline, log->processes[writer].instance, from_ns, until_ns).kind !=
+           CAUSE_NONE;
 }
 
 // True when the same process had the time to write and to confirm, and nothing came in between. An
@@ -35,7 +46,7 @@ static bool had_time_to_mark(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token);
 
-    return check_undisturbed(c->l, read_ns, read_ns + c->r->slack_ns);
+    return !is_hit(c, token, read_ns, read_ns + c->r->slack_ns);
 }
 
 // True when the server may not have confirmed this line before the end, not even in the second
@@ -44,7 +55,7 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
 
-    return read_ns + c->r->slack_ns > end_ns || !check_undisturbed(c->l, read_ns, end_ns) ||
+    return read_ns + c->r->slack_ns > end_ns || is_hit(c, token, read_ns, end_ns) ||
            stall_list_ns(&c->stalls, read_ns, end_ns + ending_ns) >= ending_ns / 2;
 }
 
@@ -81,7 +92,7 @@ bool check_end_state(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
     const struct ledger *l = c->l;
-    struct last_words words = last_words_of(l);
+    struct last_words words = last_words_of(c);
     char login[NAMES_MAX];
 
     (void)e;

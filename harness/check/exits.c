@@ -11,14 +11,14 @@
 static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
 
 // True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.
-bool check_killed_by_plan(const struct ledger *l, const struct process_record *p)
+bool check_killed_by_plan(const struct check *c, const struct process_record *p)
 {
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        bool kills =
-            f->spec->verb->id == VERB_KILL_COLLECTOR || f->spec->verb->id == VERB_KILL_HOST;
-        if (kills && f->began_ns && f->began_ns <= p->ended_ns && p->ended_ns <= f->ended_ns &&
-            (f->spec->instance < 0 || f->spec->instance == p->instance))
+    const struct strike *k = NULL;
+
+    while ((k = timeline_strike(&c->timeline, k, p->instance, p->ended_ns, p->ended_ns))) {
+        const struct verb *v = k->verb;
+        if (v->ends == ENDS_PROCESSES && !v->asks &&
+            (v->hits == HITS_PROCESS || v->hits == HITS_HOST))
             return true;
     }
     return false;
@@ -27,13 +27,13 @@ bool check_killed_by_plan(const struct ledger *l, const struct process_record *p
 // True when the process was asked to end and did so by its own exit or by a signal of ours. TERM
 // counts, because the process may not catch it, and so does the SIGPIPE of a closed pipe. SIGKILL
 // counts unless it ended a process that had ignored TERM at the end.
-bool check_ended_as_asked(const struct ledger *l, const struct process_record *p)
+bool check_ended_as_asked(const struct check *c, const struct process_record *p)
 {
     if (!p->asked || !WIFSIGNALED(p->status))
         return p->asked;
     switch (WTERMSIG(p->status)) {
     case SIGKILL:
-        return p->ended_ns < l->drain_end_ns || check_killed_by_plan(l, p);
+        return p->ended_ns < c->l->drain_end_ns || check_killed_by_plan(c, p);
     case SIGTERM:
     case SIGPIPE:
         return true;
@@ -42,69 +42,53 @@ bool check_ended_as_asked(const struct ledger *l, const struct process_record *p
     }
 }
 
-static bool is_hit(const struct fault_record *f, const struct process_record *p)
-{
-    return f->began_ns && !f->left_out &&
-           (f->spec->instance < 0 || f->spec->instance == p->instance);
-}
-
 // Returns when TERM was sent to a process; CLOCK_NEVER: it was not. A process that started after a
 // fault had begun was asked to end by a later one, or not at all.
-static int64_t term_ns(const struct ledger *l, const struct process_record *p)
+static int64_t term_ns(const struct check *c, const struct process_record *p)
 {
-    int64_t at_ns = p->ended_ns >= l->drain_end_ns ? l->drain_end_ns : CLOCK_NEVER;
+    int64_t at_ns = p->ended_ns >= c->l->drain_end_ns ? c->l->drain_end_ns : CLOCK_NEVER;
+    const struct strike *k = NULL;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_STOP_COLLECTOR && is_hit(f, p) &&
-            p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
-            at_ns = clock_min(at_ns, f->began_ns);
-    }
+    while ((k = timeline_strike(&c->timeline, k, p->instance, p->started_ns, p->ended_ns)))
+        if (k->verb->asks && p->started_ns < k->struck_ns)
+            at_ns = clock_min(at_ns, k->struck_ns);
     return at_ns;
 }
 
 // --- the code ----------------------------------------------------------------------
 
 // True when the process had lost its output or its sender before it ended.
-static bool is_cut_off(const struct ledger *l, const struct process_record *p)
+static bool is_cut_off(const struct check *c, const struct process_record *p)
 {
-    uint32_t process = (uint32_t)(p - l->log->processes);
+    const struct strike *k = NULL;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        enum verb_id id = f->spec->verb->id;
-        if ((id == VERB_CLOSE_READER || id == VERB_KILL_SENDER) && is_hit(f, p) &&
-            f->began_ns <= p->ended_ns && f->ended_ns >= p->started_ns)
+    while ((k = timeline_strike(&c->timeline, k, p->instance, p->started_ns, p->ended_ns)))
+        if (k->verb->ends == ENDS_PROCESSES &&
+            (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER))
             return true;
-    }
-    for (size_t i = 0; i < l->log->delivery_count; i++) {
-        const struct delivery *d = &l->log->deliveries[i];
-        if (d->reply == REPLY_DIED && l->log->lines[d->line].process == process)
-            return true;
-    }
     return false;
 }
 
-struct cause check_ending_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+struct cause check_ending_disturbed(
+    const struct check *c, int instance, int64_t from_ns, int64_t until_ns)
 {
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id != VERB_STOP_COLLECTOR && f->began_ns && f->began_ns <= until_ns &&
-            f->ended_ns >= from_ns)
-            return (struct cause){CAUSE_FAULT, (uint32_t)i};
-    }
+    const struct strike *k = NULL;
+
+    while ((k = timeline_strike(&c->timeline, k, instance, from_ns, until_ns)))
+        if (!k->verb->asks)
+            return k->cause;
     return CAUSE_IS_NONE;
 }
 
 // True when the process ended at TERM with a code that nothing explains. A shell, and the runtimes
 // of some languages, tell the signal that ended the program as 128 + its number. Nobody promised
 // how a queue's consumer ends.
-static bool is_wrong_code(const struct ledger *l, const struct process_record *p)
+static bool is_wrong_code(const struct check *c, const struct process_record *p)
 {
     enum { CONFIRMED = 0, INTERNAL = 70, UNCONFIRMED = 75, BY_SIGNAL = 128 };
-    int64_t asked_ns = term_ns(l, p);
+    int64_t asked_ns = term_ns(c, p);
 
-    if (scenario_is_queue(l->scenario) || asked_ns == CLOCK_NEVER || !WIFEXITED(p->status))
+    if (scenario_is_queue(c->l->scenario) || asked_ns == CLOCK_NEVER || !WIFEXITED(p->status))
         return false;
     switch (WEXITSTATUS(p->status)) {
     case CONFIRMED:
@@ -114,10 +98,10 @@ static bool is_wrong_code(const struct ledger *l, const struct process_record *p
     case BY_SIGNAL + SIGPIPE:
         return false;
     case INTERNAL:
-        return check_ending_disturbed(l, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
-               !is_cut_off(l, p);
+        return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
+               !is_cut_off(c, p);
     default:
-        return !is_cut_off(l, p);
+        return !is_cut_off(c, p);
     }
 }
 
@@ -125,7 +109,7 @@ static void find_end(const struct check *c, const struct process_record *p)
 {
     char how[48], said[64] = "";
 
-    if (check_ended_as_asked(c->l, p) && !is_wrong_code(c->l, p))
+    if (check_ended_as_asked(c, p) && !is_wrong_code(c, p))
         return;
     if (WIFSIGNALED(p->status))
         snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
@@ -141,14 +125,13 @@ static void find_end(const struct check *c, const struct process_record *p)
 // --- the time ----------------------------------------------------------------------
 
 // A process that the plan pauses cannot end.
-static bool is_paused(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+static bool is_paused(const struct check *c, int64_t from_ns, const struct process_record *p)
 {
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_PAUSE_COLLECTOR && f->began_ns && f->began_ns < until_ns &&
-            f->ended_ns > from_ns)
+    const struct strike *k = NULL;
+
+    while ((k = timeline_strike(&c->timeline, k, p->instance, from_ns, p->ended_ns)))
+        if (k->verb->hits == HITS_PROCESS && k->verb->ends != ENDS_PROCESSES)
             return true;
-    }
     return false;
 }
 
@@ -160,7 +143,7 @@ static bool is_late(const struct check *c, const struct process_record *p, int64
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
 
     return !scenario_is_queue(c->l->scenario) && asked_ns != CLOCK_NEVER &&
-           !(killed && asked_ns >= c->l->drain_end_ns) && !is_paused(c->l, asked_ns, p->ended_ns) &&
+           !(killed && asked_ns >= c->l->drain_end_ns) && !is_paused(c, asked_ns, p) &&
            p->ended_ns - asked_ns > ending_ns + c->r->slack_ns;
 }
 
@@ -172,7 +155,7 @@ bool check_exits(const struct check *c, struct err *e)
     (void)e;
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        int64_t asked_ns = term_ns(l, p);
+        int64_t asked_ns = term_ns(c, p);
         judged_add(c->r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         find_end(c, p);
         if (!is_late(c, p, asked_ns))

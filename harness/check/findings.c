@@ -44,8 +44,8 @@ void result_reason(struct result *r, const char *fmt, ...)
 
 const char *cause_name(enum cause_kind kind)
 {
-    static const char *const names[CAUSE_KINDS] = {"nothing", "fault", "batch", "transaction",
-        "stall", "session", "starved", "sender", "budget", "return", "takeover", "adoption"};
+    static const char *const names[CAUSE_KINDS] = {"nothing", "fault", "reader", "return", "start",
+        "takeover", "adoption", "batch", "transaction", "stall", "processors", "sender", "budget"};
 
     return names[kind];
 }

@@ -6,42 +6,23 @@
 static const int64_t held_ns = NS_PER_S;
 static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart say nothing of between
 
-// True when the fault may keep the collector from ending its transaction. While nobody reads its
-// output it can, and that is when it matters most.
-static bool keeps_from_ending(const struct fault_record *f)
-{
-    switch (f->spec->verb->hits) {
-    case HITS_SESSIONS:
-    case HITS_PROCESS:
-    case HITS_NETWORK:
-    case HITS_SERVER:
-    case HITS_HOST:
-        return f->began_ns != 0;
-    default:
-        return false;
-    }
-}
-
-static int64_t overlap_ns(int64_t from_ns, int64_t until_ns, int64_t a_ns, int64_t b_ns)
-{
-    return clock_max(0, clock_min(until_ns, b_ns) - clock_max(from_ns, a_ns));
-}
-
-// Returns the longest part of a time without such a fault, and the last fault that cuts it.
+// Returns the length of a time without the faults that may keep the collector from ending its
+// transaction, and the last of these. While only nobody reads its output it can end one, and that
+// is when it matters most. Nobody knows whose session it is, so a strike on any instance counts.
 static int64_t free_ns(
-    const struct ledger *l, int64_t from_ns, int64_t until_ns, struct cause *cause)
+    const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {
-    int64_t ns = until_ns - from_ns;
+    struct free_time slowed = timeline_allowance(&c->timeline, from_ns, until_ns);
+    int64_t ns = until_ns - from_ns - slowed.ns;
+    const struct strike *k = NULL;
 
-    *cause = CAUSE_IS_NONE;
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        int64_t taken_ns =
-            keeps_from_ending(f) ? overlap_ns(from_ns, until_ns, f->began_ns, f->ended_ns) : 0;
-        bool touches = keeps_from_ending(f) && f->began_ns <= until_ns && f->ended_ns >= from_ns;
-        ns -= taken_ns;
-        if (touches)
-            *cause = (struct cause){CAUSE_FAULT, (uint32_t)i};
+    *cause = slowed.cause;
+    while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns))) {
+        if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER ||
+            k->verb->hits == HITS_DATABASE)
+            continue;
+        ns -= clock_min(until_ns, k->undone_ns) - clock_max(from_ns, k->struck_ns);
+        *cause = k->cause;
     }
     return ns;
 }
@@ -63,7 +44,7 @@ static void check_hold(const struct check *c, const struct presence_hold *h)
 {
     struct cause cause;
 
-    if (free_ns(c->l, h->from_ns, h->until_ns, &cause) - held_up_ns(c, h->from_ns, h->until_ns) <
+    if (free_ns(c, h->from_ns, h->until_ns, &cause) - held_up_ns(c, h->from_ns, h->until_ns) <
         held_ns)
         return;
     if (h->pid == 0)
@@ -85,7 +66,7 @@ bool check_holds(const struct check *c, struct err *e)
         struct cause cause;
         if (until_ns - from_ns > apart_most_ns)
             continue;
-        free_ns(l, from_ns, until_ns, &cause);
+        free_ns(c, from_ns, until_ns, &cause);
         judged_add(c->r, METRIC_HOLDS, (double)(until_ns - from_ns) / 1e9, cause);
     }
     for (size_t i = 0; i < l->hold_count; i++)

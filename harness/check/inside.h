@@ -2,8 +2,7 @@
 #pragma once
 
 #include "check/check.h"
-#include "check/harm.h"
-#include "check/outages.h"
+#include "check/lookup.h"
 #include "check/stalls.h"
 #include "check/timeline.h"
 #include "scenario/leased.h"
@@ -14,8 +13,7 @@ struct check {
     const struct ledger *l;
     const struct check_input *in;
     int64_t flush_ns; // check_flush_ns
-    struct outages outages;
-    struct timeline timeline; // empty unless in->by_timeline
+    struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
     double budget_per_s;      // tokens per second; 0: no budget
     bool *spent;              // owned; per line: the budget was spent there; NULL: no budget
@@ -55,6 +53,11 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
+// Returns when a line was written at the earliest. The reader wakes when something comes, so that
+// is when it was read, unless a fault or a stall kept the reader from it: then as soon as the pipe
+// was last empty.
+int64_t check_written_ns(const struct check *c, const struct line_record *line);
+
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
 // other from due_ns or earlier up to this line, and each of them held a token that was sent at
 // due_ns or before.
@@ -84,21 +87,13 @@ MUST_USE bool check_end_state(const struct check *c, struct err *e);
 // --- exits.c -----------------------------------------------------------------------
 
 MUST_USE bool check_exits(const struct check *c, struct err *e);
-bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
-bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
+bool check_ended_as_asked(const struct check *c, const struct process_record *p);
+bool check_killed_by_plan(const struct check *c, const struct process_record *p);
 
-// Returns the first fault, other than a TERM, that was at work between two times. CAUSE_NONE: there
-// was none.
-struct cause check_ending_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
-
-// --- excuses.c ---------------------------------------------------------------------
-
-// The questions about excused time, answered by the timeline or, without it, by the outages.
-struct fault_free check_free(
+// Returns the first fault, other than a TERM, that was at work on an instance between two times.
+// CAUSE_NONE: there was none.
+struct cause check_ending_disturbed(
     const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
-int64_t check_due_ns(const struct check *c, int instance, int64_t from_ns, int64_t need_ns);
-struct cause check_hit(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
-bool check_outage_lasts(const struct check *c, int64_t at_ns);
 
 // --- figures.c ---------------------------------------------------------------------
 
@@ -177,10 +172,6 @@ MUST_USE bool check_litters(const struct check *c, struct err *e);
 
 MUST_USE bool check_lines(const struct check *c, struct err *e);
 
-// True when this fault kept the reader away from the output of this line's process.
-bool check_keeps_unread(
-    const struct ledger *l, const struct fault_record *f, const struct line_record *line);
-
 // --- meddles.c ---------------------------------------------------------------------
 
 MUST_USE bool check_meddles(const struct check *c, struct err *e);
@@ -205,19 +196,6 @@ MUST_USE bool check_recovery(const struct check *c, struct err *e);
 
 // Appends the faults that are next to that time to the finding's last example.
 void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
-
-// True when a line holds a token that was committed at that time or later.
-bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);
-
-// Returns the last fault whose window touches that time. A window lasts from the fault's beginning
-// to its undoing + recovery_limit. CAUSE_NONE: there is none.
-struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
-
-// True when no fault window touches that time.
-static inline bool check_undisturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    return check_disturbed(l, from_ns, until_ns).kind == CAUSE_NONE;
-}
 
 // --- repeats.c ---------------------------------------------------------------------
 

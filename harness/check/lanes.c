@@ -63,6 +63,11 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
+static bool is_disturbed(const struct check *c, int64_t from_ns, int64_t until_ns)
+{
+    return timeline_disturbed(&c->timeline, from_ns, until_ns).kind != CAUSE_NONE;
+}
+
 // Checks the lower lane's share. While an aged token waits, more than `most` lines in a row without
 // any token of its lane are a violation. The database rounds a token's time to the second, so a
 // token has certainly aged one second after the bound.
@@ -84,8 +89,7 @@ static void judge_share(const struct lanes *n)
                              ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S) +
                          c->r->slack_ns;
         look_into(n, i, &lower, &young, &again);
-        run = lower || again || due_ns > now_ns || !check_undisturbed(l, due_ns, now_ns) ? 0
-                                                                                         : run + 1;
+        run = lower || again || due_ns > now_ns || is_disturbed(c, due_ns, now_ns) ? 0 : run + 1;
         if (run <= most)
             continue;
         finding_add(c->r, METRIC_STARVED,
@@ -122,7 +126,7 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
         stall_list_over_ns(&c->stalls, ledger_txn(l, token)->ended_ns) + c->r->slack_ns;
     uint32_t from = first_line_after(l, from_ns), to = l->tokens[token].first_line;
     struct cause cause =
-        check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
+        timeline_disturbed(&c->timeline, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
 
     judged_add(c->r, METRIC_STARVED, 1, cause);
     if (from >= to || cause.kind != CAUSE_NONE)

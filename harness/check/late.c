@@ -85,13 +85,13 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     int64_t read_ns = c->l->log->lines[line].read_ns;
     bool led_to = c->overtaken_ns[line] <= due_ns;
     int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
-    int64_t beyond_ns = check_free(c, instance, due_ns, until_ns).ns;
+    int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
 
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, until_ns))
         return stall_list_touches(&c->stalls, start_ns, until_ns);
     int64_t waited_ns = check_denied_ns(c->l, process, start_ns, until_ns);
     if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
-        return (struct cause){CAUSE_STARVED, process};
+        return (struct cause){CAUSE_PROCESSORS, process};
     return CAUSE_IS_NONE;
 }
 
@@ -115,9 +115,9 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
 
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
-    struct fault_free free = check_free(c, instance, start_ns, line->read_ns);
-    int64_t need_ns = timeout_ns + slack_ns * (1 + (int64_t)free.faults) + slowed.ns;
-    int64_t due_ns = check_due_ns(c, instance, start_ns, need_ns);
+    struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
+    int64_t need_ns = timeout_ns + slack_ns + slowed.ns;
+    int64_t due_ns = timeline_due_ns(&c->timeline, instance, start_ns, need_ns);
     if (line->read_ns <= due_ns || check_had_to_wait(c, index, due_ns))
         return (struct lateness){
             .cause = free.cause.kind != CAUSE_NONE ? free.cause : slowed.cause, .due_ns = due_ns};
@@ -125,45 +125,18 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
 }
 
-// Returns when the first line was read that had overtaken a token due at due_ns; CLOCK_NEVER when
-// no line had, or when full lines had not followed each other until then.
-static int64_t overtaken_at_ns(const struct check *c, uint32_t index, int64_t due_ns)
+// True when a token that was due at due_ns had to wait as long as this line, which does not hold
+// it.
+static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns, int64_t due_ns)
 {
-    uint32_t low = 0, high = index;
-
-    if (c->overtaken_ns[index] <= due_ns)
-        return CLOCK_NEVER;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (c->overtaken_ns[mid + 1] > due_ns)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return c->busy_since[low] <= due_ns ? c->l->log->lines[low].read_ns : CLOCK_NEVER;
+    return check_had_to_wait(c, (uint32_t)line, due_ns) ||
+           (c->overtaken_ns[line] <= due_ns &&
+               why_late(c, (uint32_t)line, start_ns, due_ns).kind != CAUSE_NONE);
 }
 
-// In the modes that share a backlog, a fault may hit the collector that has just taken a token. It
-// had waited for its turn until then. Others deliver it later, behind tokens of a later turn, so
-// its clock starts anew at the fault.
-static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
-{
-    const struct check *c = t->c;
-    uint32_t index = c->l->tokens[token].first_line;
-    struct lateness late = lateness_since(t, index, start_ns);
-
-    if (!late.found || !check_shares(c->l->scenario))
-        return late;
-    int64_t overtaken_ns = overtaken_at_ns(c, index, late.due_ns);
-    if (overtaken_ns == CLOCK_NEVER)
-        return late;
-    int64_t fault_ns = outages_latest_ns(&c->outages, overtaken_ns);
-    return fault_ns > start_ns ? lateness_since(t, index, fault_ns) : late;
-}
-
-// True when a token that was due at due_ns was not yet late at a time: it was due later, or full
-// lines had followed each other until then, and none had overtaken it.
-static bool is_in_time_at(const struct check *c, int64_t due_ns, int64_t at_ns)
+// True when a token that was due at due_ns was not yet late at a time: it was due later, or had to
+// wait until then, and no line had overtaken it.
+static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_ns, int64_t at_ns)
 {
     const struct subject_log *log = c->l->log;
     size_t low = 0, high = log->line_count;
@@ -178,15 +151,15 @@ static bool is_in_time_at(const struct check *c, int64_t due_ns, int64_t at_ns)
             high = mid;
     }
     // The fault may have ended the chain itself, so the line before it counts as well.
-    return (low < log->line_count && check_had_to_wait(c, (uint32_t)low, due_ns)) ||
+    return (low < log->line_count && waited_rightly(c, low, start_ns, due_ns)) ||
            (low > 0 && at_ns - log->lines[low - 1].read_ns <= c->r->slack_ns &&
-               check_had_to_wait(c, (uint32_t)low - 1, due_ns));
+               waited_rightly(c, low - 1, start_ns, due_ns));
 }
 
-// Decides whether a token is late, on the timeline. A fault may have hit the collector that had
+// Decides whether a token is late. A fault may have hit the collector that had
 // taken the token when it was not yet late. Others had to write it within a time that counts once
 // for each token.
-static struct lateness lateness_on_timeline(const struct late *t, uint32_t token, int64_t start_ns)
+static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
     const struct ledger *l = c->l;
@@ -198,9 +171,11 @@ static struct lateness lateness_on_timeline(const struct late *t, uint32_t token
     struct bequest *b = NULL;
 
     while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, line->read_ns)) &&
-           is_in_time_at(c, late.due_ns, b->struck_ns)) {
+           is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
         int64_t need_ns = l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
-        int64_t due_ns = check_due_ns(c, instance, b->until_ns, need_ns);
+        bool own = b->instance == EVERY || b->instance == instance;
+        int64_t until_ns = own ? b->own_until_ns : b->until_ns;
+        int64_t due_ns = timeline_due_ns(&c->timeline, instance, until_ns, need_ns);
         if (line->read_ns > due_ns && !check_had_to_wait(c, index, due_ns))
             continue;
         b->most--;
@@ -222,8 +197,7 @@ static void check_token(const struct late *t, uint32_t token)
         ledger_changed_ns(l, token) < read_ns)
         return;
     int64_t start_ns = starts_ns(t, txn);
-    struct lateness late = t->c->in->by_timeline ? lateness_on_timeline(t, token, start_ns)
-                                                 : lateness_of(t, token, start_ns);
+    struct lateness late = lateness_of(t, token, start_ns);
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;
@@ -242,7 +216,7 @@ bool check_late(const struct check *c, struct err *e)
 {
     const struct scenario *s = c->l->scenario;
     struct late t = {.c = c};
-    bool ok = spans_make(&t.txns, c->l, SPANS_OPEN);
+    bool ok = spans_make(&t.txns, c->l);
 
     t.waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
     for (uint32_t token = 0; ok && token < c->l->plan->token_count; token++)

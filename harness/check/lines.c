@@ -39,16 +39,12 @@ static const int by_signal =
 // the harness stood still for half of the second that a process has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
-    const struct ledger *l = c->l;
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;
+    const struct strike *k = NULL;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && f->began_ns < p->ended_ns && f->ended_ns > from_ns &&
-            (f->spec->verb->id == VERB_CLOSE_READER ||
-                harm_of(l->scenario, f->spec) == HARM_OUTPUT))
+    while ((k = timeline_strike(&c->timeline, k, p->instance, from_ns, p->ended_ns)))
+        if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER)
             return true;
-    }
     return stall_list_ns(&c->stalls, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
@@ -60,14 +56,6 @@ static bool is_broken_off(const struct check *c, const struct line_record *line)
 
     return line->state == LINE_TAIL && WIFEXITED(p->status) && WEXITSTATUS(p->status) < by_signal &&
            !could_not_write(c, p);
-}
-
-bool check_keeps_unread(
-    const struct ledger *l, const struct fault_record *f, const struct line_record *line)
-{
-    return f->began_ns && f->spec->verb->takes & THING_READER &&
-           (f->spec->instance < 0 ||
-               f->spec->instance == l->log->processes[line->process].instance);
 }
 
 static void check_line(const struct check *c, const struct line_record *line)

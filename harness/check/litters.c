@@ -15,8 +15,8 @@ bool check_litters(const struct check *c, struct err *e)
             continue;
         // A fault that was at work from a second before the end until the look may have kept the
         // collector from cleaning up.
-        struct cause cause =
-            check_ending_disturbed(l, p->ended_ns - NS_PER_S, some ? p->left_ns : p->ended_ns);
+        struct cause cause = check_ending_disturbed(
+            c, p->instance, p->ended_ns - NS_PER_S, some ? p->left_ns : p->ended_ns);
         judged_add(c->r, METRIC_LITTERS, 1, cause);
         if (some && cause.kind == CAUSE_NONE)
             finding_add(c->r, METRIC_LITTERS,

@@ -19,17 +19,13 @@ void spans_index(struct spans *s)
     }
 }
 
-bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which)
+bool spans_make(struct spans *s, const struct ledger *l)
 {
     *s = (struct spans){.items = calloc(l->plan->txn_count + 1, sizeof *s->items)};
     for (size_t i = 0; s->items && i < l->plan->txn_count; i++) {
         const struct txn_record *txn = &l->txns[i];
-        bool announced =
-            txn->commit_ns && (txn->outcome == TXN_COMMITTED || txn->outcome == TXN_UNKNOWN);
-        if (which == SPANS_OPEN && txn->sent_ns)
+        if (txn->sent_ns)
             s->items[s->count++] = (struct txn_span){txn->sent_ns, txn->ended_ns};
-        if (which == SPANS_ANNOUNCED && announced)
-            s->items[s->count++] = (struct txn_span){txn->commit_ns, txn->ended_ns};
     }
     if (s->items)
         spans_index(s);
@@ -54,4 +50,14 @@ int64_t spans_latest_end(const struct spans *s, int64_t at_ns)
             high = mid;
     }
     return low ? s->items[low - 1].until_ns : 0;
+}
+
+bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
+{
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token < l->plan->token_count && ledger_txn(l, token)->commit_ns >= since_ns)
+            return true;
+    }
+    return false;
 }

@@ -1,7 +1,7 @@
 // Lookups for the checks of time: transactions by their time, and full lines.
 #pragma once
 
-#include "check/inside.h"
+#include "ledger/ledger.h"
 
 // The time in which a transaction was open, or an announcement was on its way.
 struct txn_span {
@@ -14,13 +14,8 @@ struct spans {
     size_t count;
 };
 
-enum spans_of {
-    SPANS_OPEN,      // all transactions, from their first statement
-    SPANS_ANNOUNCED, // transactions that committed or may have committed, from their COMMIT
-};
-
-// Returns false without memory.
-MUST_USE bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which);
+// Lists all transactions, from their first statement on. Returns false without memory.
+MUST_USE bool spans_make(struct spans *s, const struct ledger *l);
 // Sorts spans that were made elsewhere.
 void spans_index(struct spans *s);
 void spans_fini(struct spans *s);
@@ -34,3 +29,6 @@ static inline bool check_is_full(const struct ledger *l, const struct line_recor
     return line->state != LINE_WHOLE ||
            line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }
+
+// True when a line holds a token that was committed at that time or later.
+bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);

@@ -64,29 +64,32 @@ static void check_order(
         *y = (struct youngest){.sent_ns = txn->sent_ns, .token = token};
 }
 
-static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+// True when the reader of the process was so slow that its lines lay unread for an unknown time.
+static bool is_reader_slow(const struct check *c, const struct past *p)
 {
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_SLOW_READER && f->began_ns && f->began_ns < until_ns &&
-            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
+    const struct ledger *l = c->l;
+    int instance = l->log->processes[l->log->lines[p->this_line].process].instance;
+    int64_t from_ns = p->empty_ns[2] - l->scenario->recovery_limit_ns;
+    const struct strike *k = NULL;
+
+    while ((k = timeline_strike(&c->timeline, k, instance, from_ns, p->this_ns)))
+        if (k->verb->hits == HITS_READER && k->verb->does == SLOWS)
             return true;
-    }
     return false;
 }
 
 // The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
 // expired after 3 s. It convicts when it expired before empty_ns[2], as a change does.
-static void check_expiry(
-    struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
+static void check_expiry(const struct check *c, const struct past *p, uint32_t token)
 {
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     char login[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
     // A token that was made expired is counted by its kind elsewhere.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
-        expires_ns + 3 * NS_PER_S >= p->empty_ns[2] ||
-        is_reader_slow(l, p->empty_ns[2], p->this_ns))
+        expires_ns + 3 * NS_PER_S >= p->empty_ns[2] || is_reader_slow(c, p))
         return;
     names_login(login, token);
     finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", login,
@@ -113,15 +116,16 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
 // A collector reads the tokens of a line from the database while it writes the line before, at the
 // earliest. It begins to write that line when the one before it has left room in the pipe. So a
 // change convicts when it was acknowledged before empty_ns[2].
-static void check_change(
-    struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
+static void check_change(const struct check *c, const struct past *p, uint32_t token)
 {
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     char login[NAMES_MAX];
     int64_t from_ns = ineligible_from_ns(l, token, p->this_ns);
     const struct change_record *record = NULL;
     const struct plan_change *change = ledger_change(l, token, &record);
 
-    if (!change || from_ns >= p->empty_ns[2] || is_reader_slow(l, p->empty_ns[2], p->this_ns))
+    if (!change || from_ns >= p->empty_ns[2] || is_reader_slow(c, p))
         return;
     names_login(login, token);
     finding_add(r, METRIC_INELIGIBLE, "%s: %s was acknowledged at %.3f s, read at %.3f s", login,
@@ -132,15 +136,16 @@ static void check_change(
 
 // A line holds the names that the account had when the line was taken. The same bound as for other
 // changes tells when that was at the earliest.
-static void check_rename(
-    struct result *r, const struct ledger *l, const struct past *p, const struct delivery *d)
+static void check_rename(const struct check *c, const struct past *p, const struct delivery *d)
 {
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     char email[NAMES_MAX];
     const struct change_record *record = NULL;
     const struct plan_change *rename = ledger_rename(l, d->token, &record);
 
     if (!d->before_rename || !rename || record->outcome != TXN_COMMITTED ||
-        record->ended_ns >= p->empty_ns[2] || is_reader_slow(l, p->empty_ns[2], p->this_ns) ||
+        record->ended_ns >= p->empty_ns[2] || is_reader_slow(c, p) ||
         check_server_forgot(l, record->ended_ns, p->this_ns, record->ended_ns))
         return;
     names_email(email, d->token);
@@ -171,11 +176,11 @@ bool check_sequence(const struct check *c, struct err *e)
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         advance(p, d->line, line->read_ns);
-        check_change(r, l, p, d->token);
-        check_rename(r, l, p, d);
+        check_change(c, p, d->token);
+        check_rename(c, p, d);
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
-        check_expiry(r, l, p, d->token);
+        check_expiry(c, p, d->token);
         if (l->tokens[d->token].first_line == d->line && !check_shares(l->scenario))
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);

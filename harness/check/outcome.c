@@ -46,7 +46,7 @@ static bool is_answered(const struct delivery *d)
 static bool is_timed_out(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
 {
-    return at_ns - line_of(c->l, d)->empty_ns >= m->answer_timeout_ns - c->r->slack_ns;
+    return at_ns - check_written_ns(c, line_of(c->l, d)) >= m->answer_timeout_ns - c->r->slack_ns;
 }
 
 // Returns how long before the end of its process an answer may have come that is not recorded. A
@@ -71,8 +71,8 @@ struct cause check_unrecorded_by(
         return (struct cause){CAUSE_BATCH, d->line};
     // A fault that hit this instance may have prevented the commit that records the answer, or have
     // ended its lease just before.
-    return check_hit(
-        c, p->instance, d->replied_ns - slack_ns, clock_min(again_ns, d->replied_ns + margin_ns));
+    return timeline_hit(&c->timeline, p->instance, d->replied_ns - slack_ns,
+        clock_min(again_ns, d->replied_ns + margin_ns));
 }
 
 // Returns why another attempt may begin although this attempt had no answer: the collector had
@@ -86,7 +86,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (is_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    return check_hit(h->c, p->instance, read_ns - h->c->r->slack_ns, again_ns);
+    return timeline_hit(&h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
 // Returns why this line may be older than the last attempt, which another instance wrote: its own
@@ -96,12 +96,14 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
     const struct ledger *l = h->c->l;
     const struct line_record *line = line_of(l, d), *last = line_of(l, h->last);
 
-    for (uint32_t i = 0; line->process != last->process && i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (check_keeps_unread(l, f, line) && f->began_ns < last->read_ns &&
-            f->ended_ns > line->read_ns - h->c->r->slack_ns)
-            return (struct cause){CAUSE_FAULT, i};
-    }
+    int instance = l->log->processes[line->process].instance;
+    const struct strike *k = NULL;
+
+    while (
+        line->process != last->process && (k = timeline_strike(&h->c->timeline, k, instance,
+                                               line->read_ns - h->c->r->slack_ns, last->read_ns)))
+        if (k->verb->takes & THING_READER)
+            return k->cause;
     return CAUSE_IS_NONE;
 }
 
@@ -135,7 +137,8 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
                 line_of(h->c->l, h->last)->read_ns);
-    } else if (check_undisturbed(h->c->l, h->last->replied_ns, again_ns)) {
+    } else if (timeline_disturbed(&h->c->timeline, h->last->replied_ns, again_ns).kind ==
+               CAUSE_NONE) {
         w->total_ns += (double)(again_ns - h->last->replied_ns);
         w->most_ns += (double)leased_most_ns(h->m, h->errors);
         w->count++;
@@ -186,7 +189,7 @@ static bool had_its_time(const struct chain *h)
     int64_t needed_ns = leased_most_ns(h->m, h->failures) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
-    return check_free(h->c, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
+    return timeline_free(&h->c->timeline, EVERY, from_ns, l->drain_end_ns).ns >= needed_ns;
 }
 
 static const char *const ends[] = {"no end", "sent", "dead", "expired"};
@@ -261,15 +264,12 @@ static void judge_waits(struct result *r, const struct waits *w)
 // Returns for how long a reader was away between two times, so that lines may have lain unread.
 static int64_t unread_ns(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
-    const struct ledger *l = c->l;
     int64_t unread_ns = stall_list_ns(&c->stalls, from_ns, until_ns);
+    const struct strike *k = NULL;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && f->spec->verb->takes & THING_READER)
-            unread_ns +=
-                clock_max(0, clock_min(f->ended_ns, until_ns) - clock_max(f->began_ns, from_ns));
-    }
+    while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns)))
+        if (k->verb->takes & THING_READER)
+            unread_ns += clock_min(k->undone_ns, until_ns) - clock_max(k->struck_ns, from_ns);
     return unread_ns;
 }
 
@@ -279,7 +279,7 @@ static double late_tokens(
     const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
-    int64_t away_ns = until_ns - from_ns - check_free(c, -1, from_ns, until_ns).ns;
+    int64_t away_ns = until_ns - from_ns - timeline_free(&c->timeline, EVERY, from_ns, until_ns).ns;
     double in_hand = 2.0 * s->batch_limit * s->instances; // the line in hand, and the next one
 
     return (double)unread_ns(c, from_ns, until_ns) / 1e9 * m->budget_per_s +

@@ -1,105 +1,57 @@
-// Fault windows, and the time until fresh tokens came out after a fault.
+// Judges unrecovered: the time until fresh tokens came out after a fault.
 #include "check/inside.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 
-// The state by which recoveries are judged.
-struct recovery {
-    const struct check *c;
-    int64_t *over_ns; // per fault: from this time on fresh tokens are due within recovery_limit. It
-                      // is the fault's end, or the takeover when the fault hits one of several
-                      // instances
-    int64_t *back_ns; // per fault: when its outage ended, not before over_ns
-};
-
-static bool recovery_make(struct recovery *t, const struct check *c)
+// Returns the strike of a fault; NULL: the fault did not stop the subject.
+static const struct strike *strike_of(const struct check *c, uint32_t fault)
 {
-    const struct ledger *l = c->l;
-
-    *t = (struct recovery){c, calloc(l->fault_count + 1, sizeof *t->over_ns),
-        calloc(l->fault_count + 1, sizeof *t->back_ns)};
-    if (!t->over_ns || !t->back_ns)
-        return false;
-    for (size_t i = 0; i < l->fault_count; i++)
-        t->over_ns[i] = t->back_ns[i] = l->faults[i].ended_ns;
-    for (size_t i = 0; i < c->outages.count; i++) {
-        const struct outage *o = &c->outages.items[i];
-        uint32_t fault = o->cause.index;
-        if (o->cause.kind != CAUSE_FAULT)
-            continue;
-        bool for_good = o->others_ns != CLOCK_NEVER && l->faults[fault].spec->for_ns == FOR_REST;
-        t->over_ns[fault] = for_good ? o->others_ns : clock_min(t->over_ns[fault], o->others_ns);
-        t->back_ns[fault] = t->over_ns[fault] > o->until_ns ? t->over_ns[fault] : o->until_ns;
+    for (size_t i = 0; i < c->timeline.strike_count; i++) {
+        const struct strike *k = &c->timeline.strikes[i];
+        if (k->cause.kind != CAUSE_SENDER && k->cause.index == fault)
+            return k;
     }
-    return true;
+    return NULL;
 }
 
-static void recovery_fini(struct recovery *t)
+// Returns from when on fresh tokens are due within recovery_limit: the fault's end or, where others
+// go on in the place of the struck one, the time at which they must.
+static int64_t over_ns(const struct fault_record *f, const struct strike *k)
 {
-    free(t->over_ns);
-    free(t->back_ns);
+    if (!k || k->others_ns == CLOCK_NEVER)
+        return f->ended_ns;
+    return k->for_good ? k->others_ns : clock_min(f->ended_ns, k->others_ns);
 }
 
-// Returns how much of a stretch of time the windows of faults cover. The records are sorted by
-// their start, but windows overlap, so each instant counts once. A fault that hits one of several
-// instances counts only until the others have taken over. A fault after the judged one counts until
-// the subject's next session, because in a storm of kills a slow start is no failure to recover.
+// Returns how much of a stretch of time is taken by faults other than the judged one. The strikes
+// are sorted by their start, but overlap, so each instant counts once. One that hits one of several
+// instances counts only until the others have taken over, and one that ended a process until the
+// next one has had its time to start. A session may have to be opened anew as well, but only once:
+// a collector that is given the time for it must not need all of it again and again.
 static int64_t covered_ns(
-    const struct recovery *t, const struct fault_record *judged, int64_t from, int64_t until)
+    const struct check *c, const struct strike *judged, int64_t from_ns, int64_t until_ns)
 {
-    const struct ledger *l = t->c->l;
-    int64_t covered = 0, done = from;
+    int64_t covered_ns = 0, return_ns = 0, done_ns = from_ns;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns == 0)
+    for (size_t i = 0; i < c->timeline.strike_count; i++) {
+        const struct strike *k = &c->timeline.strikes[i];
+        bool process = k->verb->ends == ENDS_PROCESSES;
+        int64_t over_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
+        int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(over_ns, until_ns);
+        if (k == judged || k->struck_ns >= until_ns || over_ns < from_ns)
             continue;
-        int64_t begin = f->began_ns > done ? f->began_ns : done;
-        int64_t end = clock_min(f > judged ? t->back_ns[i] : t->over_ns[i], until);
-        if (end <= begin)
+        if (k->others_ns == CLOCK_NEVER)
+            return_ns = clock_max(return_ns, clock_min(k->back_ns, until_ns) - end_ns);
+        if (end_ns <= begin_ns)
             continue;
-        covered += end - begin;
-        done = end;
+        covered_ns += end_ns - begin_ns;
+        done_ns = end_ns;
     }
-    return covered;
-}
-
-// Exit codes of a collector that has lost its sender.
-static const int output_failed = 74;
-static const int nobody_answers = 78;
-
-// Returns the cause that excuses the end of a process whose sender died: it gives back the
-// unanswered tokens and ends.
-static struct cause after_sender_died(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    bool dies = l->scenario->collector.sender.dies > 0;
-
-    for (size_t i = dies ? l->log->process_count : 0; i-- > 0;) {
-        const struct process_record *p = &l->log->processes[i];
-        int code = WIFEXITED(p->status) ? WEXITSTATUS(p->status) : 0;
-        if (p->asked && (code == output_failed || code == nobody_answers) &&
-            p->ended_ns - harm_sender_died_ns(l->scenario) < until_ns &&
-            p->ended_ns + l->scenario->recovery_limit_ns > from_ns)
-            return (struct cause){CAUSE_SENDER, (uint32_t)i};
-    }
-    return CAUSE_IS_NONE;
-}
-
-struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = l->fault_count; i-- > 0;) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && f->began_ns < until_ns &&
-            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
-            return (struct cause){CAUSE_FAULT, (uint32_t)i};
-    }
-    return after_sender_died(l, from_ns, until_ns);
+    return covered_ns + return_ns;
 }
 
 static void append_fault(char *text, size_t size, const struct ledger *l,
@@ -130,16 +82,6 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
         append_fault(text, sizeof found->examples[0], l, before, "; faults: ");
     if (after)
         append_fault(text, sizeof found->examples[0], l, after, before ? ", " : "; faults: ");
-}
-
-bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
-{
-    for (uint32_t i = 0; i < line->tokens; i++) {
-        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
-        if (token < l->plan->token_count && ledger_txn(l, token)->commit_ns >= since_ns)
-            return true;
-    }
-    return false;
 }
 
 // Returns when the first token that was committed after since_ns was read. Sets *working_ns to the
@@ -192,11 +134,12 @@ static int64_t denied_ns(const struct ledger *l, int64_t from_ns, int64_t until_
     return longest_ns;
 }
 
-static void check_fault(const struct recovery *t, const struct fault_record *f, double *recovery_ms)
+static void check_fault(const struct check *c, uint32_t fault, double *recovery_ms)
 {
-    const struct check *c = t->c;
     const struct ledger *l = c->l;
-    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = t->over_ns[f - l->faults];
+    const struct fault_record *f = &l->faults[fault];
+    const struct strike *k = strike_of(c, fault);
+    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = over_ns(f, k);
     int64_t working_ns, fresh_ns = first_fresh_ns(c, since_ns, &working_ns);
 
     if (fresh_ns != CLOCK_NEVER)
@@ -210,7 +153,7 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
     int64_t beyond_ns = until_ns - from_ns - limit_ns;
-    if (beyond_ns <= 0 || beyond_ns <= covered_ns(t, f, from_ns, until_ns) +
+    if (beyond_ns <= 0 || beyond_ns <= covered_ns(c, k, from_ns, until_ns) +
                                            denied_ns(l, from_ns, until_ns) +
                                            stall_list_ns(&c->stalls, from_ns, until_ns))
         return;
@@ -222,23 +165,18 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
 bool check_recovery(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
-    struct recovery t;
     double longest = NAN;
 
-    if (!recovery_make(&t, c)) {
-        recovery_fini(&t);
-        return err_memory(e);
-    }
-    for (size_t i = 0; i < c->l->fault_count; i++) {
+    (void)e;
+    for (uint32_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
         if (f->began_ns == 0 || !f->ok)
             continue;
-        check_fault(&t, f, &r->recovery_ms[i]);
+        check_fault(c, i, &r->recovery_ms[i]);
         if (!(r->recovery_ms[i] <= longest))
             longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
-    recovery_fini(&t);
     return true;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "check/hits.h"
+#include "check/bounds.h"
 #include "scenario/leased.h"
 
 #define NO_LINE UINT32_MAX
@@ -18,47 +18,38 @@ struct repeats {
     uint32_t late_line; // the latest line that was counted as late
 };
 
-// --- lost sessions and pauses -----------------------------------------------------
+// --- lost turns -----------------------------------------------------
 
-static bool ends_sessions(const struct fault_spec *f)
+static bool ends_sessions(const struct verb *v)
 {
-    const struct verb *v = f->verb;
-
-    if ((v->params & PARAM_TARGET) && f->target == TARGET_LOAD)
-        return false;
     return v->does == STOPS && v->hits != HITS_PROCESS && v->hits != HITS_READER &&
            v->hits != HITS_SENDER && v->ends != ENDS_NOTHING;
 }
 
-// True when sessions were gone for longer than the grace: they ended while a fault kept collectors
-// away, or before it by the grace at most. A session takes time to open. So when the next one
-// opened within a quarter of the grace after the fault, the sessions count as gone until then, and
-// otherwise until the end of the fault.
-static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
+// True when sessions were gone for longer than the grace: they ended while a strike kept collectors
+// away, or before it by the grace at most. A session takes time to open, so they count as gone for
+// a quarter of the grace more, or for what a return may take if that is less.
+static bool outlasts_grace(const struct check *c, const struct strike *away)
 {
-    int64_t grace = harm_grace_ns(l->scenario), back_ns = hits_session_ns(l, away->ended_ns);
+    const struct timeline *t = &c->timeline;
+    int64_t grace_ns = bounds_grace_ns(c->l->scenario);
+    int64_t back_ns =
+        away->undone_ns + clock_min(grace_ns / 4, scenario_returns_ns(c->l->scenario));
+    const struct strike *k = NULL;
 
-    if (back_ns > away->ended_ns + grace / 4)
-        back_ns = away->ended_ns;
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && ends_sessions(f->spec) && f->ended_ns >= away->began_ns - grace &&
-            f->began_ns < back_ns - grace)
+    while ((k = timeline_strike(t, k, EVERY, away->struck_ns - grace_ns, back_ns - grace_ns)))
+        if (ends_sessions(k->verb))
             return true;
-    }
     return false;
 }
 
-// True when this fault took a collector's turn or its claimed tokens: others could take over before
-// the collector was back.
-static bool takes_turn(const struct ledger *l, const struct fault_record *away, uint32_t process)
+// True when this strike took a collector's turn or its claimed tokens: others could take over
+// before the collector was back.
+static bool takes_turn(const struct check *c, const struct strike *away)
 {
-    bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
-
-    if (!away->began_ns || !away->spec->verb->keeps_away ||
-        (one && away->spec->instance != l->log->processes[process].instance))
-        return false;
-    return away->ended_ns - away->began_ns >= harm_hang_ns(l->scenario) || outlasts_grace(l, away);
+    return away->verb->keeps_away &&
+           (away->undone_ns - away->struck_ns >= bounds_hang_ns(c->l->scenario) ||
+               outlasts_grace(c, away));
 }
 
 // --- causes -----------------------------------------------------------------------
@@ -113,17 +104,19 @@ static bool lost_turn_unconfirmed(
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first];
-    int64_t written_ns = line->empty_ns;
+    int64_t written_ns = check_written_ns(t->c, line);
     int64_t next_ns = t->latest[line->process] != first ? confirmed_ns(l, first) : CLOCK_NEVER;
-    bool returned = again->process == line->process || next_ns < again->empty_ns;
+    bool returned = again->process == line->process || next_ns < check_written_ns(t->c, again);
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (takes_turn(l, f, line->process) && f->began_ns <= again->read_ns &&
-            f->ended_ns >= written_ns - t->c->r->slack_ns &&
-            (!returned ||
-                (written_ns <= f->began_ns + t->c->r->slack_ns && next_ns >= f->ended_ns &&
-                    heir_died(l, line->process, f->began_ns, again->read_ns))))
+    int instance = l->log->processes[line->process].instance;
+    int64_t slack_ns = t->c->r->slack_ns;
+    const struct strike *k = NULL;
+
+    while ((
+        k = timeline_strike(&t->c->timeline, k, instance, written_ns - slack_ns, again->read_ns))) {
+        if (takes_turn(t->c, k) &&
+            (!returned || (written_ns <= k->struck_ns + slack_ns && next_ns >= k->undone_ns &&
+                              heir_died(l, line->process, k->struck_ns, again->read_ns))))
             return true;
     }
     return false;
@@ -136,13 +129,17 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first], *late = &l->log->lines[again];
     uint32_t before = t->previous[late->process];
-    int64_t before_ns = before == NO_LINE ? INT64_MIN : l->log->lines[before].empty_ns;
+    int64_t before_ns =
+        before == NO_LINE ? INT64_MIN : check_written_ns(t->c, &l->log->lines[before]);
 
-    for (size_t i = 0; line->process != late->process && i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (takes_turn(l, f, late->process) && f->began_ns <= late->read_ns &&
-            before_ns <= f->began_ns + t->c->r->slack_ns &&
-            line->read_ns >= f->began_ns - t->c->r->slack_ns)
+    int instance = l->log->processes[late->process].instance;
+    int64_t slack_ns = t->c->r->slack_ns;
+    const struct strike *k = NULL;
+
+    while (line->process != late->process &&
+           (k = timeline_strike(&t->c->timeline, k, instance, INT64_MIN, late->read_ns))) {
+        if (takes_turn(t->c, k) && before_ns <= k->struck_ns + slack_ns &&
+            line->read_ns >= k->struck_ns - slack_ns)
             return true;
     }
     return false;

@@ -23,7 +23,7 @@ const struct sim_setting sim_settings[] = {
     [SIM_LATE] = {1, 3, .breaks = METRIC_LATE},
     [SIM_EARLY] = {1, 1, 5, .breaks = METRIC_EARLY},
     [SIM_RESTS] = {1, 1, .verb = "terminate-backend", .breaks = METRIC_LATE,
-        .may = {METRIC_UNRECOVERED}},
+        .may = {METRIC_UNRECOVERED, METRIC_FALLS_BEHIND}},
     [SIM_NO_LIMIT] = {1, 3, .burst = true, .breaks = METRIC_OVER_LIMIT, .exactly = true},
 };
 
@@ -61,7 +61,9 @@ static int waiting(const struct sim *m, uint32_t *oldest)
     int count = 0;
 
     for (uint32_t t = m->first; t < m->tokens; t++) {
-        if (m->free_ms[t] <= m->now_ms && count++ == 0)
+        if (m->free_ms[t] > m->now_ms)
+            continue;
+        if (count++ == 0 || m->since_ms[t] < m->since_ms[*oldest])
             *oldest = t;
     }
     return count;

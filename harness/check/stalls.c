@@ -18,8 +18,15 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Returns 50 ms + 5 × the p99 of the probe query outside of outages, at most 500 ms.
-static int64_t measured_slack_ns(const struct ledger *l, const struct outages *o)
+// True when a fault lasts in a stretch of time: it may slow the probe as well.
+static bool is_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
+{
+    return timeline_strike(t, NULL, EVERY, from_ns, until_ns) ||
+           timeline_allowance(t, from_ns, until_ns).ns > 0;
+}
+
+// Returns 50 ms + 5 × the p99 of the probe query outside of faults, at most 500 ms.
+static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
 {
     int64_t *took = calloc(l->probe_count + 1, sizeof *took);
     int64_t slack_ns = slack_most_ns;
@@ -27,8 +34,7 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct outages *o
 
     for (size_t i = 0; took && i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
-        if (p->took_ns != CLOCK_NEVER &&
-            outages_free(o, -1, p->due_ns, p->due_ns + p->took_ns).faults == 0)
+        if (p->took_ns != CLOCK_NEVER && !is_disturbed(t, p->due_ns, p->due_ns + p->took_ns))
             took[count++] = p->took_ns;
     }
     if (count > 0) {
@@ -57,9 +63,9 @@ int64_t check_flush_ns(const struct ledger *l)
     return p99_ns;
 }
 
-int64_t check_slack_ns(const struct ledger *l, const struct outages *o)
+int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 {
-    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l, o) : l->scenario->slack_ns;
+    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l, t) : l->scenario->slack_ns;
 }
 
 // --- stalls -----------------------------------------------------------------------
@@ -70,29 +76,27 @@ static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Adds the parts of [from_ns, until_ns] that lie outside of all outages. An outage already takes
-// its time from the clock.
+// Adds the parts of a stretch that lie outside of all faults, which take their time already.
 static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
-    const struct outages *o, int64_t least_ns)
+    const struct timeline *t, int64_t least_ns)
 {
-    for (size_t i = 0; i < o->count && o->items[i].from_ns < until_ns; i++) {
-        const struct outage *out = &o->items[i];
-        if (out->until_ns <= from_ns)
-            continue;
-        add(s, from_ns, out->from_ns - from_ns, least_ns);
-        from_ns = out->until_ns;
+    const struct strike *k = NULL;
+
+    while ((k = timeline_strike(t, k, EVERY, from_ns, until_ns))) {
+        add(s, from_ns, k->struck_ns - from_ns, least_ns);
+        from_ns = k->undone_ns;
     }
     add(s, from_ns, until_ns - from_ns, least_ns);
 }
 
 // Adds the time by which a sample was late. A sample without an answer waited for a connection.
 static void add_late(
-    struct stall_list *s, const struct probe_sample *p, const struct outages *o, int64_t least_ns)
+    struct stall_list *s, const struct probe_sample *p, const struct timeline *t, int64_t least_ns)
 {
     if (p->stall_ns <= least_ns)
         return;
     if (p->took_ns == CLOCK_NEVER)
-        add_between(s, p->due_ns, p->due_ns + p->stall_ns, o, least_ns);
+        add_between(s, p->due_ns, p->due_ns + p->stall_ns, t, least_ns);
     else
         add(s, p->due_ns, p->stall_ns, least_ns);
 }
@@ -100,14 +104,14 @@ static void add_late(
 // Adds the times of slow answers. Such an answer began to be slow at an unknown time after the
 // answer before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
-    const struct outages *o, int64_t least_ns)
+    const struct timeline *t, int64_t least_ns)
 {
     for (size_t i = 0; i < count; i++) {
         const struct probe_sample *p = &probes[i];
         int64_t asked_ns = p->due_ns + p->stall_ns;
-        add_late(s, p, o, least_ns);
+        add_late(s, p, t, least_ns);
         if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
-            outages_free(o, -1, asked_ns, asked_ns + p->took_ns).faults > 0)
+            is_disturbed(t, asked_ns, asked_ns + p->took_ns))
             continue;
         add(s, asked_ns - probe_every_ns, p->took_ns + probe_every_ns, least_ns);
     }
@@ -165,12 +169,12 @@ static void merge(struct stall_list *s)
 }
 
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
-    const struct outages *o, int64_t least_ns, struct err *e)
+    const struct timeline *t, int64_t least_ns, struct err *e)
 {
-    // The samples of one probe do not overlap, so an outage cuts at most one of each probe.
+    // The samples of one probe do not overlap, so a fault cuts at most one of each probe.
     size_t samples = l->probe_count + l->flush_count;
-    size_t most =
-        2 * samples + 2 * o->count + cold_servers_most(l) + (reader ? reader->kept_count : 0);
+    size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
+                  (reader ? reader->kept_count : 0);
 
     *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items), .room = most};
     if (!s->items)
@@ -179,8 +183,8 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
         const struct stall *k = &reader->kept[i];
         add(s, k->from_ns, k->until_ns - k->from_ns, least_ns);
     }
-    add_answers(s, l->probes, l->probe_count, o, least_ns);
-    add_answers(s, l->flushes, l->flush_count, o, least_ns);
+    add_answers(s, l->probes, l->probe_count, t, least_ns);
+    add_answers(s, l->flushes, l->flush_count, t, least_ns);
     add_cold_servers(s, l, least_ns);
     merge(s);
     return true;

@@ -2,7 +2,7 @@
 // late that the collector wrote in time.
 #pragma once
 
-#include "check/outages.h"
+#include "check/timeline.h"
 #include "os/stalls.h"
 
 struct stall_list {
@@ -14,7 +14,7 @@ struct stall_list {
 // probes' threads, of the server's answers and of its flushes, and of the load's transactions on a
 // server that has just come back. A delay of the server that a fault causes is not a stall.
 MUST_USE bool stall_list_make(struct stall_list *s, const struct ledger *l,
-    const struct stalls *reader, const struct outages *o, int64_t least_ns, struct err *e);
+    const struct stalls *reader, const struct timeline *t, int64_t least_ns, struct err *e);
 void stall_list_fini(struct stall_list *s);
 
 // Returns how much of a stretch of time the stalls take.
@@ -30,4 +30,4 @@ struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int
 int64_t check_flush_ns(const struct ledger *l);
 
 // Returns the scenario's slack, or the one that the probe measured.
-int64_t check_slack_ns(const struct ledger *l, const struct outages *o);
+int64_t check_slack_ns(const struct ledger *l, const struct timeline *t);

@@ -28,18 +28,17 @@ static bool index_spans(struct timeline *t, struct err *e)
     return true;
 }
 
-bool timeline_make(struct timeline *t, const struct ledger *l, int64_t slack_ns, struct err *e)
+bool timeline_make(struct timeline *t, const struct ledger *l, struct err *e)
 {
     static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
-        source_takeovers, source_senders, source_slowdowns, source_bequests};
-    struct sources s = {.l = l, .slack_ns = slack_ns, .out = t};
+        source_takeovers, source_senders, source_together, source_slowdowns, source_bequests};
+    struct sources s = {.l = l, .out = t};
 
     *t = (struct timeline){0};
     if (!strikes_make(&s, e))
         return false;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         sources[i](&s);
-    free(s.strikes);
     return (!s.full || err_memory(e)) && index_spans(t, e);
 }
 
@@ -47,6 +46,7 @@ void timeline_fini(struct timeline *t)
 {
     free(t->spans);
     free(t->latest_ns);
+    free(t->strikes);
     free(t->slowdowns);
     free(t->bequests);
     *t = (struct timeline){0};
@@ -140,6 +140,61 @@ bool timeline_lasts(const struct timeline *t, int64_t at_ns)
     return false;
 }
 
+const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
+    int instance, int64_t from_ns, int64_t until_ns)
+{
+    const struct strike *end = t->strikes + t->strike_count;
+
+    for (const struct strike *k = after ? after + 1 : t->strikes; k < end; k++) {
+        bool on_it = instance == EVERY || k->instance == EVERY || k->instance == instance;
+        if (k->struck_ns > until_ns)
+            break;
+        if (on_it && k->undone_ns >= from_ns)
+            return k;
+    }
+    return NULL;
+}
+
+struct cause timeline_hit(const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns < until_ns; i++) {
+        const struct strike *k = &t->strikes[i];
+        if ((k->instance == EVERY || k->instance == instance) &&
+            clock_max(k->undone_ns, k->back_ns) > from_ns)
+            return k->cause;
+    }
+    return timeline_allowance(t, from_ns, until_ns).cause;
+}
+
+struct cause timeline_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns <= until_ns; i++) {
+        const struct strike *k = &t->strikes[i];
+        int64_t back_ns = k->back_ns == CLOCK_NEVER ? k->others_ns : k->back_ns;
+        if (clock_max(k->undone_ns, back_ns) >= from_ns)
+            return k->cause;
+    }
+    return timeline_allowance(t, from_ns, until_ns).cause;
+}
+
+int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t until_ns)
+{
+    int64_t settled_ns = INT64_MIN;
+
+    for (size_t i = 0; i < t->span_count && t->spans[i].from_ns < until_ns; i++) {
+        if (excuses(&t->spans[i], instance))
+            settled_ns = clock_max(settled_ns, t->spans[i].until_ns);
+    }
+    for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns < until_ns; i++) {
+        const struct strike *k = &t->strikes[i];
+        if (instance == EVERY || k->instance == EVERY || k->instance == instance)
+            settled_ns = clock_max(settled_ns, clock_max(k->undone_ns, k->back_ns));
+    }
+    for (size_t i = 0; i < t->slowdown_count && t->slowdowns[i].from_ns < until_ns; i++)
+        settled_ns = clock_max(settled_ns, t->slowdowns[i].until_ns);
+    return settled_ns;
+}
+
 struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
     struct free_time sum = {0};
@@ -148,7 +203,9 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
         const struct slowdown *s = &t->slowdowns[i];
         if (s->from_ns >= until_ns || s->until_ns <= from_ns)
             continue;
-        sum.ns += s->allows_ns;
+        // What is on its way when the fault ends still arrives late, and nothing behind it.
+        int64_t lasts_ns = clock_min(s->until_ns, until_ns) - clock_max(s->from_ns, from_ns);
+        sum.ns += clock_min(s->allows_ns, lasts_ns + s->step_ns);
         sum.cause = s->cause;
     }
     return sum;
@@ -157,7 +214,7 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
 struct cause timeline_bequeathed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = 0; i < t->bequest_count; i++) {
-        if (t->bequests[i].struck_ns <= until_ns && t->bequests[i].until_ns >= from_ns)
+        if (t->bequests[i].struck_ns <= until_ns && t->bequests[i].own_until_ns >= from_ns)
             return t->bequests[i].cause;
     }
     return CAUSE_IS_NONE;

@@ -16,13 +16,31 @@ struct span {
 // While it lasts, a step of a token's way may take that much longer.
 struct slowdown {
     int64_t from_ns, until_ns;
-    int64_t allows_ns;
+    int64_t step_ns;   // by which one step takes longer
+    int64_t allows_ns; // by which all of them do, at most
+    struct cause cause;
+};
+
+// One blow of a fault that stops the subject, or the death of a sender.
+struct strike {
+    int64_t struck_ns, undone_ns;
+    int64_t back_ns;   // when the struck ones must work again, or showed that they do; CLOCK_NEVER:
+                       // nobody starts them again
+    int64_t bound_ns;  // when they must at the latest, whatever they show; known before the run but
+                       // for the time of the strike
+    int64_t others_ns; // when others must work in the place of the struck one; CLOCK_NEVER: never
+    int instance;      // EVERY: it strikes all
+    const struct verb *verb;
+    bool for_good; // nobody starts the struck process again
     struct cause cause;
 };
 
 // The tokens that an instance had taken when a fault struck it: others write them later.
 struct bequest {
-    int64_t struck_ns, until_ns;
+    int64_t struck_ns;
+    int64_t until_ns;     // until when others must have written them
+    int64_t own_until_ns; // until when the struck one itself must have; not before until_ns
+    int instance;
     uint64_t most; // so many tokens can it have taken
     struct cause cause;
 };
@@ -30,15 +48,16 @@ struct bequest {
 struct timeline {
     struct span *spans; // owned; in the order of their beginning
     size_t span_count;
-    int64_t *latest_ns;         // owned; per span: the latest end of this one and of all before it
-    struct slowdown *slowdowns; // owned, as are the next
+    int64_t *latest_ns;     // owned; per span: the latest end of this one and of all before it
+    struct strike *strikes; // owned, as are the next; in the order of their beginning
+    size_t strike_count;
+    struct slowdown *slowdowns;
     size_t slowdown_count;
     struct bequest *bequests;
     size_t bequest_count;
 };
 
-MUST_USE bool timeline_make(
-    struct timeline *t, const struct ledger *l, int64_t slack_ns, struct err *e);
+MUST_USE bool timeline_make(struct timeline *t, const struct ledger *l, struct err *e);
 void timeline_fini(struct timeline *t);
 
 // The free part of a stretch of time for the lines of an instance; EVERY: for those of any.
@@ -59,6 +78,24 @@ struct cause timeline_cause(
 
 // True in the middle of a span, for at least one instance.
 bool timeline_lasts(const struct timeline *t, int64_t at_ns);
+
+// Returns the first strike after `after` (NULL: the first of all) on this instance, or on all, that
+// lasts in a stretch of time; NULL: there is none. instance EVERY: on any.
+const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
+    int instance, int64_t from_ns, int64_t until_ns);
+
+// Returns the first strike on this very instance that lasts in a stretch of time, or from which the
+// instance is on its way back then. What strikes others is no excuse for this one.
+struct cause timeline_hit(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
+
+// Returns the first fault that may disturb any instance in a stretch of time, while it lasts or on
+// the way back from it.
+struct cause timeline_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns);
+
+// Returns until when the faults last that begin before until_ns and disturb this instance, with its
+// return; INT64_MIN without one. instance EVERY: any of them.
+int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t until_ns);
 
 // Returns by how much slow faults between two times may lengthen a wait.
 struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns);

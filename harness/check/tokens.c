@@ -67,7 +67,7 @@ static int64_t expires_ns(const struct ledger *l, uint32_t token)
     return at_ns > least_ns ? at_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired during an outage was not, so
+// True when the token was eligible long enough. A token that expired during a fault was not, so
 // it does not count as lost. A token that does not expire before the end of the drain was always
 // eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
@@ -80,7 +80,8 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
     if (changed_ns == CLOCK_NEVER &&
         (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
-    return check_free(c, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >= enough_ns(c->r, l);
+    return timeline_free(&c->timeline, EVERY, ledger_txn(l, token)->ended_ns, until_ns).ns >=
+           enough_ns(c->r, l);
 }
 
 // A token with an unknown outcome is not a phantom when the database has it or had it. The database
@@ -134,7 +135,7 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
-    struct cause fault = check_free(c, -1, from_ns, expires_ns(c->l, token)).cause;
+    struct cause fault = timeline_free(&c->timeline, EVERY, from_ns, expires_ns(c->l, token)).cause;
 
     return fault.kind != CAUSE_NONE ? fault
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};

@@ -92,38 +92,28 @@ static void check_backends(
             seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
 }
 
-// Returns the end of the last fault window that began before `until_ns`.
-static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
+// Checks a time in which nothing happens, without its part in which a fault lasts, or the return
+// from it.
+static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
-    int64_t last = 0;
+    const struct ledger *l = c->l;
+    const struct timeline *t = &c->timeline;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        int64_t end_ns = f->ended_ns + l->scenario->recovery_limit_ns;
-        if (f->began_ns && f->began_ns < until_ns && end_ns > last)
-            last = end_ns;
+    for (uint32_t p = 0; p < l->log->process_count; p++) {
+        int instance = l->log->processes[p].instance;
+        check_idle(
+            c->r, l, p, clock_max(from_ns, timeline_settled_ns(t, instance, until_ns)), until_ns);
     }
-    return last;
-}
-
-// Checks a time in which nothing happens, without its part in which a fault lasts.
-static void check_quiet(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    from_ns = clock_max(from_ns, last_window_ns(l, until_ns));
-    if (until_ns - from_ns < idle_least_ns)
-        return;
-    for (uint32_t p = 0; p < l->log->process_count; p++)
-        check_idle(r, l, p, from_ns, until_ns);
-    check_backends(r, l, from_ns, until_ns);
+    check_backends(c->r, l, clock_max(from_ns, timeline_settled_ns(t, EVERY, until_ns)), until_ns);
 }
 
 // Checks the part of a phase without load in which nothing happens any more.
-static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
+static void check_phase(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
-    int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
-    int64_t last_ns = last_event_ns(l, until_ns);
+    int64_t settle_ns = 2 * c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
+    int64_t last_ns = last_event_ns(c->l, until_ns);
 
-    check_quiet(r, l, (last_ns > from_ns ? last_ns : from_ns) + settle_ns, until_ns);
+    check_quiet(c, (last_ns > from_ns ? last_ns : from_ns) + settle_ns, until_ns);
 }
 
 // --- busy_idle while a batch waits ----------------------------------------------------
@@ -173,8 +163,9 @@ static bool gather_events(struct events *t, const struct ledger *l, struct err *
 
 // Checks the time between one event of the load and the next, in which a collector has nothing to
 // do but to wait for a batch to fill or for its timeout.
-static bool check_waits(struct result *r, const struct ledger *l, struct err *e)
+static bool check_waits(const struct check *c, struct err *e)
 {
+    const struct ledger *l = c->l;
     struct events t = {0};
 
     if (l->scenario->collector.batch_timeout_ns < wait_least_ns)
@@ -182,7 +173,7 @@ static bool check_waits(struct result *r, const struct ledger *l, struct err *e)
     if (!gather_events(&t, l, e))
         return false;
     for (size_t i = 1; i < t.count && t.at_ns[i] <= l->load_end_ns; i++)
-        check_quiet(r, l, t.at_ns[i - 1] + r->slack_ns, t.at_ns[i]);
+        check_quiet(c, t.at_ns[i - 1] + c->r->slack_ns, t.at_ns[i]);
     free(t.at_ns);
     return true;
 }
@@ -192,20 +183,21 @@ static bool is_idle(const struct load_phase *phase)
     return phase->rate_from <= 0 && phase->rate_to <= 0;
 }
 
-static void check_rest(struct result *r, const struct ledger *l)
+static void check_rest(const struct check *c)
 {
+    const struct ledger *l = c->l;
     int64_t at_ns = l->start_ns;
 
     for (size_t i = 0; i < l->scenario->load_count; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
         if (is_idle(phase))
-            check_phase(r, l, at_ns, at_ns + phase->for_ns);
+            check_phase(c, at_ns, at_ns + phase->for_ns);
         at_ns += phase->for_ns;
     }
 }
 
 bool check_vitals(const struct check *c, struct err *e)
 {
-    check_rest(c->r, c->l);
-    return check_waits(c->r, c->l, e);
+    check_rest(c);
+    return check_waits(c, e);
 }

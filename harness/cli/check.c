@@ -79,30 +79,6 @@ static int print_token(const struct ledger *l, const struct options *o)
     return EXIT_OK;
 }
 
-// Judges once more, with the timeline, and prints where the two engines differ.
-static bool print_differences(const struct ledger *l, const struct check_input *input,
-    const struct result *by_outages, struct err *e)
-{
-    struct check_input in = *input;
-    struct result r;
-
-    in.by_timeline = true;
-    if (!check_ledger(&r, l, &in, e))
-        return false;
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        const struct finding *a = &by_outages->findings[id], *b = &r.findings[id];
-        const struct judged *x = &by_outages->judged[id], *y = &r.judged[id];
-        if (a->count == b->count && x->judged == y->judged)
-            continue;
-        printf("  %s: %llu, %.0f judged; by the timeline %llu, %.0f judged\n", metrics[id].name,
-            (unsigned long long)a->count, x->judged, (unsigned long long)b->count, y->judged);
-        for (size_t i = 0; a->count != b->count && i < b->example_count; i++)
-            printf("    %s\n", b->examples[i]);
-    }
-    result_fini(&r);
-    return true;
-}
-
 // --- judging ------------------------------------------------------------------------
 
 // Judges one folder. Without a complete history the run is inconclusive, and the reason is shown:
@@ -122,8 +98,6 @@ static int check_folder(const char *folder, const struct options *o)
     } else if (ok && replay_judge(s, &e)) {
         code = verdict_exit_code(s->result.verdict);
         print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
-        if (o->both && !print_differences(&s->history.ledger, &s->input, &s->result, &e))
-            code = cli_fail(&e);
     } else {
         code = cli_fail(&e);
     }
@@ -148,7 +122,7 @@ static bool explain(const struct told *t, struct err *e)
 }
 
 // Judges a story, and shows what it claims that does not come out.
-static int judge_story(const struct told *t, const char *path, bool both)
+static int judge_story(const struct told *t, const char *path)
 {
     struct check_input input = check_input_of(&t->history);
     struct buf differs;
@@ -163,8 +137,6 @@ static int judge_story(const struct told *t, const char *path, bool both)
         fputs(differs.data, stdout);
     buf_fini(&differs);
     int code = verdict_exit_code(r.verdict);
-    if (both && !print_differences(&t->history.ledger, &input, &r, &e))
-        code = cli_fail(&e);
     result_fini(&r);
     return code;
 }
@@ -179,7 +151,7 @@ static int check_story(const char *path, const struct options *o)
     if (ok && o->token)
         code = print_token(&t->history.ledger, o);
     else if (ok && (!o->check.explain || explain(t, &e)))
-        code = judge_story(t, path, o->both);
+        code = judge_story(t, path);
     else
         code = cli_fail(&e);
     if (t)

@@ -185,8 +185,6 @@ static const struct {
         "where the story goes (default: standard output)"},
     {"explain", NULL, SCOPE_CHECK, FLAG(check.explain),
         "of a story: show everything that it leaves to defaults"},
-    {"both", NULL, SCOPE_CHECK, FLAG(both),
-        "judge time by the timeline as well, and say where the two differ"},
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
     {"quiet", NULL, SCOPE_SERVER | SCOPE_FIELD | SCOPE_MERGE, FLAG(quiet), "show no progress (-q)"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},

@@ -35,7 +35,7 @@ struct options {
     const char *output; // shrink, story
     const char *token;  // check, story
     bool trust, untrusted;
-    bool fail_fast, quiet, json, both, help;
+    bool fail_fast, quiet, json, help;
     const char *foreign; // the option that was refused, because only other subcommands take it
     char *const *args;   // what is not an option: argv's, NULL-terminated
 

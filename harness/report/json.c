@@ -154,6 +154,21 @@ static json_t *silence(const struct silence *s)
         s->common, "times", (json_int_t)s->times, "log_ends", ends);
 }
 
+// Tells for how long behind its end each kind of fault may excuse the collector, and did.
+static json_t *excuses(const struct report *r)
+{
+    json_t *all = json_object();
+
+    for (int id = 0; id < VERB_COUNT; id++) {
+        const struct excuse *x = &r->result->excuses[id];
+        if (x->strikes > 0)
+            json_object_set_new(all, verbs[id].name,
+                json_pack("{s:I, s:f, s:f}", "strikes", (json_int_t)x->strikes, "most_ms",
+                    (double)x->most_ns / 1e6, "used_ms", (double)x->used_ns / 1e6));
+    }
+    return all;
+}
+
 static json_t *reasons(const struct report *r)
 {
     json_t *list = json_array();
@@ -198,6 +213,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
     json_object_set_new(root, "judged", judged(r));
+    json_object_set_new(root, "excuses", excuses(r));
     json_object_set_new(root, "slack_ms", json_real((double)v->slack_ns / 1e6));
     json_object_set_new(
         root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());

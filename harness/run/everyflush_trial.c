@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/harm.h"
+#include "check/bounds.h"
 #include "os/interrupt.h"
 #include "plan/names.h"
 #include "plan/rng.h"
@@ -219,7 +219,7 @@ static bool shares(const struct scenario *s)
 // Returns for how long the collectors of the dead host may keep others from what they held.
 static int64_t inherit_ns(const struct scenario *s)
 {
-    return s->collector.instances > 1 || shares(s) ? harm_grace_ns(s) + harm_takeover_ns : 0;
+    return s->collector.instances > 1 || shares(s) ? bounds_grace_ns(s) + bounds_takeover_ns : 0;
 }
 
 static int64_t patience_ns(const struct flush_trial_setting *setting)

@@ -85,7 +85,7 @@ const struct verb verbs[VERB_COUNT] = {
         .help = "SIGKILL to the collector's process, or to every instance; started again after 100 "
                 "ms, after for, or, with for: rest, never"),
     VERB(STOP_COLLECTOR, "stop-collector", .hits = HITS_PROCESS, .does = STOPS,
-        .ends = ENDS_PROCESSES, .wants = THING_COLLECTOR, .weight = 6, .params = ENDS,
+        .ends = ENDS_PROCESSES, .asks = true, .wants = THING_COLLECTOR, .weight = 6, .params = ENDS,
         .help = "SIGTERM to the collector, which has a second to end by itself; started again like "
                 "one that is killed"),
     VERB(PAUSE_COLLECTOR, "pause-collector", .hits = HITS_PROCESS, .does = STOPS,

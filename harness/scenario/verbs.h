@@ -144,6 +144,7 @@ struct verb {
     enum verb_loses loses;
     bool keeps_away;          // no new session can be opened while it lasts
     bool silent;              // the subject is not told: it must notice by its own timers
+    bool asks;                // it asks the process to end, which may take its time for that
     unsigned takes;           // bits of enum verb_thing
     unsigned wants;           // bits of enum verb_thing that it also needs, but does not keep
     bool needs_disk;          // acts on a disk of ours, so it needs postgres.storage: crashable

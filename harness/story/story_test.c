@@ -2,8 +2,6 @@
 // invariant is broken alone by one story at least. Stories in a folder `wrong` are known to come
 // out wrong; the test says when one of them begins to come out right.
 //
-// Until the timeline alone judges, each story is judged by both engines. Where the timeline says
-// something else, timeline.txt has what it says.
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -61,58 +59,6 @@ static bool is_of_the_future(const struct err *e)
     return strstr(e->text, "is not a metric") || strstr(e->text, "is not a key that is known here");
 }
 
-static void list_broken(const struct result *r, struct buf *out)
-{
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        if (r->broken[id])
-            buf_printf(
-                out, " %s=%llu", metrics[id].name, (unsigned long long)r->findings[id].count);
-}
-
-// Finds what the timeline says of a story that comes out otherwise there; NULL: the same.
-static const char *otherwise(const char *path)
-{
-    static char text[1u << 16], line[400];
-    size_t len = strlen(STORIES_DIR) + 1;
-    FILE *file = fopen(STORIES_DIR "/timeline.txt", "r");
-
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    snprintf(line, sizeof line, "\n%s:", path + len);
-    char *found = strstr(text, line);
-    if (!found)
-        return NULL;
-    found += strlen(line);
-    found[strcspn(found, "\n")] = '\0';
-    return found;
-}
-
-// Judges by the timeline. Stories in `wrong` must come out right there.
-static bool comes_out_on_timeline(const struct told *t, const char *path)
-{
-    struct check_input in = check_input_of(&t->history);
-    const char *want = otherwise(path);
-    struct buf differs, broken;
-    struct result r;
-    struct err e;
-
-    in.by_timeline = true;
-    assert_true(check_ledger(&r, &t->history.ledger, &in, &e));
-    buf_init(&differs, 1u << 16);
-    buf_init(&broken, 4096);
-    list_broken(&r, &broken);
-    bool holds = story_holds(t, &r, &differs);
-    bool right = want ? !holds && strcmp(buf_str(&broken), want) == 0 : holds;
-    if (!right)
-        print_error("%s: by the timeline:%s; want:%s\n%s", path, buf_str(&broken),
-            want ? want : " what it claims", buf_str(&differs));
-    buf_fini(&differs);
-    buf_fini(&broken);
-    result_fini(&r);
-    return right;
-}
-
 static void judge(const char *path, struct tally *to)
 {
     bool wrong = strstr(path, "/wrong/") != NULL;
@@ -135,7 +81,6 @@ static void judge(const char *path, struct tally *to)
     struct check_input in = check_input_of(&t.history);
     assert_true(check_ledger(&r, &t.history.ledger, &in, &e));
     to->differ += !comes_out(&t, &r, path, wrong);
-    to->differ += !comes_out_on_timeline(&t, path);
     if (!wrong)
         note(to, &r);
     result_fini(&r);

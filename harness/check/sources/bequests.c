@@ -3,27 +3,30 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/check.h"
-#include "check/harm.h"
+#include "check/bounds.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 
-static int64_t latest(int64_t a, int64_t b)
+// Returns until when others must have written what the instance had taken. One that hangs keeps it
+// until its lease is over, or until another strike ends its session.
+static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 {
-    return a > b ? a : b;
-}
-
-// Returns until when others must have written what the instance had taken.
-static int64_t until_ns(const struct sources *s, const struct strike *k)
-{
+    const struct timeline *t = s->out;
     const struct scenario *sc = s->l->scenario;
-    int64_t back_ns = sources_back_ns(s, k, k->instance);
-    int64_t handed_ns = harm_grace_ns(sc) + harm_takeover_ns;
+    int64_t handed_ns = bounds_grace_ns(sc) + bounds_takeover_ns;
 
     if (k->verb->ends == ENDS_PROCESSES || k->verb->ends == ENDS_SESSIONS)
-        return latest(k->undone_ns + handed_ns, back_ns == CLOCK_NEVER ? 0 : back_ns);
-    if (sc->collector.layout != LAYOUT_REFERENCE)
-        return latest(k->undone_ns + scenario_returns_ns(sc), back_ns);
-    return latest(clock_min(k->struck_ns + harm_hang_ns(sc), k->undone_ns) + handed_ns, back_ns);
+        return k->undone_ns + handed_ns;
+    // Without a lease, what a hung one has stays with it until it goes on.
+    if (!(sc->collector.promises & PROMISE_LEASE))
+        return k->undone_ns + clock_max(handed_ns, scenario_returns_ns(sc));
+    int64_t until_ns = clock_min(k->struck_ns + bounds_hang_ns(sc), k->undone_ns) + handed_ns;
+    for (const struct strike *next = k;
+         (next = timeline_strike(t, next, k->instance, k->struck_ns, k->undone_ns));) {
+        if (next->verb->ends == ENDS_PROCESSES || next->verb->ends == ENDS_SESSIONS)
+            until_ns = clock_max(until_ns, next->undone_ns + handed_ns);
+    }
+    return until_ns;
 }
 
 // Returns how many tokens the instances can have taken. One that shares a backlog may take several
@@ -42,14 +45,19 @@ void source_bequests(struct sources *s)
     struct timeline *t = s->out;
     const struct scenario *sc = s->l->scenario;
 
-    for (size_t i = 0; check_shares(sc) && i < s->strike_count; i++) {
-        const struct strike *k = &s->strikes[i];
+    for (size_t i = 0; check_shares(sc) && i < s->out->strike_count; i++) {
+        const struct strike *k = &s->out->strikes[i];
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {
             s->full = true;
             return;
         }
-        t->bequests[t->bequest_count++] = (struct bequest){k->struck_ns, until_ns(s, k),
-            most_tokens(sc, instances), {CAUSE_ADOPTION, k->cause.index}};
+        int64_t until_ns = others_until_ns(s, k);
+        t->bequests[t->bequest_count++] = (struct bequest){.struck_ns = k->struck_ns,
+            .until_ns = until_ns,
+            .own_until_ns = k->back_ns == CLOCK_NEVER ? until_ns : clock_max(until_ns, k->back_ns),
+            .instance = k->instance,
+            .most = most_tokens(sc, instances),
+            .cause = {CAUSE_ADOPTION, k->cause.index}};
     }
 }

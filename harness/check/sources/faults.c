@@ -4,8 +4,8 @@
 
 void source_faults(struct sources *s)
 {
-    for (size_t i = 0; i < s->strike_count; i++) {
-        const struct strike *k = &s->strikes[i];
+    for (size_t i = 0; i < s->out->strike_count; i++) {
+        const struct strike *k = &s->out->strikes[i];
         if (strike_is_taken_over(s, k))
             continue;
         // A collector whose output nobody reads keeps its turn, as it should, and the others wait.

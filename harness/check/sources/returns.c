@@ -1,15 +1,10 @@
 // After a fault, the struck instances have a bounded time in which they must work again.
 #include "base/clock.h"
 #include "check/check.h"
-#include "check/harm.h"
-#include "check/inside.h"
+#include "check/bounds.h"
+#include "check/lookup.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
-
-static int64_t latest(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 // Returns when the next process of the instance started; CLOCK_NEVER: none did.
 static int64_t started_ns(const struct ledger *l, int instance, int64_t since_ns)
@@ -24,25 +19,10 @@ static int64_t started_ns(const struct ledger *l, int instance, int64_t since_ns
     return first;
 }
 
-// Returns how long the return may take after the end of the fault: a client that heard of the end
-// of its session is back sooner than one whose server refused it, or one that heard nothing and has
-// to find out by its own timers.
-static int64_t within_ns(const struct scenario *s, const struct verb *v)
-{
-    int64_t returns_ns = scenario_returns_ns(s);
-
-    if (v->silent)
-        return s->recovery_limit_ns;
-    if (v->hits == HITS_READER)
-        return 0;
-    return v->keeps_away && v->hits != HITS_PROCESS ? 2 * returns_ns : returns_ns;
-}
-
-// Returns the time at which the instance must work again.
-static int64_t bound_ns(const struct sources *s, const struct strike *k, int instance)
+int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int instance)
 {
     const struct scenario *sc = s->l->scenario;
-    int64_t bound_ns = k->undone_ns + within_ns(sc, k->verb);
+    int64_t bound_ns = k->undone_ns + bounds_return_ns(sc, k->verb);
 
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
@@ -52,7 +32,7 @@ static int64_t bound_ns(const struct sources *s, const struct strike *k, int ins
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);
-    return verb_stops_server(k->verb) ? latest(start_ns, bound_ns) : start_ns;
+    return verb_stops_server(k->verb) ? clock_max(start_ns, bound_ns) : start_ns;
 }
 
 // Returns the first line that was read after a time.
@@ -93,7 +73,7 @@ static int64_t shown_ns(
 int64_t sources_back_ns(const struct sources *s, const struct strike *k, int instance)
 {
     const struct ledger *l = s->l;
-    int64_t back_ns = bound_ns(s, k, instance);
+    int64_t back_ns = sources_bound_ns(s, k, instance);
     int lines = lines_that_show(l->scenario);
 
     for (size_t i = line_after(l->log, k->undone_ns);
@@ -106,6 +86,14 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     return back_ns;
 }
 
+// Another process has to start where the fault ended one.
+static struct cause cause_of(const struct strike *k)
+{
+    bool starts = k->verb->ends == ENDS_PROCESSES;
+
+    return (struct cause){starts ? CAUSE_START : CAUSE_RETURN, k->cause.index};
+}
+
 // Instances that share the work return one by one.
 static void return_each(struct sources *s, const struct strike *k)
 {
@@ -113,24 +101,24 @@ static void return_each(struct sources *s, const struct strike *k)
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
         int64_t back_ns = sources_back_ns(s, k, i);
-        sources_span(s, (struct span){k->undone_ns, back_ns, i, {CAUSE_RETURN, k->cause.index}});
+        sources_span(s, (struct span){k->undone_ns, back_ns, i, cause_of(k)});
         first_ns = clock_min(first_ns, back_ns);
     }
-    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, {CAUSE_RETURN, k->cause.index}});
+    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, cause_of(k)});
 }
 
 void source_returns(struct sources *s)
 {
     const struct scenario *sc = s->l->scenario;
 
-    for (size_t i = 0; i < s->strike_count; i++) {
-        const struct strike *k = &s->strikes[i];
+    for (size_t i = 0; i < s->out->strike_count; i++) {
+        const struct strike *k = &s->out->strikes[i];
         if (strike_is_taken_over(s, k))
             continue;
         if (k->instance == EVERY && sc->collector.instances > 1 && check_shares(sc))
             return_each(s, k);
         else
             sources_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),
-                                k->instance, {CAUSE_RETURN, k->cause.index}});
+                                k->instance, cause_of(k)});
     }
 }

@@ -5,23 +5,11 @@
 
 #include "check/timeline.h"
 
-// One blow of a fault that stops the subject, or the death of a sender.
-struct strike {
-    int64_t struck_ns, undone_ns;
-    int instance; // EVERY: it hits all
-    const struct verb *verb;
-    bool for_good; // nobody starts the struck process again
-    struct cause cause;
-};
-
 // Inputs that all sources share.
 struct sources {
     const struct ledger *l;
-    int64_t slack_ns;
-    struct strike *strikes; // owned; in the order of their beginning
-    size_t strike_count;
-    struct timeline *out;
-    bool full; // there was no memory for a span
+    struct timeline *out; // with its strikes
+    bool full;            // there was no memory for a span
 };
 
 // True when others go on in the place of the struck instance. Then only the takeover takes time.
@@ -36,10 +24,18 @@ void source_faults(struct sources *s);    // from the blow until it is undone
 void source_returns(struct sources *s);   // until the struck ones work again
 void source_takeovers(struct sources *s); // until another works in the place of the struck one
 void source_senders(struct sources *s);   // while no answer comes for all lines in flight
+void source_together(struct sources *s);  // while each of several has a span; after the others
 void source_slowdowns(struct sources *s);
 void source_bequests(struct sources *s);
 
-// Returns when a strike's instance must work again and, if it showed sooner that it does, when it
-// did: at the second line of one process, the first of which holds a token that was committed after
-// the end of the fault. instance EVERY: any of them.
+// Returns the others_ns of a strike.
+int64_t sources_others_ns(const struct sources *s, const struct strike *k);
+
+// Returns when the instance must work again; CLOCK_NEVER: nobody starts it again. instance EVERY:
+// the first of them.
+int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int instance);
+
+// Returns the back_ns of a strike for one of the instances; EVERY: for the first of them. What is
+// back shows it by the second line of one process, the first of which holds a token that was
+// committed after the end of the fault.
 int64_t sources_back_ns(const struct sources *s, const struct strike *k, int instance);

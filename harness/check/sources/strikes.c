@@ -5,17 +5,28 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/check.h"
-#include "check/harm.h"
+#include "check/bounds.h"
 #include "check/sources/sources.h"
 
-// What only slows the subject or burdens its server is no blow, except where nobody can say by how
-// much it slows.
+// True when the fault may stop the subject. What only burdens its server, or slows it by a known
+// time, does not. What slows it by a time that nobody knows counts as if it stopped it. Another
+// writer holds up only a subject that waits for open writers.
 static bool is_blow(const struct scenario *s, const struct fault_spec *f)
 {
-    bool measured = f->verb->params & PARAM_BY;
+    const struct verb *v = f->verb;
+    bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
 
-    return harm_of(s, f) != HARM_NONE && f->verb->does != BURDENS && !measured &&
-           f->verb->hits != HITS_SENDER;
+    if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || (v->params & PARAM_BY))
+        return false;
+    // A sender that does not answer is measured; its end takes the collector with it.
+    if (v->hits == HITS_SENDER)
+        return v->ends == ENDS_PROCESSES;
+    return v->does == STOPS || v->does == SLOWS || (v->does == HOLDS_UP && waits);
+}
+
+static bool of_reader(const struct verb *v)
+{
+    return v->hits == HITS_READER && v->ends == ENDS_NOTHING;
 }
 
 static int instance_of(const struct scenario *s, const struct fault_spec *f)
@@ -27,7 +38,7 @@ static int instance_of(const struct scenario *s, const struct fault_spec *f)
 
 static void add(struct sources *s, struct strike strike)
 {
-    s->strikes[s->strike_count++] = strike;
+    s->out->strikes[s->out->strike_count++] = strike;
 }
 
 static bool is_death(const struct delivery *d)
@@ -42,7 +53,7 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
     const struct process_record *p = &l->log->processes[process];
 
     return (struct strike){.struck_ns = d->replied_ns,
-        .undone_ns = clock_min(p->ended_ns, d->replied_ns + harm_sender_died_ns(l->scenario)),
+        .undone_ns = clock_min(p->ended_ns, d->replied_ns + bounds_sender_died_ns(l->scenario)),
         .instance = l->scenario->collector.instances > 1 ? p->instance : EVERY,
         .verb = &verbs[VERB_KILL_SENDER],
         .cause = {CAUSE_SENDER, process}};
@@ -55,6 +66,19 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// Returns when the last of the instances that the strike hit must work again.
+static int64_t all_back_ns(const struct sources *s, const struct strike *k)
+{
+    const struct scenario *sc = s->l->scenario;
+    int64_t last_ns = 0;
+
+    if (k->instance != EVERY || sc->collector.instances == 1 || !check_shares(sc))
+        return sources_back_ns(s, k, k->instance);
+    for (int i = 0; i < sc->collector.instances; i++)
+        last_ns = clock_max(last_ns, sources_back_ns(s, k, i));
+    return last_ns;
+}
+
 bool strikes_make(struct sources *s, struct err *e)
 {
     const struct ledger *l = s->l;
@@ -62,21 +86,31 @@ bool strikes_make(struct sources *s, struct err *e)
 
     for (size_t i = 0; i < l->log->delivery_count; i++)
         most += is_death(&l->log->deliveries[i]);
-    s->strikes = calloc(most, sizeof *s->strikes);
-    if (!s->strikes)
+    s->out->strikes = calloc(most, sizeof *s->out->strikes);
+    if (!s->out->strikes)
         return err_memory(e);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        bool kill = f->spec->verb->id == VERB_KILL_SENDER;
-        if (f->began_ns && (kill || is_blow(l->scenario, f->spec)))
-            add(s, (struct strike){f->began_ns, f->ended_ns, instance_of(l->scenario, f->spec),
-                       f->spec->verb, f->spec->for_ns == FOR_REST, {CAUSE_FAULT, i}});
+        if (f->began_ns && is_blow(l->scenario, f->spec))
+            add(s, (struct strike){.struck_ns = f->began_ns,
+                       .undone_ns = f->ended_ns,
+                       .instance = instance_of(l->scenario, f->spec),
+                       .verb = f->spec->verb,
+                       .for_good = f->spec->for_ns == FOR_REST,
+                       .cause = {of_reader(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         if (is_death(&l->log->deliveries[i]))
             add(s, death_of(l, &l->log->deliveries[i]));
     }
-    qsort(s->strikes, s->strike_count, sizeof *s->strikes, compare);
+    qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, compare);
+    for (size_t i = 0; i < s->out->strike_count; i++) {
+        struct strike *k = &s->out->strikes[i];
+        k->bound_ns = sources_bound_ns(s, k, k->instance);
+        k->back_ns = all_back_ns(s, k);
+    }
+    for (size_t i = 0; i < s->out->strike_count; i++)
+        s->out->strikes[i].others_ns = sources_others_ns(s, &s->out->strikes[i]);
     return true;
 }
 

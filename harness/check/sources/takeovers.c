@@ -2,18 +2,11 @@
 // fault struck, within a time that the collectors promise.
 #include "base/clock.h"
 #include "check/check.h"
-#include "check/harm.h"
-#include "check/inside.h"
+#include "check/bounds.h"
+#include "check/lookup.h"
 #include "check/sources/sources.h"
 
-// Returns how long others may need: they learn of a death or a lost session at once, and of a hang
-// when the holder has not been heard for a while.
-static int64_t within_ns(const struct scenario *s, const struct verb *v)
-{
-    return v->ends == ENDS_PROCESSES || v->ends == ENDS_SESSIONS
-               ? harm_grace_ns(s) + harm_takeover_ns
-               : harm_hang_ns(s);
-}
+static const int64_t read_within_ns = 100 * NS_PER_MS; // a line is read that soon after its writing
 
 // True when the holder of the turn, who wrote the line, may have lost it before the blow: a fault
 // struck it, or its process ended.
@@ -21,10 +14,10 @@ static bool lost_turn(const struct sources *s, const struct line_record *line, i
 {
     const struct process_record *p = &s->l->log->processes[line->process];
 
-    for (size_t i = 0; i < s->strike_count && s->strikes[i].struck_ns < until_ns; i++) {
-        const struct strike *k = &s->strikes[i];
+    for (size_t i = 0; i < s->out->strike_count && s->out->strikes[i].struck_ns < until_ns; i++) {
+        const struct strike *k = &s->out->strikes[i];
         if ((k->instance == EVERY || k->instance == p->instance) &&
-            k->undone_ns >= line->read_ns - s->slack_ns)
+            k->undone_ns >= line->read_ns - read_within_ns)
             return true;
     }
     return p->ended_ns < until_ns;
@@ -53,9 +46,10 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
         int64_t free_ns = k->struck_ns;
-        for (size_t j = 0; j < s->strike_count && s->strikes[j].struck_ns <= free_ns; j++) {
-            const struct strike *other = &s->strikes[j];
-            int64_t back_ns = other->instance == i ? sources_back_ns(s, other, i) : 0;
+        for (size_t j = 0; j < s->out->strike_count && s->out->strikes[j].struck_ns <= free_ns;
+             j++) {
+            const struct strike *other = &s->out->strikes[j];
+            int64_t back_ns = other->instance == i ? other->back_ns : 0;
             free_ns = back_ns > free_ns ? back_ns : free_ns;
         }
         if (i != k->instance)
@@ -78,15 +72,24 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
     return CLOCK_NEVER;
 }
 
+// Where all share the work, the others have only to find out that they are fewer.
+int64_t sources_others_ns(const struct sources *s, const struct strike *k)
+{
+    const struct scenario *sc = s->l->scenario;
+    bool share = check_shares(sc);
+
+    if (k->instance == EVERY || (!share && !strike_is_taken_over(s, k)))
+        return CLOCK_NEVER;
+    int64_t free_ns = others_free_ns(s, k);
+    int64_t within_ns = share ? bounds_grace_ns(sc) : bounds_handover_ns(sc, k->verb);
+    return free_ns == CLOCK_NEVER ? free_ns : free_ns + within_ns;
+}
+
 static void take_over(struct sources *s, const struct strike *k)
 {
-    const struct ledger *l = s->l;
-    int64_t until_ns = others_free_ns(s, k);
+    int64_t until_ns = clock_min(k->others_ns, k->back_ns);
 
-    if (until_ns != CLOCK_NEVER)
-        until_ns += within_ns(l->scenario, k->verb);
-    until_ns = clock_min(until_ns, sources_back_ns(s, k, k->instance));
-    until_ns = clock_min(until_ns, taken_ns(l, k, until_ns));
+    until_ns = clock_min(until_ns, taken_ns(s->l, k, until_ns));
     sources_span(s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
 }
 
@@ -94,7 +97,7 @@ static void take_over(struct sources *s, const struct strike *k)
 static void take_over_from_all(struct sources *s, const struct strike *k)
 {
     int64_t back_ns = sources_back_ns(s, k, EVERY);
-    int64_t until_ns = k->undone_ns + within_ns(s->l->scenario, k->verb);
+    int64_t until_ns = k->undone_ns + bounds_handover_ns(s->l->scenario, k->verb);
 
     until_ns = clock_min(until_ns, taken_ns(s->l, k, until_ns));
     if (until_ns > back_ns)
@@ -108,8 +111,8 @@ void source_takeovers(struct sources *s)
 
     if (sc->collector.instances == 1 || check_shares(sc))
         return;
-    for (size_t i = 0; i < s->strike_count; i++) {
-        const struct strike *k = &s->strikes[i];
+    for (size_t i = 0; i < s->out->strike_count; i++) {
+        const struct strike *k = &s->out->strikes[i];
         bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
         if (strike_is_taken_over(s, k) && had_turn(s, k))
             take_over(s, k);

@@ -1,5 +1,6 @@
 # Early between two faults. The session opened long before the line, so it does not excuse the early
 # line.
+set collector.returns_within=100ms
 session at -990
 token 0 at 50
 line at 150: 0

@@ -1,5 +1,6 @@
 # Held back while sessions are ended all the time. The session ends every 300 ms and is back after
 # 20 ms. Tokens that are committed meanwhile come later.
+set collector.returns_within=30ms
 session at -990
 token 0 at 50
 line at 150: 0

@@ -6,4 +6,4 @@ fault {do: terminate-backend} struck 200 undone 210
 token 1 at 300
 line at 1400: 1
 stall from 150 until 250
-=> unrecovered 1
+=> late 1, unrecovered 1

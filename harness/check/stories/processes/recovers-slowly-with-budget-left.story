@@ -9,4 +9,4 @@ fault {do: terminate-backend} struck 200 undone 210
 token 21 at 300
 repeat 10 every 200: line at 300: 1-2
 line at 2300: 21
-=> late 9, unrecovered 1
+=> late 11, unrecovered 1

@@ -1,8 +1,9 @@
 # Another writes it late. Six batches at once. The second collector is paused while it has the last
-# of them. Nothing ended the paused collector's session, so it kept what it had taken. The tokens
-# that the first collector writes so late were free, and it could have written them at any time.
+# of them. Others may take what it had over when its lease is over, a second later, and the grace
+# have passed. The first collector needs longer than that.
 set collector.dequeue=shared
 set collector.instances=2
+set collector.env.MAILROOM_LEASE=1000
 session at -990
 token 0-17 at 50
 repeat 3 every 80 step 6: line by 0 at 80: 0-2

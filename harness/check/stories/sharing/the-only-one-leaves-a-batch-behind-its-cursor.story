@@ -10,4 +10,4 @@ session at 520
 token 3-5 at 600
 line at 620: 3-5
 line at 1030: 0-2
-=> late 3, out_of_order 3
+=> out_of_order 3

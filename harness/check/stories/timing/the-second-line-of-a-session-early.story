@@ -1,5 +1,6 @@
 # The second line of a session, early. A session opens 130 ms before its first line, within timeout
 # and slack. Tokens that wait at a session's start may go out at once.
+set collector.returns_within=100ms
 session at -990
 token 0 at 50
 line at 150: 0

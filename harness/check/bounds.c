@@ -1,0 +1,58 @@
+#include "check/bounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
+static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
+static const int64_t unanswered_ns = 5 * NS_PER_S; // a health check has failed after this time
+                                                   // without an answer
+
+static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
+{
+    const long day_ms = 86400000;
+    int64_t ms = default_ms;
+
+    for (size_t i = 0; i < s->collector.env.count; i++) {
+        const struct setting *v = &s->collector.env.items[i];
+        long given = strcmp(v->name, name) == 0 ? atol(v->value) : -1;
+        if (given >= 0 && given <= day_ms)
+            ms = given;
+    }
+    return ms * NS_PER_MS;
+}
+
+int64_t bounds_grace_ns(const struct scenario *s)
+{
+    return setting_ns(s, "MAILROOM_GRACE", default_grace_ms);
+}
+
+int64_t bounds_hang_ns(const struct scenario *s)
+{
+    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", scenario_healthcheck_ms(s));
+
+    return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
+}
+
+int64_t bounds_sender_died_ns(const struct scenario *s)
+{
+    return NS_PER_S + bounds_grace_ns(s);
+}
+
+int64_t bounds_handover_ns(const struct scenario *s, const struct verb *v)
+{
+    return v->ends == ENDS_PROCESSES || v->ends == ENDS_SESSIONS
+               ? bounds_grace_ns(s) + bounds_takeover_ns
+               : bounds_hang_ns(s);
+}
+
+int64_t bounds_return_ns(const struct scenario *s, const struct verb *v)
+{
+    int64_t returns_ns = scenario_returns_ns(s);
+
+    if (v->silent)
+        return s->recovery_limit_ns;
+    if (v->hits == HITS_READER)
+        return 0;
+    return v->keeps_away && v->hits != HITS_PROCESS ? 2 * returns_ns : returns_ns;
+}

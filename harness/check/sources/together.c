@@ -1,0 +1,65 @@
+// While each of several instances has a span of its own, nobody can work, so the lines of all are
+// excused.
+#include <stdlib.h>
+
+#include "check/sources/sources.h"
+
+// The beginning or the end of an instance's span.
+struct edge {
+    int64_t at_ns;
+    int instance;
+    int by; // 1: a span begins, -1: one ends
+    struct cause cause;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    return x->at_ns != y->at_ns ? (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns) : x->by - y->by;
+}
+
+static size_t list_edges(const struct timeline *t, int instances, struct edge *edges)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->span_count; i++) {
+        const struct span *s = &t->spans[i];
+        if (s->instance == EVERY || s->instance >= instances)
+            continue;
+        edges[count++] = (struct edge){s->from_ns, s->instance, 1, s->cause};
+        edges[count++] = (struct edge){s->until_ns, s->instance, -1, s->cause};
+    }
+    if (count > 0)
+        qsort(edges, count, sizeof *edges, compare);
+    return count;
+}
+
+static void walk(struct sources *s, const struct edge *edges, size_t count, int *open)
+{
+    int instances = s->l->scenario->collector.instances, away = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct edge *e = &edges[i];
+        int before = open[e->instance];
+        open[e->instance] += e->by;
+        away += (open[e->instance] > 0) - (before > 0);
+        if (away == instances && i + 1 < count)
+            sources_span(s, (struct span){e->at_ns, edges[i + 1].at_ns, EVERY, e->cause});
+    }
+}
+
+void source_together(struct sources *s)
+{
+    int instances = s->l->scenario->collector.instances;
+
+    if (instances == 1)
+        return;
+    struct edge *edges = calloc(2 * s->out->span_count + 1, sizeof *edges);
+    int *open = calloc((size_t)instances, sizeof *open);
+    if (edges && open)
+        walk(s, edges, list_edges(s->out, instances, edges), open);
+    s->full = s->full || !edges || !open;
+    free(edges);
+    free(open);
+}
