@@ -284,7 +284,6 @@ DECLARE
     -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
     from_n bigint[] := '{}';
     from_end int[] := '{}';
-    from_owner bigint := CASE WHEN again IS NULL THEN 0 ELSE me END;
     from_alone bool := false;
     due here.mailroom_token[] := '{}';
     paid int := 0;
@@ -363,8 +362,8 @@ BEGIN
                  AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')) THEN
             WITH locked AS MATERIALIZED (
                 SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
-                FROM here.deliveries AS d
-                WHERE d.queue = q AND d.owner = from_owner AND d.n = ANY (again) -- null: none
+                FROM (SELECT * FROM here.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d -- null: none
+                WHERE d.queue = q AND d.owner = me
                 UNION ALL
                 SELECT d.*
                 FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
@@ -569,18 +568,19 @@ CREATE FUNCTION here.mailroom_settle_lines(queue text, owner bigint, lines bigin
 RETURNS TABLE (kind text, line bigint, nonce bigint, token bigint, secret bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
     q here.job_type := queue::here.job_type;
     me bigint := owner;
     parts text[];
-    whole bool;
+    whole bool;                  -- the place was a cursor's, and it went on
     answered bigint[] := tokens; -- by a name that no column has
-    counted int;           -- answers to lines of ours
-    ours bigint[];         -- of the lines
-    dead bigint[] := '{}'; -- of the dead letters, those in lines of ours
+    rows tid[];                  -- the places of the lines that are ours
+    ours bigint[];               -- their n
+    counted int;                 -- answers to them
 BEGIN
     IF outcome NOT IN ('written', 'back') THEN
         RAISE invalid_parameter_value USING MESSAGE = format('the outcome of a line is %L; allowed is written or back', outcome);
@@ -602,22 +602,42 @@ BEGIN
         RETURN;
     END IF;
 
-    IF tokens IS NOT NULL THEN
-        -- Whoever frees the lines of the dead waits here, or we for them.
-        PERFORM FROM here.deliveries AS x WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
-        ORDER BY x.n FOR UPDATE;
+    IF place IS NOT NULL THEN
+        parts := string_to_array(place, ';');
+        UPDATE here.cursors AS c
+        SET n = c.n + 1, written = pg_current_xact_id(), seen = parts[2]::pg_snapshot,
+            tick = parts[3]::pg_snapshot, xid = parts[4]::xid8, id = parts[5]::bigint
+        WHERE c.queue = q AND c.lane = 1 AND c.n = parts[1]::bigint
+        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
+        IF NOT FOUND THEN
+            kind := 'lost';
+            RETURN NEXT;
+        ELSIF NOT whole THEN
+            PERFORM here.mailroom_refuse('mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
+        END IF;
+    END IF;
+
+    -- Whoever frees the lines of the dead waits here, or we for them. From here on the rows are found
+    -- by their places: a planner that takes the table for empty thinks any index as good, and walks
+    -- all that an old snapshot keeps. OFFSET 0 leaves it the index on n.
+    IF lines IS NOT NULL THEN
+        SELECT array_agg(x.ctid), array_agg(x.n) INTO rows, ours
+        FROM (SELECT x.ctid, x.* FROM here.deliveries AS x WHERE x.n = ANY (lines) ORDER BY x.n FOR UPDATE OFFSET 0) AS x
+        WHERE x.queue = q AND x.owner = me AND (x.n, x.nonce) IN (SELECT * FROM unnest(lines, nonces));
+    ELSIF outcome = 'back' THEN
+        rows := ARRAY(SELECT x.ctid FROM here.deliveries AS x WHERE x.queue = q AND x.owner = me FOR UPDATE);
+    END IF;
+
+    IF answered IS NOT NULL THEN
         INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
         SELECT a.t, a.number, me, x.leased_at, a.what, a.why, a.nonce
         FROM unnest(lines, nonces, answered, numbers, outcomes, texts) AS a (line, nonce, t, number, what, why)
-        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x
-              WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines) OFFSET 0) AS x
+        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x WHERE x.ctid = ANY (rows) OFFSET 0) AS x
             ON x.n = a.line AND x.nonce = a.nonce
         -- IS TRUE keeps the server from a join here: it makes one hash table.
         WHERE a.what <> 'late' AND ((a.line, a.t) IN (
-            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
-            WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines))) IS TRUE;
+            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t) WHERE x.ctid = ANY (rows))) IS TRUE;
         GET DIAGNOSTICS counted = ROW_COUNT;
-
         IF counted < cardinality(answered) THEN
             -- An answer that we have counted already, and whose confirmation got lost, is not late.
             RETURN QUERY
@@ -639,9 +659,8 @@ BEGIN
             SELECT t.id, t.account, t.action, a.why
             FROM unnest(lines, nonces, answered, outcomes, texts) AS a (line, nonce, t, what, why)
             JOIN here.tokens AS t ON t.id = a.t
-            WHERE a.what = 'dead' AND ((a.line, a.nonce, a.t) IN (
-                SELECT x.n, x.nonce, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
-                WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines))) IS TRUE;
+            WHERE a.what = 'dead' AND ((a.line, a.nonce, a.t) IN (SELECT x.n, x.nonce, u.t
+                FROM here.deliveries AS x, unnest(x.tokens) AS u (t) WHERE x.ctid = ANY (rows))) IS TRUE;
         END IF;
         IF counted > 0 AND outcomes && ARRAY['transient', 'returned'] THEN
             INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
@@ -651,7 +670,7 @@ BEGIN
             FROM (SELECT x.n, x.nonce, u.t, u.at, coalesce(u.number, 1), coalesce(u.errors, 0), NULL, NULL::bigint, NULL::bool
                   FROM here.deliveries AS x,
                        unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
-                  WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)
+                  WHERE x.ctid = ANY (rows)
                   UNION ALL
                   SELECT a.line, a.nonce, a.t, NULL, NULL, NULL, a.what, a.delay, a.alone
                   FROM unnest(lines, nonces, answered, outcomes, delays_ms, alones)
@@ -663,86 +682,51 @@ BEGIN
         END IF;
         IF counted > 0 THEN
             WITH rest AS MATERIALIZED (
-                SELECT u.n, array_agg(u.t ORDER BY u.at) FILTER (WHERE NOT u.over) AS tokens,
+                SELECT u.row, array_agg(u.t ORDER BY u.at) FILTER (WHERE NOT u.over) AS tokens,
                        array_agg(u.number ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS numbers,
                        array_agg(u.errors ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS errors
-                FROM (SELECT x.n, x.numbers IS NOT NULL AS counted, u.*, (x.n, x.nonce, u.t) IN (
+                FROM (SELECT x.ctid AS row, x.numbers IS NOT NULL AS counted, u.*, (x.n, x.nonce, u.t) IN (
                              SELECT a.line, a.nonce, a.t FROM unnest(lines, nonces, answered, outcomes)
                                  AS a (line, nonce, t, what) WHERE a.what <> 'late') AS over
                       FROM here.deliveries AS x,
                            unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
-                      WHERE x.queue = q AND x.owner = me AND x.n = ANY (lines)) AS u
-                GROUP BY u.n HAVING bool_or(u.over)
+                      WHERE x.ctid = ANY (rows)) AS u
+                GROUP BY u.row HAVING bool_or(u.over)
             ), whole AS (
-                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.n = r.n AND r.tokens IS NULL
+                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.ctid = r.row AND r.tokens IS NULL
             )
             UPDATE here.deliveries AS x SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
-            FROM rest AS r WHERE x.n = r.n AND r.tokens IS NOT NULL;
+            FROM rest AS r WHERE x.ctid = r.row AND r.tokens IS NOT NULL;
         END IF;
         RETURN;
     END IF;
 
-    IF place IS NOT NULL THEN
-        parts := string_to_array(place, ';');
-        UPDATE here.cursors AS c
-        SET n = c.n + 1, written = pg_current_xact_id(), seen = parts[2]::pg_snapshot,
-            tick = parts[3]::pg_snapshot, xid = parts[4]::xid8, id = parts[5]::bigint
-        WHERE c.queue = q AND c.lane = 1 AND c.n = parts[1]::bigint
-        RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
-        IF whole THEN
-            dead := dead_tokens;
-        ELSIF NOT FOUND THEN
-            kind := 'lost';
-            RETURN NEXT;
-        ELSE
-            PERFORM here.mailroom_refuse('mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
-        END IF;
-    END IF;
-    IF outcome = 'back' THEN
-        WITH back AS (
-            UPDATE here.deliveries AS x SET owner = 0, due = '-infinity'
-            WHERE x.queue = q AND x.owner = me AND (lines IS NULL
-                OR x.n = ANY (lines) AND (x.n, x.nonce) IN (SELECT * FROM unnest(lines, nonces)))
-            RETURNING x.n
-        )
-        SELECT array_agg(b.n) INTO ours FROM back AS b;
-        INSERT INTO here.owners (queue, owner) VALUES (q, 0)
-        ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
-    ELSE
-        IF dead_tokens IS NOT NULL THEN
-            dead := dead || ARRAY(
-                SELECT t FROM unnest(dead_tokens) AS t WHERE t IN (
-                    SELECT unnest(x.tokens) FROM unnest(lines, nonces) AS l (n, nonce)
-                    JOIN here.deliveries AS x ON x.n = l.n AND x.nonce = l.nonce
-                    WHERE x.queue = q AND x.owner = me FOR UPDATE OF x));
-        END IF;
-        WITH line AS MATERIALIZED (
-            SELECT x.n, nullif(array_position(x.tokens, l.until), cardinality(x.tokens)) AS at
-            FROM unnest(lines, nonces, ends) AS l (n, nonce, until)
-            JOIN here.deliveries AS x ON x.n = l.n AND x.nonce = l.nonce
-            WHERE x.queue = q AND x.owner = me
-        ), shorter AS (
-            UPDATE here.deliveries AS x SET tokens = x.tokens[l.at + 1:], numbers = x.numbers[l.at + 1:],
-                errors = x.errors[l.at + 1:]
-            FROM line AS l WHERE x.queue = q AND x.owner = me AND x.n = l.n AND l.at IS NOT NULL
-            RETURNING x.n
-        ), whole AS (
-            DELETE FROM here.deliveries AS x USING line AS l
-            WHERE x.queue = q AND x.owner = me AND x.n = l.n AND l.at IS NULL
-            RETURNING x.n
-        )
-        SELECT array_agg(b.n) INTO ours FROM (SELECT * FROM shorter UNION ALL SELECT * FROM whole) AS b;
-    END IF;
     IF cardinality(lines) > coalesce(cardinality(ours), 0) THEN
         RETURN QUERY SELECT 'lost', l.n, l.nonce, NULL::bigint, NULL::bytea
         FROM unnest(lines, nonces) AS l (n, nonce) WHERE NOT l.n = ANY (coalesce(ours, '{}'));
     END IF;
-    IF cardinality(dead) > 0 THEN
+    IF outcome = 'back' THEN
+        UPDATE here.deliveries AS x SET owner = 0, due = '-infinity' WHERE x.ctid = ANY (rows);
+        INSERT INTO here.owners (queue, owner) VALUES (q, 0)
+        ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1;
+        RETURN;
+    END IF;
+    IF cardinality(dead_tokens) > 0 THEN
         INSERT INTO here.dead_letters (token, account, action, reason)
         SELECT t.id, t.account, t.action, l.reason
         FROM unnest(dead_tokens, dead_reasons) AS l (token, reason) JOIN here.tokens AS t ON t.id = l.token
-        WHERE l.token = ANY (dead);
+        WHERE whole OR (l.token IN (SELECT unnest(x.tokens) FROM here.deliveries AS x WHERE x.ctid = ANY (rows))) IS TRUE;
     END IF;
+    -- Of a row that others may not have, only what was written goes. It gets another place by that.
+    IF cardinality(array_remove(ends, NULL)) > 0 THEN
+        UPDATE here.deliveries AS x SET tokens = x.tokens[l.until + 1:], numbers = x.numbers[l.until + 1:],
+            errors = x.errors[l.until + 1:]
+        FROM (SELECT x.ctid AS row, nullif(array_position(x.tokens, l.last), cardinality(x.tokens)) AS until
+              FROM here.deliveries AS x JOIN unnest(lines, ends) AS l (n, last) ON l.n = x.n
+              WHERE x.ctid = ANY (rows)) AS l
+        WHERE x.ctid = l.row AND l.until IS NOT NULL;
+    END IF;
+    DELETE FROM here.deliveries AS x WHERE x.ctid = ANY (rows);
 END
 $$
 $make$);
@@ -1205,7 +1189,7 @@ BEGIN
         IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers|moved)\(' THEN
             EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_collector', f);
         END IF;
-        IF f::text ~ 'mailroom_(take|peers)\(' AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
+        IF f::text ~ 'mailroom_(take|settle_lines|peers)\(' AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
             EXECUTE format('ALTER FUNCTION %s SET enable_memoize = off', f);
         END IF;
     END LOOP;
