@@ -14,7 +14,7 @@ static const struct {
     enum option_scope scope;
     int (*run)(const struct options *o);
 } commands[] = {{"explore", SCOPE_EXPLORE, cli_explore}, {"run", SCOPE_RUN, cli_run},
-    {"field", SCOPE_FIELD, cli_field}};
+    {"field", SCOPE_FIELD, cli_field}, {"tune", SCOPE_TUNE, cli_tune}};
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 

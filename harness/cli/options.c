@@ -17,7 +17,7 @@ enum {
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD |
                   SCOPE_STORY | SCOPE_LOAD | SCOPE_MERGE,
-    SCOPE_SHARDS = SCOPE_EXPLORE | SCOPE_RUN | SCOPE_FIELD,
+    SCOPE_SHARDS = SCOPE_EXPLORE | SCOPE_RUN | SCOPE_FIELD | SCOPE_TUNE,
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/recording.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -67,7 +68,60 @@ static void tell_run(const struct tuning *t, size_t pair, const struct measureme
     fflush(stdout);
 }
 
-static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *e)
+// A run is an item of the record. Its number says in which round it was made, and of which pair. A
+// round goes to one machine, so that each machine measures all pairs alike. The first round counts
+// round trips.
+#define COUNTING_ROUND 0
+
+static json_int_t number_of(uint64_t round, size_t pair)
+{
+    return (json_int_t)(round * TUNE_PAIRS_MAX + pair);
+}
+
+static bool is_known(const struct tuning *t, uint64_t round, size_t pair)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(t->record.lines, i, line)
+    {
+        if (parse_integer(line, "n") == number_of(round, pair))
+            return true;
+    }
+    return false;
+}
+
+// Takes a run from its result folder, whether it was made now, earlier or by another machine.
+static bool take_run(struct tuning *t, const json_t *line, struct err *e)
+{
+    const int64_t number = parse_integer(line, "n");
+    const size_t pair = (size_t)(number % TUNE_PAIRS_MAX);
+    struct measurement o = {.counted = number / TUNE_PAIRS_MAX == COUNTING_ROUND};
+    bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
+    char folder[PATH_MAX];
+
+    if (number < 0 || pair >= t->tune.count)
+        return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
+            RECORD_NAME, pair);
+    t->scenario.collector.batch_limit = t->pairs[pair].limit;
+    t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
+    bool ok = recording_path(folder, &t->record, line, "folder", e) &&
+              stored_read(&o.run, folder, e) && take_cost(&o, folder, local, e) &&
+              (o.counted || take_recording(&o, &t->scenario, folder, e));
+    if (!ok) {
+        recording_fini(&o.recording);
+        return false;
+    }
+    // If the collector did not work through the proxy, its round trips stay unknown.
+    double delivered = o.run.values[METRIC_DELIVERED];
+    if (o.counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
+        o.cost.round_trips = parse_number(line, "trips") / delivered;
+    if (!t->record.merged)
+        tell_run(t, pair, &o);
+    return measured_add(&t->runs[pair], &o, t->tune.objective, e);
+}
+
+static bool run_once(struct sweeping *s, uint64_t round, size_t pair, struct err *e)
 {
     struct tuning *t = s->tuning;
     struct run_options how = {.collector = t->options->collector,
@@ -76,28 +130,19 @@ static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *
         .quiet = t->options->quiet,
         .silent = true,
         .server = s->shared ? &s->server : NULL,
-        .count_trips = counted};
-    struct measurement o = {.counted = counted};
+        .count_trips = round == COUNTING_ROUND};
     struct run_outcome outcome;
-    bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
 
     t->scenario.collector.batch_limit = t->pairs[pair].limit;
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
-    bool ok = run_scenario(&t->scenario, &how, &outcome, e) &&
-              stored_read(&o.run, outcome.folder, e) && take_cost(&o, outcome.folder, local, e);
-    if (ok && interrupt_signal())
-        ok = err_set(e, ERR_INTERRUPTED, "interrupted");
-    ok = ok && (counted || take_recording(&o, &t->scenario, outcome.folder, e));
-    if (!ok) {
-        recording_fini(&o.recording);
+    if (!run_scenario(&t->scenario, &how, &outcome, e))
         return false;
-    }
-    // If the collector did not work through the proxy, its round trips stay unknown.
-    double delivered = o.run.values[METRIC_DELIVERED];
-    if (counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
-        o.cost.round_trips = (double)outcome.trips / delivered;
-    tell_run(t, pair, &o);
-    return measured_add(&t->runs[pair], &o, t->tune.objective, e);
+    if (interrupt_signal())
+        return err_set(e, ERR_INTERRUPTED, "interrupted");
+    json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
+        recording_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
+    bool ok = (line || err_memory(e)) && take_run(t, line, e);
+    return record_add(&t->record, line, e) && ok;
 }
 
 // --- all of them ----------------------------------------------------------------------
@@ -115,7 +160,7 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
             scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
     }
     for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
-        ok = run_once(s, i, true, e);
+        ok = is_known(s->tuning, COUNTING_ROUND, i) || run_once(s, COUNTING_ROUND, i, e);
     for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
     free(lengths_ns);
@@ -156,7 +201,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
         int64_t began_ns = clock_now_ns();
         if (!in_time(s, &plan, order[i]))
             continue;
-        if (!run_once(s, order[i], false, e))
+        if (!run_once(s, round, order[i], e))
             return false;
         int64_t took_ns = clock_now_ns() - began_ns;
         s->longest_ns = took_ns > s->longest_ns ? took_ns : s->longest_ns;
@@ -185,18 +230,78 @@ static bool any_measured(const struct tuning *t)
     return tried > 0;
 }
 
-bool sweep(struct tuning *t, struct err *e)
+// Runs all pairs in the rounds of this shard. Other shards' runs are not known here, so no pair is
+// left out, and none is run more often than --repeat says.
+static bool run_shard(struct sweeping *s, struct err *e)
+{
+    struct tuning *t = s->tuning;
+    struct schedule_pair none[TUNE_PAIRS_MAX] = {0};
+    const struct schedule plan = {
+        .pairs = none, .count = t->tune.count, .runs_min = 1, .runs_max = 1};
+    bool ok = !record_has(&t->record, COUNTING_ROUND) || count_round_trips(s, e);
+
+    for (uint64_t round = 1; ok && round <= (uint64_t)t->options->repeat; round++) {
+        size_t order[TUNE_PAIRS_MAX];
+        size_t count = schedule_round(&plan, t->scenario.seed, round, order);
+        for (size_t i = 0; ok && i < count && record_has(&t->record, round); i++)
+            ok = is_known(t, round, order[i]) || run_once(s, round, order[i], e);
+    }
+    return ok;
+}
+
+// Runs pairs, round by round, until enough is known.
+static bool run_all(struct sweeping *s, struct err *e)
+{
+    bool any = true;
+    bool ok = count_round_trips(s, e);
+
+    for (uint64_t round = 1; ok && any; round++)
+        ok = run_round(s, round, &any, e);
+    return ok;
+}
+
+static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
         .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
-    bool any = true;
-    bool ok = (!s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e)) &&
-              count_round_trips(&s, e);
+    bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
-    for (uint64_t round = 0; ok && any; round++)
-        ok = run_round(&s, round, &any, e);
+    ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_all(&s, e));
     if (s.shared)
         shared_close(&s.server);
+    return ok && record_finish(&t->record, e);
+}
+
+static bool take_known(struct tuning *t, struct err *e)
+{
+    json_t *sorted = record_sorted(&t->record), *line;
+    bool ok = sorted || err_memory(e);
+    size_t i;
+
+    json_array_foreach(sorted, i, line)
+    {
+        ok = ok && take_run(t, line, e);
+    }
+    json_decref(sorted);
+    return ok;
+}
+
+static bool open_record(struct tuning *t, struct err *e)
+{
+    char about[RECORDING_ABOUT_MAX];
+
+    t->tune.gaps = "";
+    if (!recording_about(about, t->options, &t->scenario, 1, e) ||
+        !recording_open(&t->record, t->options, "tune", about, e))
+        return false;
+    t->tune.gaps = record_gaps(&t->record);
+    return true;
+}
+
+bool sweep(struct tuning *t, struct err *e)
+{
+    bool ok = open_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
+
     t->tune.interrupted = !ok && interrupt_signal();
     if (t->tune.interrupted)
         ok = any_measured(t) || err_set(e, ERR_INTERRUPTED,

@@ -235,10 +235,15 @@ static bool tune(struct tuning *t, struct err *e)
 
 // Returns 0 when there is a recommendation and the load fits the budget, else the exit code of the
 // verdict that explains why not; after a signal, that of the signal.
-static int exit_code(const struct tune *t)
+static int exit_code(const struct tuning *tuning)
 {
+    const struct tune *t = &tuning->tune;
+
     if (t->interrupted)
         return EXIT_SIGNAL + interrupt_signal();
+    // A shard sees a part of the runs; merge recommends.
+    if (tuning->options->shard.of)
+        return EXIT_OK;
     if (t->over_budget)
         return verdict_exit_code(VERDICT_MISSED);
     if (tune_recommend(t))
@@ -262,7 +267,7 @@ int cli_tune(const struct options *o)
               (paths.count == 1 || err_set(&e, ERR_USAGE, "tune: one scenario at a time"));
     if (ok)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
-    int code = ok ? exit_code(&t->tune) : cli_fail(&e);
+    int code = ok ? exit_code(t) : cli_fail(&e);
     if (t)
         tuning_fini(t);
     free(t);

@@ -209,6 +209,8 @@ bool tuning_init(struct tuning *t, const struct options *o, const char *path, st
     t->path = path;
     t->tune.pairs = t->pairs;
     t->tune.read_ms = t->tune.turn_ms = NAN;
+    if (o->shard.of && o->tune.model)
+        return err_set(e, ERR_USAGE, "--shard does not go with --model, which makes no runs");
     if (!check_repeat(o, e) || !check_model_options(o, e) || !load_scenario(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
@@ -220,6 +222,7 @@ void tuning_fini(struct tuning *t)
 {
     for (size_t i = 0; i < t->tune.count; i++)
         measured_fini(&t->runs[i]);
+    record_close(&t->record);
     queries_fini(&t->queries);
     free(t->arrivals[0].trace_ns);
     free(t->arrivals[0].file);

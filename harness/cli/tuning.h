@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "scenario/scenario.h"
+#include "shards/record.h"
 #include "tune/model.h"
 #include "tune/measured.h"
 #include "tune/tune.h"
@@ -20,6 +21,7 @@ struct tuning {
     struct measured runs[TUNE_PAIRS_MAX]; // the measurements of each pair
     struct tune tune;
     struct load_phase arrivals[2]; // the model's load, unless the model uses the scenario's load
+    struct record record;          // an item for each run
     struct queries queries;
     struct model model;
     double budget_per_s; // e-mails per second; 0: no budget was given

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The results of 1, 2, 3 and 16 shards, named in any order, are merged into the same tables and
 # pages, byte for byte, once times and folders are left out. A missing shard is inconclusive, and is
-# named.
+# named. With arguments it tests these commands only.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ deal() {
 
 # blank FILE…: prints them without what depends on the time and the place.
 blank() {
-    sed -E "s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g" "$@"
+    sed -E "s/[0-9]{8}T[0-9]{6}Z/TIME/g; s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g" "$@"
 }
 
 # same_for_any_number RECORD FILE…: merges the record from 1, 2, 3 and 16 shards, and compares the
@@ -55,94 +55,131 @@ same_for_any_number() {
 
 # --- explore --------------------------------------------------------------------------------
 
-# The record of a search that found two failures. The record tells all; nothing is run.
-whole=$place/whole.jsonl
-{
-    echo '{"record":1,"command":"explore","about":"seed 5","asked":["--seed=5","--draws=60"],"program":"mailproof","shard":1,"of":1}'
-    for ((n = 59; n >= 0; n--)); do
-        broken='' verb=reset verdict=pass
-        ((n % 3)) || verb=kill-collector
-        ((n % 7)) || { broken='"lost"' && verdict=violated; }
-        echo "{\"n\":$n,\"verdict\":\"$verdict\",\"mode\":\"cursor\",\"took_s\":2.0,\"broken\":[$broken],\"verbs\":[\"$verb\"],\"faults\":[[\"$verb\",1.0,1.0,\"idle\"]],\"why\":\"\"}"
-    done
-    for n in 0 7 14; do
-        verb=reset
-        ((n % 3)) || verb=kill-collector
-        echo "{\"n\":$n,\"failure\":\"lost-$verb\",\"broken\":[\"lost\"],\"verbs\":[\"$verb\"],\"mode\":\"cursor\",\"confirmed\":2,\"asked\":2,\"found_s\":9.0,\"example\":\"one\"}"
-    done
-    echo '{"call":1,"took_s":120.0}'
-    echo '{"finished":true}'
-} >"$whole"
-# Each shard that looked into a failure has its scenario.
-leave() {
-    mkdir "$1/found"
-    echo 'name: x' | tee "$1/found/lost-reset.yaml" >"$1/found/lost-kill-collector.yaml"
+explore_merges() {
+    # The record of a search that found two failures. The record tells all; nothing is run.
+    whole=$place/whole.jsonl
+    {
+        echo '{"record":1,"command":"explore","about":"seed 5","asked":["--seed=5","--draws=60"],"program":"mailproof","shard":1,"of":1}'
+        for ((n = 59; n >= 0; n--)); do
+            broken='' verb=reset verdict=pass
+            ((n % 3)) || verb=kill-collector
+            ((n % 7)) || { broken='"lost"' && verdict=violated; }
+            echo "{\"n\":$n,\"verdict\":\"$verdict\",\"mode\":\"cursor\",\"took_s\":2.0,\"broken\":[$broken],\"verbs\":[\"$verb\"],\"faults\":[[\"$verb\",1.0,1.0,\"idle\"]],\"why\":\"\"}"
+        done
+        for n in 0 7 14; do
+            verb=reset
+            ((n % 3)) || verb=kill-collector
+            echo "{\"n\":$n,\"failure\":\"lost-$verb\",\"broken\":[\"lost\"],\"verbs\":[\"$verb\"],\"mode\":\"cursor\",\"confirmed\":2,\"asked\":2,\"found_s\":9.0,\"example\":\"one\"}"
+        done
+        echo '{"call":1,"took_s":120.0}'
+        echo '{"finished":true}'
+    } >"$whole"
+    # Each shard that looked into a failure has its scenario.
+    leave() {
+        mkdir "$1/found"
+        echo 'name: x' | tee "$1/found/lost-reset.yaml" >"$1/found/lost-kill-collector.yaml"
+    }
+    want=1 missing=1
+    same_for_any_number "$whole" 'explore/*/explore.html' 'explore/*/found/*'
+    grep -q 'found  *lost-reset: lost' "$place/out" || fail "$(cat "$place/out")"
 }
-want=1 missing=1
-same_for_any_number "$whole" 'explore/*/explore.html' 'explore/*/found/*'
-grep -q 'found  *lost-reset: lost' "$place/out" || fail "$(cat "$place/out")"
 
 # --- run ------------------------------------------------------------------------------------
 
-# Two scenarios, three times each. The first run misses what it expects.
-runs() {
-    run steady promise-limit --set load.0.for=500ms --set load.0.rate=40/s --repeat 3 "$@"
+run_merges() {
+    # Two scenarios, three times each. The first run misses what it expects.
+    runs() {
+        run steady promise-limit --set load.0.for=500ms --set load.0.rate=40/s --repeat 3 "$@"
+    }
+    expect_exit 0 runs --shard 1/1
+    whole=$(echo "$place"/results/shard-1-of-1/run-*/record.jsonl)
+    [ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "$(cat "$whole")"
+    sed -i '/^{"n":0,/s/"verdict":"pass","exit_code":0/"verdict":"missed","exit_code":3/' "$whole"
+    cp -r "$place/results/shard-1-of-1" "$place/stored"
+    # The folders of the runs are wherever their shard has left them.
+    leave() { ln -s "$place/stored/steady" "$place/stored/promise-limit" "$1/../"; }
+    want=3 missing=2
+    same_for_any_number "$place"/stored/run-*/record.jsonl summary.md
+    grep -qE '^steady +missed .* 1 of 2 \(95%: 1% to 99%\)' "$place/out" || fail "$(cat "$place/out")"
+    grep -q '^3 of 4 runs passed, 1 missed, 0 skipped; incomplete: shard 2 of 3 is missing' "$place/out" ||
+        fail "$(cat "$place/out")"
+
+    # A shard that was interrupted goes on; one that has finished begins anew. Other options are other
+    # work.
+    sed -i -e 3d -e '/finished/d' "$whole"
+    expect_exit 3 runs --shard 1/1
+    [ "$(grep -c '"verdict":"pass"' "$whole")" = 5 ] || fail "it did not go on: $(cat "$whole")"
+    expect_exit 0 runs --shard 1/1
+    [ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "it did not begin anew"
+
+    # A shard may have nothing to do.
+    expect_exit 0 "$mailproof" run steady --shard 2/2 --out "$place/empty"
+    expect_exit 0 "$mailproof" merge "$place/results" --out "$place/merged" --junit "$place/junit.xml"
+    [ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
+    expect_nothing_left
 }
-expect_exit 0 runs --shard 1/1
-whole=$(echo "$place"/results/shard-1-of-1/run-*/record.jsonl)
-[ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "$(cat "$whole")"
-sed -i '/^{"n":0,/s/"verdict":"pass","exit_code":0/"verdict":"missed","exit_code":3/' "$whole"
-cp -r "$place/results/shard-1-of-1" "$place/stored"
-# The folders of the runs are wherever their shard has left them.
-leave() { ln -s "$place/stored/steady" "$place/stored/promise-limit" "$1/../"; }
-want=3 missing=2
-same_for_any_number "$place"/stored/run-*/record.jsonl summary.md
-grep -qE '^steady +missed .* 1 of 2 \(95%: 1% to 99%\)' "$place/out" || fail "$(cat "$place/out")"
-grep -q '^3 of 4 runs passed, 1 missed, 0 skipped; incomplete: shard 2 of 3 is missing' "$place/out" ||
-    fail "$(cat "$place/out")"
-
-# A shard that was interrupted goes on; one that has finished begins anew. Other options are other
-# work.
-sed -i -e 3d -e '/finished/d' "$whole"
-expect_exit 3 runs --shard 1/1
-[ "$(grep -c '"verdict":"pass"' "$whole")" = 5 ] || fail "it did not go on: $(cat "$whole")"
-expect_exit 0 runs --shard 1/1
-[ "$(grep -c '"verdict":"pass"' "$whole")" = 6 ] || fail "it did not begin anew"
-
-# A shard may have nothing to do.
-expect_exit 0 "$mailproof" run steady --shard 2/2 --out "$place/empty"
-expect_exit 0 "$mailproof" merge "$place/results" --out "$place/merged" --junit "$place/junit.xml"
-[ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
-expect_nothing_left
 
 # --- field ----------------------------------------------------------------------------------
 
-# The rows of three subjects, one of them not installed. Their answers are made up: the commands of
-# all cells are those that the table shows while there is none.
-leave() { :; }
-mkdir -p "$place/field/shard-1-of-1/work"
-whole=$place/field/shard-1-of-1/work/record.jsonl
-{
-    echo '{"record":1,"command":"field","about":"","asked":["--verdicts","--quick","textbook","pgq","mailroom"],"program":"mailproof","shard":1,"of":1}'
-    echo '{"n":0,"row":"textbook","absent":"","runtime":"Python 3","machine":"one machine","when":"2026-01-01"}'
-    echo '{"n":1,"row":"pgq","absent":"pgq is not installed","runtime":"","machine":"one machine","when":"2026-01-01"}'
-    echo '{"n":2,"row":"mailroom","absent":"","runtime":"","machine":"another","when":"2026-01-02"}'
-} >"$whole"
-expect_exit 2 "$mailproof" merge "$place/field" --commands
-awk '/^[a-z]/ {subject = $0; n = $1 == "textbook" ? 0 : 2}
-    /^ *mailproof run/ {
-        sub(/^ */, "")
-        for (seed = 1; seed <= 3; seed++)
-            printf "{\"n\":%d,\"run\":\"%s: %s%s\",\"folder\":\"steady/x\",\"lost\":%d,\"left\":0,\"again\":0," \
-                "\"exits\":0,\"recovery_ms\":%d,\"p99_ms\":40,\"faults\":1,\"faults_struck\":1,\"judged\":1}\n",
-                n, subject, $0, seed == 1 ? "" : " --set \047seed=" seed "\047", n == 0 && NR == 3, NR * 100
-    }' "$place/out" >>"$whole"
-echo '{"finished":true}' >>"$whole"
-want=0 missing=2
-same_for_any_number "$whole"
-grep -q '^  backend ended 3 times  *broken 3 of 3' "$place/whole" || fail "$(cat "$place/whole")"
-grep -q 'pgq is not installed' "$place/whole" || fail "$(cat "$place/whole")"
-! grep -q 'not asked:' "$place/whole" || fail "an answer was not found"
-expect_exit 2 "$mailproof" merge "$place/part" --markdown "$place/field.md"
-grep -q '^Incomplete: shard 2 of 3 is missing' "$place/field.md" || fail "$(cat "$place/field.md")"
-grep -q 'several kinds of machines' "$place/field.md" || fail "$(cat "$place/field.md")"
+field_merges() {
+    # The rows of three subjects, one of them not installed. Their answers are made up: the commands of
+    # all cells are those that the table shows while there is none.
+    leave() { :; }
+    mkdir -p "$place/field/shard-1-of-1/work"
+    whole=$place/field/shard-1-of-1/work/record.jsonl
+    {
+        echo '{"record":1,"command":"field","about":"","asked":["--verdicts","--quick","textbook","pgq","mailroom"],"program":"mailproof","shard":1,"of":1}'
+        echo '{"n":0,"row":"textbook","absent":"","runtime":"Python 3","machine":"one machine","when":"2026-01-01"}'
+        echo '{"n":1,"row":"pgq","absent":"pgq is not installed","runtime":"","machine":"one machine","when":"2026-01-01"}'
+        echo '{"n":2,"row":"mailroom","absent":"","runtime":"","machine":"another","when":"2026-01-02"}'
+    } >"$whole"
+    expect_exit 2 "$mailproof" merge "$place/field" --commands
+    awk '/^[a-z]/ {subject = $0; n = $1 == "textbook" ? 0 : 2}
+        /^ *mailproof run/ {
+            sub(/^ */, "")
+            for (seed = 1; seed <= 3; seed++)
+                printf "{\"n\":%d,\"run\":\"%s: %s%s\",\"folder\":\"steady/x\",\"lost\":%d,\"left\":0,\"again\":0," \
+                    "\"exits\":0,\"recovery_ms\":%d,\"p99_ms\":40,\"faults\":1,\"faults_struck\":1,\"judged\":1}\n",
+                    n, subject, $0, seed == 1 ? "" : " --set \047seed=" seed "\047", n == 0 && NR == 3, NR * 100
+        }' "$place/out" >>"$whole"
+    echo '{"finished":true}' >>"$whole"
+    want=0 missing=2
+    same_for_any_number "$whole"
+    grep -q '^  backend ended 3 times  *broken 3 of 3' "$place/whole" || fail "$(cat "$place/whole")"
+    grep -q 'pgq is not installed' "$place/whole" || fail "$(cat "$place/whole")"
+    ! grep -q 'not asked:' "$place/whole" || fail "an answer was not found"
+    expect_exit 2 "$mailproof" merge "$place/part" --markdown "$place/field.md"
+    grep -q '^Incomplete: shard 2 of 3 is missing' "$place/field.md" || fail "$(cat "$place/field.md")"
+    grep -q 'several kinds of machines' "$place/field.md" || fail "$(cat "$place/field.md")"
+}
+
+# --- tune -----------------------------------------------------------------------------------
+
+tune_merges() {
+    # Two pairs, two rounds, and the runs that count round trips.
+    tune() {
+        "$mailproof" tune steady --quiet --limit 1,10 --timeout 50ms --repeat 2 --set load.0.for=500ms \
+            --set load.0.rate=40/s --set 'expect={}' --set slack=3s "${leak[@]}" "$@"
+    }
+    expect_exit 0 tune --shard 1/1 --out "$place/tuned"
+    leave() { ln -s "$place/tuned/shard-1-of-1/tune" "$1/../"; }
+    want=0 missing=2
+    same_for_any_number "$place"/tuned/shard-1-of-1/tune-*/record.jsonl 'tune/*/tune.md' 'tune/*/tune.csv' \
+        'tune/*/tune.json' 'tune/*/tune.html'
+    [ "$(grep -cE '^ +(1|10) +50ms' "$place/whole")" -ge 2 ] || fail "$(cat "$place/whole")"
+
+    # Each shard makes its rounds: of two rounds, the second of three has one, the third the other one.
+    # The first counts round trips.
+    expect_exit 0 tune --shard 2/3 --out "$place/thirds"
+    expect_exit 0 tune --shard 3/3 --out "$place/thirds"
+    [ "$(cat "$place"/thirds/*/tune-*/record.jsonl | grep -c '"folder"')" = 4 ] || fail "not two rounds"
+    expect_exit 2 "$mailproof" merge "$place/thirds" --out "$place/merged" --markdown "$place/tune.md"
+    grep -q 'Incomplete: shard 1 of 3 is missing' "$place/tune.md" || fail "$(cat "$place/tune.md")"
+    expect_exit 64 tune --model --shard 1/2
+    expect_nothing_left
+}
+
+[ $# -gt 0 ] || set -- explore run field tune
+for each in "$@"; do
+    "${each}_merges"
+done

@@ -203,6 +203,8 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 
     if (t->over_budget)
         buf_append_str(out, t->budget);
+    if (t->gaps && *t->gaps)
+        buf_printf(out, "Incomplete: %s.\n", t->gaps);
     if (t->interrupted)
         print_interruption(t, out);
     if (!any && !tune_known(t))

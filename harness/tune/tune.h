@@ -38,6 +38,7 @@ struct tune {
     const struct expectation *objective; // NULL: there is no objective
     double read_ms, turn_ms;             // medians of the model's query times; NAN: no model
     bool simulated;                      // true: the figures are the model's own
+    const char *gaps;                    // borrowed; which runs are missing; NULL or "": none
     bool interrupted;                    // true: a signal ended the runs early
     const char *budget;                  // borrowed; a sentence that says whether the load fits the
                                          // budget; NULL: no budget
