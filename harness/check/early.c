@@ -202,6 +202,19 @@ static struct cause of_machine(
     return stall;
 }
 
+// Returns what another instance had left behind and this line holds: that goes out at once.
+static struct cause of_bequest(
+    const struct check *c, const struct line_record *line, int64_t from_ns)
+{
+    for (size_t i = 0; i < c->timeline.bequest_count; i++) {
+        const struct bequest *b = &c->timeline.bequests[i];
+        if (b->struck_ns <= line->read_ns && b->own_until_ns >= from_ns &&
+            holds_token_announced_before(c->l, line, b->struck_ns + c->r->slack_ns))
+            return b->cause;
+    }
+    return CAUSE_IS_NONE;
+}
+
 // Returns what on the timeline may explain an early line: what waits at the end of a span goes out
 // at once, and under a slow fault nobody knows when an announcement arrives.
 static struct cause of_timeline(
@@ -213,7 +226,7 @@ static struct cause of_timeline(
         &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
 
     if (span.kind == CAUSE_NONE)
-        span = timeline_bequeathed(&c->timeline, from_ns, line->read_ns);
+        span = of_bequest(c, line, from_ns);
     if (span.kind == CAUSE_NONE)
         span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
     return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);

@@ -42,9 +42,8 @@ bool check_ended_as_asked(const struct check *c, const struct process_record *p)
     }
 }
 
-// Returns when TERM was sent to a process; CLOCK_NEVER: it was not. A process that started after a
-// fault had begun was asked to end by a later one, or not at all.
-static int64_t term_ns(const struct check *c, const struct process_record *p)
+// A process that started after a fault had begun was asked to end by a later one, or not at all.
+int64_t check_term_ns(const struct check *c, const struct process_record *p)
 {
     int64_t at_ns = p->ended_ns >= c->l->drain_end_ns ? c->l->drain_end_ns : CLOCK_NEVER;
     const struct strike *k = NULL;
@@ -85,17 +84,17 @@ struct cause check_ending_disturbed(
 // how a queue's consumer ends.
 static bool is_wrong_code(const struct check *c, const struct process_record *p)
 {
-    enum { CONFIRMED = 0, INTERNAL = 70, UNCONFIRMED = 75, BY_SIGNAL = 128 };
-    int64_t asked_ns = term_ns(c, p);
+    enum { CONFIRMED = 0, INTERNAL = 70, UNCONFIRMED = 75 };
+    int64_t asked_ns = check_term_ns(c, p);
 
     if (scenario_is_queue(c->l->scenario) || asked_ns == CLOCK_NEVER || !WIFEXITED(p->status))
         return false;
     switch (WEXITSTATUS(p->status)) {
     case CONFIRMED:
     case UNCONFIRMED:
-    case BY_SIGNAL + SIGTERM:
-    case BY_SIGNAL + SIGKILL:
-    case BY_SIGNAL + SIGPIPE:
+    case check_by_signal + SIGTERM:
+    case check_by_signal + SIGKILL:
+    case check_by_signal + SIGPIPE:
         return false;
     case INTERNAL:
         return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
@@ -155,7 +154,7 @@ bool check_exits(const struct check *c, struct err *e)
     (void)e;
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        int64_t asked_ns = term_ns(c, p);
+        int64_t asked_ns = check_term_ns(c, p);
         judged_add(c->r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         find_end(c, p);
         if (!is_late(c, p, asked_ns))

@@ -90,6 +90,13 @@ MUST_USE bool check_exits(const struct check *c, struct err *e);
 bool check_ended_as_asked(const struct check *c, const struct process_record *p);
 bool check_killed_by_plan(const struct check *c, const struct process_record *p);
 
+// Returns when TERM was sent to a process; CLOCK_NEVER: it was not.
+int64_t check_term_ns(const struct check *c, const struct process_record *p);
+
+// A shell, and the runtimes of some languages, tell the signal that ended a program as its number
+// and this.
+enum { check_by_signal = 128 };
+
 // Returns the first fault, other than a TERM, that was at work on an instance between two times.
 // CAUSE_NONE: there was none.
 struct cause check_ending_disturbed(

@@ -32,9 +32,6 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
     return "bad signature, fields that are not the database's, or no whole token";
 }
 
-static const int by_signal =
-    128; // a shell returns this plus the number of the signal that ended its program
-
 // True when nobody read the output of a process while it ended: a fault kept its reader away, or
 // the harness stood still for half of the second that a process has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
@@ -54,8 +51,8 @@ static bool is_broken_off(const struct check *c, const struct line_record *line)
 {
     const struct process_record *p = &c->l->log->processes[line->process];
 
-    return line->state == LINE_TAIL && WIFEXITED(p->status) && WEXITSTATUS(p->status) < by_signal &&
-           !could_not_write(c, p);
+    return line->state == LINE_TAIL && WIFEXITED(p->status) &&
+           WEXITSTATUS(p->status) < check_by_signal && !could_not_write(c, p);
 }
 
 static void check_line(const struct check *c, const struct line_record *line)

@@ -2,6 +2,7 @@
 #include "check/inside.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "check/bounds.h"
@@ -52,26 +53,52 @@ static bool takes_turn(const struct check *c, const struct strike *away)
                outlasts_grace(c, away));
 }
 
+// True when the whole machine stood still for so long, at a time between the two, that others may
+// have taken the turn of whoever had it.
+static bool stall_takes_turn(const struct check *c, int64_t from_ns, int64_t until_ns)
+{
+    int64_t hang_ns = bounds_hang_ns(c->l->scenario);
+
+    for (size_t i = 0; i < c->stalls.count && c->stalls.items[i].from_ns <= until_ns; i++) {
+        const struct stall *s = &c->stalls.items[i];
+        if (s->until_ns >= from_ns && s->until_ns - s->from_ns >= hang_ns)
+            return true;
+    }
+    return false;
+}
+
 // --- causes -----------------------------------------------------------------------
 
-// A collector that ends with 0 at TERM says that all it wrote is confirmed. A queue's worker says
-// nothing by its exit code.
-static bool says_confirmed(const struct ledger *l, const struct process_record *p)
+// True when the line may not have been confirmed although its writer ended at TERM as it liked. 75
+// says so, and has a reason: something was in the way since the line was written.
+static bool ended_unconfirmed(
+    const struct check *c, const struct process_record *p, const struct line_record *line)
 {
-    return p->asked && p->status == 0 && !scenario_is_queue(l->scenario);
+    const int unconfirmed = 75;
+    int64_t written_ns = check_written_ns(c, line);
+
+    return WEXITSTATUS(p->status) == unconfirmed &&
+           (check_ending_disturbed(c, p->instance, written_ns, p->ended_ns).kind != CAUSE_NONE ||
+               stall_list_ns(&c->stalls, written_ns, p->ended_ns) > 0 ||
+               check_denied_ns(c->l, line->process, written_ns, p->ended_ns) > c->r->slack_ns / 2);
 }
 
 // A process that died may not have confirmed its last line. The harness saw its end a little after
-// its death.
+// its death. Of one that ended at TERM by itself we expect that it confirmed it; a queue's worker
+// says nothing by its exit code.
 static bool died_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
     const struct ledger *l = t->c->l;
     uint32_t writer = l->log->lines[first].process;
     const struct process_record *p = &l->log->processes[writer];
+    bool at_term = check_term_ns(t->c, p) != CLOCK_NEVER || (p->asked && p->status == 0);
+    bool by_itself = at_term && WIFEXITED(p->status) && WEXITSTATUS(p->status) < check_by_signal &&
+                     !scenario_is_queue(l->scenario);
 
-    return p->ended_ns < l->drain_end_ns && !says_confirmed(l, p) && t->last[writer] == first &&
-           again->process != writer && again->read_ns >= p->ended_ns - t->c->r->slack_ns;
+    return p->ended_ns < l->drain_end_ns && t->last[writer] == first && again->process != writer &&
+           again->read_ns >= p->ended_ns - t->c->r->slack_ns &&
+           (!by_itself || ended_unconfirmed(t->c, p, &l->log->lines[first]));
 }
 
 // Returns when the line was confirmed at the latest: when its process had written the next one.
@@ -112,6 +139,8 @@ static bool lost_turn_unconfirmed(
     int64_t slack_ns = t->c->r->slack_ns;
     const struct strike *k = NULL;
 
+    if (!returned && stall_takes_turn(t->c, written_ns, again->read_ns))
+        return true;
     while ((
         k = timeline_strike(&t->c->timeline, k, instance, written_ns - slack_ns, again->read_ns))) {
         if (takes_turn(t->c, k) &&

@@ -211,15 +211,6 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
     return sum;
 }
 
-struct cause timeline_bequeathed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < t->bequest_count; i++) {
-        if (t->bequests[i].struck_ns <= until_ns && t->bequests[i].own_until_ns >= from_ns)
-            return t->bequests[i].cause;
-    }
-    return CAUSE_IS_NONE;
-}
-
 struct bequest *timeline_bequest(
     const struct timeline *t, const struct bequest *after, int64_t from_ns, int64_t until_ns)
 {

@@ -100,9 +100,6 @@ int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t unti
 // Returns by how much slow faults between two times may lengthen a wait.
 struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns);
 
-// Returns the first bequest that is open in a stretch of time: tokens may go out at once then.
-struct cause timeline_bequeathed(const struct timeline *t, int64_t from_ns, int64_t until_ns);
-
 // Returns the first bequest after `after` (NULL: the first of all) between two times that is not
 // used up; NULL: there is none. A token claims one at most.
 struct bequest *timeline_bequest(
