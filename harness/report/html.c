@@ -12,6 +12,7 @@
 #include "page.h"
 #include "report/charts.h"
 #include "report/escape.h"
+#include "report/excused.h"
 #include "report/glance.h"
 #include "report/template.h"
 
@@ -67,6 +68,19 @@ static json_t *promises_of(const struct report *r)
     return list;
 }
 
+static json_t *excused_of(const struct report *r)
+{
+    json_t *list = json_array();
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    excused_lines(r, 1, &text);
+    for (char *line = buf_str(&text), *end; line && (end = strchr(line, '\n')); line = end + 1)
+        json_array_append_new(list, json_stringn(line, (size_t)(end - line)));
+    buf_fini(&text);
+    return list;
+}
+
 static json_t *page_json(const struct report *r, struct err *e)
 {
     struct buf command;
@@ -76,7 +90,7 @@ static json_t *page_json(const struct report *r, struct err *e)
     if (buf_str(&command))
         utf8_mend(command.data);
     json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, "
-                             "s:o, s:o, s:o, s:s?, s:o?}",
+                             "s:o, s:o, s:o, s:s?, s:o?, s:o}",
         "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
         r->scenario->summary, "queue", scenario_is_queue(r->scenario), "promised", promises_of(r),
         "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
@@ -85,7 +99,7 @@ static json_t *page_json(const struct report *r, struct err *e)
         charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
         names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
         names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
-        scenario_of(r));
+        scenario_of(r), "excused", excused_of(r));
     buf_fini(&command);
     return root;
 }

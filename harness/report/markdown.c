@@ -2,8 +2,10 @@
 #include "report/glance.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/escape.h"
+#include "report/excused.h"
 #include "scenario/units.h"
 
 #define REPEAT_MAX (1u << 16)
@@ -39,7 +41,7 @@ static void invariants(const struct report *r, struct buf *out)
     int count = 0, hold = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        bool judged = result_judged(r->result, id);
+        bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
         hold += judged && !r->result->broken[id] && !r->result->doubted[id];
     }
@@ -55,10 +57,35 @@ static void invariants(const struct report *r, struct buf *out)
             buf_printf(out, "| %s | %.0f | %s | %s |\n", metrics[id].name, r->result->values[id],
                 r->result->broken[id]    ? "**broken**"
                 : r->result->doubted[id] ? "cannot be judged"
+                : excused_whole(r, id)   ? "not judged"
                                          : "holds",
                 text);
     }
     buf_append_str(out, "\n</details>\n");
+}
+
+// Appends a line that ends with a text, which may quote bytes of a collector.
+static void append_line(struct buf *out, const char *before, const char *text)
+{
+    buf_append_str(out, before);
+    append_markdown(out, text);
+    buf_append_char(out, '\n');
+}
+
+// Lists what the verdict does not rest on, above the fold.
+static void excused(const struct report *r, struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    excused_lines(r, 1, &text);
+    if (buf_str(&text) && text.len > 0)
+        buf_append_str(out, "\nNot judged, or excused:\n\n");
+    for (char *line = buf_str(&text), *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        append_line(out, "- ", line);
+    }
+    buf_fini(&text);
 }
 
 static void expectations(const struct report *r, struct buf *out)
@@ -76,14 +103,6 @@ static void expectations(const struct report *r, struct buf *out)
             : isnan(r->result->values[m->id]) ? "cannot be judged"
                                               : "**does not hold**");
     }
-}
-
-// Appends a line that ends with a text, which may quote bytes of a collector.
-static void append_line(struct buf *out, const char *before, const char *text)
-{
-    buf_append_str(out, before);
-    append_markdown(out, text);
-    buf_append_char(out, '\n');
 }
 
 static void examples(const struct report *r, struct buf *out)
@@ -176,6 +195,7 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         deliveries(r, out);
     examples(r, out);
     promised(r, out);
+    excused(r, out);
     invariants(r, out);
     expectations(r, out);
     if (!r->cuts)

@@ -1,4 +1,5 @@
 // Prints the verdict for a person at a terminal.
+#include "report/excused.h"
 #include "report/glance.h"
 #include "scenario/units.h"
 
@@ -101,29 +102,21 @@ static void print_collector(const struct report *r, FILE *out)
     fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
-static void print_unpromised(const struct report *r, FILE *out)
+// Prints what the verdict does not rest on. The table names only invariants of which much was
+// excused.
+static void print_excused(const struct report *r, FILE *out)
 {
     struct buf text;
+    const char *label = "excused";
 
-    buf_init(&text, 2000);
-    unpromised_text(r->scenario, &text);
-    if (text.len > 0)
-        fprintf(out, "\n              not judged: %.*s", (int)text.len, text.data);
-    buf_fini(&text);
-}
-
-// Prints how much was judged of each invariant that was judged only in part, and why.
-static void print_judged(const struct report *r, FILE *out)
-{
-    char text[200];
-
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        const struct judged *j = &r->result->judged[id];
-        if (!result_judged(r->result, id) || !(judged_share(j) < JUDGED_SHOWN))
-            continue;
-        judged_text(r->result, id, text, sizeof text);
-        fprintf(out, "    %s: %s\n", metrics[id].name, text);
+    buf_init(&text, 1 << 16);
+    excused_lines(r, JUDGED_SHOWN, &text);
+    for (char *line = buf_str(&text); line && *line; label = "") {
+        char *end = strchr(line, '\n');
+        fprintf(out, "  %-11s %.*s\n", label, (int)(end - line), line);
+        line = end + 1;
     }
+    buf_fini(&text);
 }
 
 // Prints where the tokens of the broken invariants lie, which tells more than five of them.
@@ -153,14 +146,13 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
-    print_unpromised(r, out);
     if (value(r, METRIC_REPEATED) > 0)
         fprintf(out, "\n              %.0f repeated deliveries of unconfirmed lines",
             value(r, METRIC_REPEATED));
     if (value(r, METRIC_LATE_LINES) > 0)
         fprintf(out, ", %.0f late lines", value(r, METRIC_LATE_LINES));
     fputc('\n', out);
-    print_judged(r, out);
+    print_excused(r, out);
     print_groups(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];

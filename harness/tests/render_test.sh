@@ -35,6 +35,10 @@ done
 command="mailproof run $folder --collector '$broken'"
 grep -qF "Repeat: \`$command\`" "$folder/summary.md" || fail "summary.md does not say how to repeat"
 grep -qF "repeat: $command" "$folder/junit.xml" || fail "junit.xml does not say how to repeat"
+# What the verdict does not rest on stands in both: what each kill may excuse, and what was not judged.
+grep -q '^- kill-collector ([1-9][0-9]*): each may excuse up to ' "$folder/summary.md" || fail "no excuses"
+grep -q '^- not judged: .*leak' "$folder/summary.md" || fail "not told what is not judged"
+grep -q '"excused":\["kill-collector (' "$folder/report.html" || fail "the page does not tell excuses"
 [ "$(wc -c <"$folder/summary.md")" -lt 20000 ] || fail "summary.md is too long for a job's page"
 expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet ${leak[*]@Q}"
 grep -q '^collector-killed: violated' out || fail "it was not repeated"

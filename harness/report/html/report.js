@@ -74,6 +74,7 @@ function header() {
     for (const line of ends) byId('reasons').append(element('li', `its log ends with: ${line}`));
   }
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
+  for (const line of data.excused) byId('excused').append(element('li', line));
 }
 
 function keyFigures() {
@@ -343,7 +344,8 @@ function tables() {
   const counts = result.metrics;
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
     data.invariants.map((name) => [name, counts[name], 
-      data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged' : 'holds',
+      data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged'
+        : result.judged[name].judged ? 'holds' : 'not judged',
       judgedShare(result.judged[name])]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']

@@ -1,0 +1,62 @@
+#include "report/excused.h"
+
+bool excused_whole(const struct report *r, enum metric_id id)
+{
+    return result_judged(r->result, id) && r->result->judged[id].judged <= 0 &&
+           !r->result->broken[id] && !r->result->doubted[id];
+}
+
+static void faults(const struct report *r, struct buf *out)
+{
+    for (int id = 0; id < VERB_COUNT; id++) {
+        const struct excuse *x = &r->result->excuses[id];
+        if (x->strikes == 0)
+            continue;
+        buf_printf(out, "%s (%llu): each may excuse up to %.0f ms behind its end, and ",
+            verbs[id].name, (unsigned long long)x->strikes, (double)x->most_ns / 1e6);
+        if (x->used_ns > 0)
+            buf_printf(out, "at most %.0f ms were used\n", (double)x->used_ns / 1e6);
+        else
+            buf_append_str(out, "none was used\n");
+    }
+}
+
+static void shares(const struct report *r, double share, struct buf *out)
+{
+    char text[200];
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct judged *j = &r->result->judged[id];
+        if (!result_judged(r->result, id) || j->of <= 0 || !(judged_share(j) < share))
+            continue;
+        judged_text(r->result, id, text, sizeof text);
+        buf_printf(out, "%s: %s\n", metrics[id].name, text);
+    }
+}
+
+static void never(const struct report *r, struct buf *out)
+{
+    const char *before = "nothing to judge: ";
+    struct buf text;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!excused_whole(r, id) || r->result->judged[id].of > 0)
+            continue;
+        buf_printf(out, "%s%s", before, metrics[id].name);
+        before = ", ";
+    }
+    if (*before == ',')
+        buf_append_char(out, '\n');
+    buf_init(&text, 2000);
+    unpromised_text(r->scenario, &text);
+    if (text.len > 0)
+        buf_printf(out, "not judged: %.*s\n", (int)text.len, text.data);
+    buf_fini(&text);
+}
+
+void excused_lines(const struct report *r, double share, struct buf *out)
+{
+    faults(r, out);
+    shares(r, share, out);
+    never(r, out);
+}
