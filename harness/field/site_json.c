@@ -4,12 +4,51 @@
 #include <string.h>
 
 #include "field/finding.h"
+#include "field/prose.h"
 #include "field/site.h"
+#include "os/paths.h"
 #include "scenario/grammar.h"
+#include "scenario/promises.h"
 
 static const char *or_nothing(const char *text)
 {
     return text && strcmp(text, MANIFEST_NONE) != 0 ? text : "";
+}
+
+// Says a promise in plain words; NULL: its own word must do.
+static const char *plain_promise(int promise)
+{
+    static const struct {
+        int promise;
+        const char *words;
+    } plain[] = {
+        {PROMISE_NO_LOSS, "It loses no job"},
+        {PROMISE_ONCE, "It runs each job once"},
+        {PROMISE_RECONNECT, "It goes on after a lost session"},
+        {PROMISE_SHARING, "Several workers share the jobs"},
+        {PROMISE_STOP, "It ends in good order when it is asked to"},
+    };
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (plain[i].promise == promise)
+            return plain[i].words;
+    }
+    return NULL;
+}
+
+static json_t *promises_json(const struct grid_row *r, int which)
+{
+    json_t *promises = json_array();
+
+    for (const struct word *w = promise_words; w->name; w++) {
+        const struct quoted *q = quoted_find(&r->manifest.promises, (int)w->value);
+        const char *plain = plain_promise((int)w->value);
+        if (q && (q->flag & which))
+            json_array_append_new(
+                promises, json_pack("{s:s, s:s, s:s}", "promise", plain ? plain : w->name, "quote",
+                              q->quote, "url", q->url));
+    }
+    return promises;
 }
 
 static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t from, size_t to)
@@ -26,40 +65,45 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
 
     for (size_t c = from; c < to; c++) {
         const struct cell *cell = &r->cells[c];
+        size_t words = strcspn(cell->text, ":;");
+        const char *figures = cell->text + words + strspn(cell->text + words, ":; ");
         json_array_append_new(
-            cells, json_pack("{s:s, s:s, s:s, s:s, s:s}", "title", g->titles[c], "mark",
-                       marks[cell->mark], "text", cell->text, "command", cell->command, "told",
-                       cell->mark == CELL_BROKEN || cell->mark == CELL_DOUBTFUL ? cell->told : ""));
+            cells, json_pack("{s:s, s:s, s:s, s:s%, s:s, s:o, s:s, s:s, s:o}", "title",
+                       g->titles[c], "mark", marks[cell->mark], "text", cell->text, "verdict",
+                       cell->text, words, "figures", figures, "place",
+                       json_sprintf("run-%zu", c + 1), "command", cell->command, "told",
+                       cell->mark == CELL_BROKEN || cell->mark == CELL_DOUBTFUL ? cell->told : "",
+                       "against", promises_json(r, cell->broken)));
     }
     return cells;
 }
 
-static json_t *promises_json(const struct grid_row *r)
+// Returns a file of the subject's folder as text, "" when it is none or longer than a page may
+// hold.
+static json_t *file_text(const struct grid_row *r, const char *name)
 {
-    json_t *promises = json_array();
-
-    for (const struct word *w = promise_words; w->name; w++) {
-        const struct quoted *q = quoted_find(&r->manifest.promises, (int)w->value);
-        if (q)
-            json_array_append_new(promises,
-                json_pack("{s:s, s:s, s:s}", "promise", w->name, "quote", q->quote, "url", q->url));
-    }
-    return promises;
-}
-
-// Returns the manifest as text, which tells how the subject was run.
-static json_t *manifest_text(const struct grid_row *r)
-{
-    char path[PATH_MAX + 20];
+    char path[PATH_MAX];
     struct buf text;
     struct err ignored;
 
-    snprintf(path, sizeof path, "%s/subject.yaml", r->manifest.dir);
-    buf_init(&text, 1 << 17);
-    json_t *json =
-        !r->ours && manifest_read(path, &text, &ignored) ? json_string(text.data) : json_string("");
+    buf_init(&text, 1 << 16);
+    bool ok = !r->ours && path_join(path, r->manifest.dir, name, &ignored) && path_exists(path) &&
+              manifest_read(path, &text, &ignored);
+    json_t *json = ok ? json_string(text.data) : NULL; // NULL: it is no UTF-8
     buf_fini(&text);
-    return json;
+    return json ? json : json_string("");
+}
+
+// Returns the source of the consumer: the first word of its command that names a file of text.
+static json_t *consumer_text(const struct grid_row *r)
+{
+    json_t *text = json_string("");
+
+    for (char **word = r->manifest.consumer; word && *word && !*json_string_value(text); word++) {
+        json_decref(text);
+        text = file_text(r, *word);
+    }
+    return text;
 }
 
 static size_t count_marks(const struct grid *g, const struct grid_row *r, enum cell_mark mark)
@@ -72,8 +116,8 @@ static size_t count_marks(const struct grid *g, const struct grid_row *r, enum c
 }
 
 // The findings about a project belong to each of its rows: graphile-worker-advised is one of
-// graphile-worker's.
-static json_t *findings_of(const struct grid_row *r, const json_t *all)
+// graphile-worker's. Those that are fixed accuse nobody any more, so they are a list of their own.
+static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fixed)
 {
     json_t *own = json_array(), *finding;
     size_t i;
@@ -81,7 +125,8 @@ static json_t *findings_of(const struct grid_row *r, const json_t *all)
     json_array_foreach(all, i, finding)
     {
         const char *project = json_string_value(json_object_get(finding, "project"));
-        if (strncmp(r->name, project, strlen(project)) == 0)
+        const bool is_fixed = *json_string_value(json_object_get(finding, "fixed_in"));
+        if (strncmp(r->name, project, strlen(project)) == 0 && is_fixed == fixed)
             json_array_append(own, finding);
     }
     return own;
@@ -92,29 +137,32 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     const size_t verdicts = g->columns - g->speeds;
     const struct manifest *m = &r->manifest;
     size_t broken = count_marks(g, r, CELL_BROKEN), kept = count_marks(g, r, CELL_KEPT);
+    size_t asked = verdicts - count_marks(g, r, CELL_EMPTY);
     char verdict[60];
 
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
-        broken ? broken : kept, verdicts);
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name",
-        r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
+        broken ? broken : kept, asked);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o}",
+        "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
         broken ? "broken" : "kept", "retry_documented", or_nothing(m->retry_documented), "promises",
-        promises_json(r), "cells", cells_json(g, r, 0, verdicts), "speeds",
-        cells_json(g, r, verdicts, g->columns), "manifest", manifest_text(r), "findings",
-        findings_of(r, findings));
+        promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
+        cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
+        "consumer", consumer_text(r), "findings", findings_of(r, findings, false), "fixed",
+        findings_of(r, findings, true));
 }
 
 static json_t *finding_json(const struct field_finding *f)
 {
-    return json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
-        "id", f->id, "ours", f->ours, "title", f->title, "project", f->project, "state",
+    return json_pack(
+        "{s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o}", "id",
+        f->id, "ours", f->ours, "title", f->title, "project", f->project, "state",
         finding_state_text(f->state), "first_bad", f->first_bad, "last_tested", f->last_tested,
         "fixed_in", or_nothing(f->fixed_in), "tracker", or_nothing(f->tracker), "quote", f->quote,
-        "url", f->url, "seen", f->seen, "control", f->control, "workaround", f->workaround, "text",
-        f->text);
+        "url", f->url, "seen", f->seen, "control", f->control, "workaround", f->workaround, "draft",
+        f->state == FINDING_DRAFT, "blocks", prose_blocks(f->text));
 }
 
 static json_t *findings_json(struct err *e)
@@ -146,6 +194,30 @@ static json_t *titles_json(const struct grid *g, size_t from, size_t to)
     return titles;
 }
 
+static bool has_drafts(const json_t *findings)
+{
+    const json_t *finding;
+    size_t i;
+
+    json_array_foreach(findings, i, finding)
+    {
+        if (json_is_true(json_object_get(finding, "draft")))
+            return true;
+    }
+    return false;
+}
+
+static bool has_speeds(const struct grid *g)
+{
+    for (size_t i = 0; i < g->row_count; i++) {
+        for (size_t c = g->columns - g->speeds; c < g->columns; c++) {
+            if (g->rows[i].cells[c].mark == CELL_FIGURE)
+                return true;
+        }
+    }
+    return false;
+}
+
 json_t *site_json(const struct grid *g, struct err *e)
 {
     const size_t verdicts = g->columns - g->speeds;
@@ -161,11 +233,12 @@ json_t *site_json(const struct grid *g, struct err *e)
     }
     // Our own collector stands last and apart, because we have an interest in it.
     json_t *root =
-        findings ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:O}", "schema", 1,
-                       "made", g->when, "program", g->program, "postgres", g->postgres, "machine",
-                       g->machine, "columns", titles_json(g, 0, verdicts), "speed_columns",
-                       titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own,
-                       "absent", absent, "findings", findings)
+        findings ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
+                       "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres,
+                       "machine", g->machine, "speeds_measured", has_speeds(g), "unsent",
+                       has_drafts(findings), "columns", titles_json(g, 0, verdicts),
+                       "speed_columns", titles_json(g, verdicts, g->columns), "subjects", subjects,
+                       "own", own, "absent", absent, "findings", findings)
                  : NULL;
     if (!root && e->kind == ERR_NONE)
         err_memory(e);

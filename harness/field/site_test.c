@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "field/fill.h"
+#include "field/prose.h"
 
 static void templates_are_filled(void **state)
 {
@@ -41,6 +42,33 @@ static void templates_are_filled(void **state)
         buf_fini(&out);
     }
     json_decref(root);
+}
+
+// What is no pair of marks stays as it is written.
+static void prose_becomes_blocks(void **state)
+{
+    static const struct {
+        const char *text, *json;
+    } cases[] = {
+        {"", "[]"},
+        {"a\n\nb\n", "[{\"spans\":[{\"plain\":\"a\"}]},{\"spans\":[{\"plain\":\"b\\n\"}]}]"},
+        {"**Why.** `f`", "[{\"spans\":[{\"bold\":\"Why.\"},{\"plain\":\" \"},{\"mono\":\"f\"}]}]"},
+        {"[1](u) [2]", "[{\"spans\":[{\"words\":\"1\",\"url\":\"u\"},{\"plain\":\" [2]\"}]}]"},
+        {"2 ** 3 * `x", "[{\"spans\":[{\"plain\":\"2 ** 3 * `x\"}]}]"},
+        {"a `b\n\nc` d", "[{\"spans\":[{\"plain\":\"a `b\"}]},{\"spans\":[{\"plain\":\"c` d\"}]}]"},
+        {"```sql\nSELECT\n\n1\n```\nx",
+            "[{\"code\":\"SELECT\\n\\n1\"},{\"spans\":[{\"plain\":\"x\"}]}]"},
+        {"```sql\nno end", "[{\"spans\":[{\"plain\":\"```sql\\nno end\"}]}]"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *blocks = prose_blocks(cases[i].text);
+        char *json = json_dumps(blocks, JSON_COMPACT);
+        assert_string_equal(json, cases[i].json);
+        free(json);
+        json_decref(blocks);
+    }
 }
 
 static void read_page(const char *dir, const char *name, char *text, size_t size)
@@ -90,13 +118,15 @@ static void pages_hold_the_table(void **state)
         fail_msg("%s", e.text);
     read_page(dir, "index.html", text, sizeof text);
     assert_non_null(strstr(text, "server &lt;killed&gt;"));
-    assert_non_null(strstr(text, ">broken 2 of 3</td>"));
+    assert_non_null(strstr(text, "<a href=\"dbos-5.html#run-1\">broken 2 of 3</a>"));
     assert_true(strstr(text, "dbos-5.html") < strstr(text, "mailroom-1.html"));
     assert_null(strstr(text, "{{"));
     read_page(dir, "dbos-5.html", text, sizeof text);
     assert_non_null(strstr(text, "seed 1: 2 left"));
     assert_non_null(strstr(text, "id=\"DB-1\""));
     assert_null(strstr(text, "id=\"GW-1\""));
+    assert_non_null(strstr(text, "<tr id=\"run-1\">"));
+    assert_non_null(strstr(text, "<b>Why.</b> <code>recordWorkflowOutput</code>"));
     read_page(dir, "findings.html", text, sizeof text);
     assert_non_null(strstr(text, "id=\"GW-1\""));
     read_page(dir, "field.json", text, sizeof text);
@@ -121,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates_are_filled),
+        cmocka_unit_test(prose_becomes_blocks),
         cmocka_unit_test(pages_hold_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,9 +45,9 @@ def end_with_parent():
 # Its framework ends well on SIGINT.
 signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 ticker = settings(TICKER)
-pgqd = subprocess.Popen(["pgqd", "-q", f"/proc/self/fd/{ticker}"], pass_fds=[ticker], stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=end_with_parent)
+pgqd = subprocess.Popen(["pgqd", f"/proc/self/fd/{ticker}"], pass_fds=[ticker], stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=end_with_parent)
 try:
-    Got("pgq", "db", ["-q", f"/proc/self/fd/{settings(CONSUMER)}"]).start()
+    Got("pgq", "db", [f"/proc/self/fd/{settings(CONSUMER)}"]).start()
 finally:
     pgqd.terminate()
     pgqd.wait()

@@ -1,0 +1,112 @@
+#include "field/prose.h"
+
+#include <string.h>
+
+#define FENCE "```"
+
+// Text from `at` up to `end`, which is not in it.
+struct part {
+    const char *at, *end;
+};
+
+static const char *find(struct part p, const char *what)
+{
+    const char *found = strstr(p.at, what);
+
+    return found && found + strlen(what) <= p.end ? found : NULL;
+}
+
+static json_t *text_of(const char *at, const char *end)
+{
+    return json_stringn(at, (size_t)(end - at));
+}
+
+static void add_span(json_t *spans, const char *kind, const char *at, const char *end)
+{
+    if (end > at)
+        json_array_append_new(spans, json_pack("{s:o}", kind, text_of(at, end)));
+}
+
+// Takes what stands between two equal marks. Returns what follows the second one; NULL: there is no
+// second one.
+static const char *take_marked(json_t *spans, const char *kind, const char *mark, struct part p)
+{
+    struct part inside = {p.at + strlen(mark), p.end};
+    const char *close = find(inside, mark);
+
+    if (!close || close == inside.at)
+        return NULL;
+    add_span(spans, kind, inside.at, close);
+    return close + strlen(mark);
+}
+
+static const char *take_link(json_t *spans, struct part p)
+{
+    const char *middle = find(p, "]("), *close = NULL;
+
+    if (middle)
+        close = find((struct part){middle, p.end}, ")");
+    if (!close)
+        return NULL;
+    json_array_append_new(spans, json_pack("{s:o, s:o}", "words", text_of(p.at + 1, middle), "url",
+                                     text_of(middle + 2, close)));
+    return close + 1;
+}
+
+static const char *take_special(json_t *spans, struct part p)
+{
+    if (*p.at == '[')
+        return take_link(spans, p);
+    if (*p.at == '`')
+        return take_marked(spans, "mono", "`", p);
+    return strncmp(p.at, "**", 2) == 0 ? take_marked(spans, "bold", "**", p) : NULL;
+}
+
+static json_t *paragraph(struct part p)
+{
+    json_t *spans = json_array();
+    const char *plain = p.at;
+
+    while (p.at < p.end) {
+        json_t *taken = json_array();
+        const char *after = strchr("[`*", *p.at) ? take_special(taken, p) : NULL;
+        if (after) {
+            add_span(spans, "plain", plain, p.at);
+            json_array_extend(spans, taken);
+            plain = after;
+        }
+        p.at = after ? after : p.at + 1;
+        json_decref(taken);
+    }
+    add_span(spans, "plain", plain, p.end);
+    return json_pack("{s:o}", "spans", spans);
+}
+
+// Takes a block of code, without the line that opens it. Returns what follows the line that ends
+// it.
+static const char *take_code(json_t *blocks, const char *text)
+{
+    const char *from = strchr(text, '\n'), *to = from ? strstr(from, "\n" FENCE) : NULL;
+
+    if (!to)
+        return NULL;
+    json_array_append_new(blocks, json_pack("{s:o}", "code", text_of(from + 1, to)));
+    return to + 1 + strlen(FENCE);
+}
+
+json_t *prose_blocks(const char *text)
+{
+    json_t *blocks = json_array();
+
+    while (blocks && *(text += strspn(text, "\n"))) {
+        const char *after =
+            strncmp(text, FENCE, strlen(FENCE)) == 0 ? take_code(blocks, text) : NULL;
+        if (!after) {
+            const char *gap = strstr(text, "\n\n");
+            after = gap ? gap : text + strlen(text);
+            json_array_append_new(blocks, paragraph((struct part){text, after}));
+        }
+        text = after;
+    }
+    return blocks;
+}
