@@ -22,7 +22,7 @@ done
     exit 77
 }
 
-for folder in results job cronjob cloudnative-pg; do
+for folder in results job cronjob cloudnative-pg shards merge; do
     kubectl kustomize "$examples/$folder" >$folder.yaml 2>err || fail "$folder: $(cat err)"
     /usr/bin/python3 -c 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))' \
         <$folder.yaml >$folder.json
@@ -50,14 +50,16 @@ NODE
 fits() {
     node fits.js "$readers" "$@"
 }
-fits results.json job.json cronjob.json
-[ "$(fits results.json job.json cronjob.json | wc -l)" = 3 ] || fail "not three documents"
+[ "$(fits results.json job.json cronjob.json shards.json merge.json | wc -l)" = 6 ] ||
+    fail "not six documents"
 for damage in 's/"backoffLimit"/"backofLimit"/' 's/"backoffLimit": 0/"backoffLimit": "0"/' \
     's/"restartPolicy": "Never"/"restartPolicy": true/' 's/"containers"/"container"/'; do
     sed "$damage" job.json >damaged.json
     ! cmp -s job.json damaged.json || fail "$damage finds nothing"
     ! fits damaged.json >/dev/null 2>&1 || fail "$damage is not noticed"
 done
+sed 's/"completionMode"/"completionsMode"/' shards.json >damaged.json
+! fits damaged.json >/dev/null 2>&1 || fail "a wrong key of an Indexed Job is not noticed"
 
 # Both have the same pod. mailproof must accept its arguments, and then fail because there
 # is no server.
@@ -90,4 +92,45 @@ mapfile -t arguments <arguments
 code=0
 CONNINFO='host=/no/such/folder connect_timeout=1 user=x' "$mailproof" "${arguments[@]}" >out 2>err || code=$?
 [ "$code" != 64 ] && [ -s results/junit.xml ] || fail "mailproof takes not all of: $(cat arguments err)"
+
+# The pods of the shards: as many as the Job says, and the command of each, as the kubelet would
+# start it, with other draws and folders. A shell stands in for the container.
+cat >shards.py <<'PYTHON'
+import json, shlex, sys
+
+claim, job = json.load(open("shards.json"))
+[merge] = json.load(open("merge.json"))
+if claim["kind"] == "Job":
+    claim, job = job, claim
+spec = job["spec"]
+[container] = spec["template"]["spec"]["containers"]
+[merger] = merge["spec"]["template"]["spec"]["containers"]
+shards = {e["name"]: e.get("value") for e in container["env"]}["SHARDS"]
+assert spec["completionMode"] == "Indexed" and str(spec["completions"]) == shards == str(spec["parallelism"])
+for pod in (spec["template"]["spec"], merge["spec"]["template"]["spec"]):
+    [volume] = [v["persistentVolumeClaim"]["claimName"] for v in pod["volumes"] if v["name"] == "results"]
+    assert volume == claim["metadata"]["name"]
+    assert all(pod["containers"][0]["securityContext"][k] == v for k, v in
+               {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}.items())
+
+def here(words):
+    return shlex.join(w.replace("/runs/", "./").replace("--draws=400", "--draws=2")
+                      .replace("--jobs=2", "--jobs=1") for w in words)
+
+with open("shard.sh", "w") as out:
+    out.write(here(container["command"] + container["args"] + ["--only=cancel-query,cursor"]))
+with open("merge.sh", "w") as out:
+    out.write("mailproof " + here(merger["args"]))
+PYTHON
+/usr/bin/python3 shards.py
+PATH=$(dirname "$mailproof"):$PATH
+for index in 0 1; do
+    JOB_COMPLETION_INDEX=$index SHARDS=2 bash shard.sh >out 2>err ||
+        fail "shard $index: $(cat out err)"
+done
+expect_exit 0 bash merge.sh
+grep -q '^  tried  *2 draws' "$place/out" || fail "$(cat "$place/out")"
+rm -r results/shard-1-of-2
+expect_exit 2 bash merge.sh
+grep -q 'shard 1 of 2 is missing' "$place/err" || fail "$(cat "$place/err")"
 echo "Kubernetes would take them"

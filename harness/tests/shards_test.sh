@@ -179,7 +179,34 @@ tune_merges() {
     expect_nothing_left
 }
 
-[ $# -gt 0 ] || set -- explore run field tune
+# --- ci/trust -----------------------------------------------------------------------------------
+
+# Deals out lines of 30 runs; in one, a good collector was convicted.
+trust_merges() {
+    local n i verdict
+    for n in 1 2 3 16; do
+        for ((i = 1; i <= n; i++)); do
+            mkdir -p "$place/trust-$n/machine-$i/shard-$i-of-$n"
+            : >"$place/trust-$n/machine-$i/shard-$i-of-$n/runs.tsv"
+        done
+        for ((i = 0; i < 30; i++)); do
+            verdict=pass
+            [ "$i" != 14 ] || verdict=violated
+            printf '2026-01-01T00:00:%02dZ\tabc\tquiet\treference\tscenarios/steady.yaml\t%d\t%s\t\t\t%d\t%d%%\tauto\n' \
+                "$i" "$i" "$verdict" "$((60 + i % 7))" "$((i % 5))" \
+                >>"$place/trust-$n/machine-$((i % n + 1))/shard-$((i % n + 1))-of-$n/runs.tsv"
+        done
+        expect_exit 1 "$SOURCE_DIR/ci/trust" --merge "$place/trust-$n"/*
+        cp "$place/out" "$place/trust-$n.out"
+        cmp "$place/trust-1.out" "$place/trust-$n.out" || fail "$n shards gave something else"
+    done
+    grep -q '^| quiet | 30 | 1 | 30 | 1 |' "$place/out" || fail "$(cat "$place/out")"
+    rm -r "$place/trust-3/machine-3" # the one with the conviction
+    expect_exit 2 "$SOURCE_DIR/ci/trust" --merge "$place/trust-3"
+    grep -q 'shard 3 of 3 is missing' "$place/err" || fail "$(cat "$place/err")"
+}
+
+[ $# -gt 0 ] || set -- explore run field tune trust
 for each in "$@"; do
     "${each}_merges"
 done

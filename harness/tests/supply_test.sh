@@ -82,7 +82,7 @@ for path in glob.glob("ci/examples/github*.yml") + glob.glob(".github/workflows/
                 must(step.get("with", {}).get("persist-credentials") is False, f"{path}: {name}: a checkout leaves its token")
 
 # https://kubernetes.io/docs/concepts/security/pod-security-standards, Restricted, rule by rule.
-for path in ("job/job.yaml", "cronjob/cronjob.yaml"):
+for path in ("job/job.yaml", "cronjob/cronjob.yaml", "shards/job.yaml", "merge/job.yaml"):
     spec = yaml.safe_load(open("ci/examples/kubernetes/" + path))["spec"]
     pod = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]["spec"]
     outer = pod.get("securityContext", {})
