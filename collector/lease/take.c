@@ -69,6 +69,26 @@ static bool make_line(struct leased *l, const PGresult *r, struct err *e)
     return line->state != FLIGHT_FREE;
 }
 
+static bool is_within(int64_t value, int64_t least, int64_t most)
+{
+    return least <= value && value <= most;
+}
+
+// True when all numbers are such as a server that works may give. Others would overflow in what is
+// computed from them.
+static bool makes_sense(const PGresult *r)
+{
+    const int64_t most = 1 << 24, most_ms = INT64_C(1) << 40;
+    bool ok = true;
+
+    for (int row = 0; ok && row < PQntuples(r); row++)
+        ok = is_within(column_int32(r, row, NUMBER), 0, most) &&
+             is_within(column_int32(r, row, ERRORS), 0, most) &&
+             is_within(column_int64(r, row, WAIT), 0, most_ms) &&
+             is_within(column_int64(r, row, DUE), -most_ms, most_ms);
+    return ok;
+}
+
 bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
 {
     struct take *t = &l->take;
@@ -77,6 +97,8 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
 
     if (!session_check_row(r, e))
         return false;
+    if (!makes_sense(r))
+        return err_set(e, ERR_INTERNAL, "the server's answer makes no sense");
     bool more = column_int32(r, 0, ERRORS) != 0;
     // Tokens that other collectors leave to be tried again, and those that a person gives to
     // mailroom_retry, are not announced.

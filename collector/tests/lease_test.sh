@@ -36,6 +36,7 @@ main()
     the_budget_holds
     recoveries_go_first
     old_history_is_dropped
+    a_server_that_lies_is_refused
     a_bell_ends_it
     echo "every token had an outcome"
 }
@@ -89,6 +90,33 @@ nothing_is_left()
 {
     until_true "SELECT NOT EXISTS (SELECT FROM deliveries)
         AND NOT EXISTS (SELECT FROM mailroom_untaken('mailroom'))"
+}
+
+# Whoever owns the functions decides what they answer. Numbers that mean nothing are refused.
+a_server_that_lies_is_refused()
+{
+    sql "ALTER FUNCTION mailroom_lease RENAME TO honest_lease"
+    for lie in 'number := -1' 'errors := -2147483648' 'errors := 2147483647' \
+        'wait_ms := 9223372036854775807' 'due_ms := -9223372036854775808'; do
+        sql "DO \$d\$ BEGIN EXECUTE (SELECT format(
+             'CREATE OR REPLACE FUNCTION mailroom_lease(%s) RETURNS %s LANGUAGE plpgsql SECURITY DEFINER AS
+              \$f\$ #variable_conflict use_column
+              BEGIN FOR kind, line, token, number, errors, action, account, email, login, secret, code,
+                        wait_ms, due_ms IN
+                    SELECT * FROM honest_lease(\$1, \$2, \$3, \$4, \$5, \$6, \$7, \$8, \$9, \$10)
+                  LOOP $lie; RETURN NEXT; END LOOP; END \$f\$',
+             pg_get_function_arguments(oid), pg_get_function_result(oid))
+             FROM pg_proc WHERE proname = 'honest_lease'); END \$d\$;
+             GRANT EXECUTE ON FUNCTION mailroom_lease TO mailroom_collector"
+        run liar -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
+        add "ok_$(echo "$lie" | cksum | cut -d' ' -f1)"
+        ends liar none 70
+        grep -q "the server's answer makes no sense" "$server_dir/liar.log" || failed "a lie is believed: $lie"
+    done
+    sql "DROP FUNCTION mailroom_lease; ALTER FUNCTION honest_lease RENAME TO mailroom_lease"
+    run_with_sender honest
+    nothing_is_left
+    ends honest TERM 0
 }
 
 every_answer_has_its_outcome()
