@@ -107,15 +107,19 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
 // made anew, but a role that a kept database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
-    char sql[500];
+    char sql[800];
+    // The server logs the statement, so it gets what proves the password in place of the password.
+    char *proof = password ? PQencryptPasswordConn(conn, password, role, NULL) : NULL;
 
+    if (password && !proof)
+        return err_set(e, ERR_SQL, "no password can be made: %s", PQerrorMessage(conn));
     // A member may see and end the role's backends, even without being a superuser.
     snprintf(sql, sizeof sql,
         "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
         " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"
         "ALTER ROLE %s LOGIN%s%s%s; GRANT %s TO CURRENT_USER",
-        role, role, role, password ? " PASSWORD '" : "", password ? password : "",
-        password ? "'" : "", role);
+        role, role, role, proof ? " PASSWORD '" : "", proof ? proof : "", proof ? "'" : "", role);
+    PQfreemem(proof);
     return sql_exec(conn, sql, e);
 }
 

@@ -11,7 +11,7 @@ at_exit 'rm -rf "$place"'
 
 # The server of somebody else, and all variables that lead there.
 set_traps() {
-    start_server -c log_connections=on
+    start_server -c log_connections=on -c log_statement=all
     psql -qc 'CREATE TABLE marker ()'
     printf '[trap]\nhost=%s\nport=5432\nuser=postgres\n' "$PGHOST" >"$place/services"
     echo '*:*:*:*:trapped-password' >"$place/passwords"
@@ -88,6 +88,9 @@ a_conninfo_comes_in_a_variable() {
     esac
     [ "${database#mailproof_}" != "${password:0:8}" ] || fail "the database's name is a part of the password"
     ! grep -rq trapped-password "$place/results" || fail "the password is in the results"
+    # The server logs statements, and its log is read by more people than its tables.
+    grep -q 'ALTER ROLE mailproof_collector' "$log" || fail "the server logged no role"
+    ! grep -q "$password" "$log" || fail "the server's log has a password"
     expect_exit 64 "$mailproof" run steady --postgres env:NOT_THERE
     grep -q 'NOT_THERE is not set' "$place/err" || fail "no reason: $(cat "$place/err")"
     rm -rf "$place/results"
