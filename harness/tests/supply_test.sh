@@ -104,6 +104,15 @@ for path in ("job/job.yaml", "cronjob/cronjob.yaml", "shards/job.yaml", "merge/j
         must(not any("hostPort" in port for port in container.get("ports", [])), f"{path}: hostPort")
         must(inner.get("readOnlyRootFilesystem") is True, f"{path}: it may write to its image")
         must(not re.search(r"\$\(\w+\)", " ".join(container["args"])), f"{path}: a variable in the arguments, which everybody can read")
+# Where a pod listens, a policy says who may connect.
+policy = yaml.safe_load(open("ci/examples/kubernetes/results/network.yaml"))["spec"]
+for path in ("job/job.yaml", "cronjob/cronjob.yaml"):
+    spec = yaml.safe_load(open("ci/examples/kubernetes/" + path))["spec"]
+    template = (spec["jobTemplate"]["spec"] if "jobTemplate" in spec else spec)["template"]
+    ports = {port["name"] for container in template["spec"]["containers"] for port in container.get("ports", [])}
+    chosen = policy["podSelector"]["matchLabels"].items() <= template["metadata"].get("labels", {}).items()
+    must(chosen and ports == {port["port"] for rule in policy["ingress"] for port in rule["ports"]}, f"{path}: no policy says who may connect")
+    must("Ingress" in policy["policyTypes"] and all(rule.get("from") for rule in policy["ingress"]), "everybody may connect")
 sys.exit("\n".join(failures) or 0)
 END
 expect_nothing_left
