@@ -53,6 +53,8 @@ same() {
     awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a - b < 0.051 && b - a < 0.051) }' ||
         fail "the page shows $1 $2, not $3"
 }
+# The time for which a fault may excuse the collector is the bound that the scenario has for it.
+same "the bound" "$(cell excuse-table terminate-backend 3)" 1000
 # The number of lines for each reason why batches were sent.
 for reason in 'full limit' 'timeout timeout' 'after.a.fault fault' 'otherwise otherwise'; do
     want=$(sed -n "s/^ *\"fired_[a-z_]*${reason#* }\": \([0-9]*\),$/\1/p" "$folder/result.json")
