@@ -115,6 +115,9 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
 // Counts one case of a broken invariant, and describes the first few.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
+// Appends the faults that are next to that time to the finding's last example.
+void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
+
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 // Adds an amount to be judged. It counts as judged unless a cause excuses it.
@@ -161,12 +164,6 @@ MUST_USE bool check_lanes(const struct check *c, struct err *e);
 
 MUST_USE bool check_late(const struct check *c, struct err *e);
 
-// Returns the longest time that the process can have waited for a processor between two times, by
-// the samples around them. Before the process's first sample nothing is known, and the result is
-// zero.
-int64_t check_starved_ns(
-    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
-
 // --- leak.c -------------------------------------------------------------------------
 
 MUST_USE bool check_leak(const struct check *c, struct err *e);
@@ -201,9 +198,6 @@ struct cause check_unrecorded_by(
 
 MUST_USE bool check_recovery(const struct check *c, struct err *e);
 
-// Appends the faults that are next to that time to the finding's last example.
-void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
-
 // --- repeats.c ---------------------------------------------------------------------
 
 MUST_USE bool check_repeats(const struct check *c, struct err *e);
@@ -213,6 +207,12 @@ MUST_USE bool check_repeats(const struct check *c, struct err *e);
 MUST_USE bool check_secrets(const struct check *c, struct err *e);
 
 // --- starved.c ---------------------------------------------------------------------
+
+// Returns the longest time that the process can have waited for a processor between two times, by
+// the samples around them. Before the process's first sample nothing is known, and the result is
+// zero.
+int64_t check_starved_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
 // Returns the longest time between two times for which other programs can have kept the processors
 // from the collector or its backends, by the samples of the watch around them. Where nobody

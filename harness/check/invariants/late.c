@@ -11,57 +11,6 @@ struct late {
     bool waits;        // the subject waits for open writers
 };
 
-// --- starvation -------------------------------------------------------------------
-
-// Returns the first sample after `at_ns`. The samples are in the order of time.
-static size_t sample_after(const struct subject_log *log, int64_t at_ns)
-{
-    size_t low = 0, high = log->sample_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (log->samples[mid].at_ns <= at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-// Returns for how long the process and its descendants ran on more than one processor. During that
-// time its other threads may have waited because of its own work.
-static int64_t own_doing_ns(const struct process_sample *before, const struct process_sample *after)
-{
-    int64_t ran_ns = (int64_t)(after->cpu_ms - before->cpu_ms) * NS_PER_MS;
-    int64_t beyond_ns = ran_ns - (after->at_ns - before->at_ns);
-
-    return after->cpu_ms > before->cpu_ms && beyond_ns > 0 ? beyond_ns : 0;
-}
-
-int64_t check_starved_ns(
-    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
-{
-    const struct subject_log *log = l->log;
-    struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
-    size_t first = sample_after(log, from_ns), i = first;
-
-    while (i > 0 && log->samples[i - 1].process != process)
-        i--;
-    if (i > 0)
-        before = after = log->samples[i - 1];
-    for (i = first; i < log->sample_count; i++) {
-        if (log->samples[i].process != process)
-            continue;
-        after = log->samples[i];
-        if (after.at_ns >= until_ns)
-            break;
-    }
-    int64_t waited_ns = (int64_t)(after.starved_us - before.starved_us) * NS_PER_US;
-    int64_t starved_ns = waited_ns - own_doing_ns(&before, &after);
-
-    return after.starved_us > before.starved_us && starved_ns > 0 ? starved_ns : 0;
-}
-
 // --- one token --------------------------------------------------------------------
 
 // Returns when a token's clock starts: at its acknowledgement. For a subject that waits for

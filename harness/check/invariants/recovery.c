@@ -54,36 +54,6 @@ static int64_t covered_ns(
     return covered_ns + return_ns;
 }
 
-static void append_fault(char *text, size_t size, const struct ledger *l,
-    const struct fault_record *f, const char *before)
-{
-    size_t len = strlen(text);
-
-    snprintf(text + len, size - len, "%s%s %.3f-%.3f s", before, f->spec->verb->name,
-        ledger_seconds(l, f->began_ns), ledger_seconds(l, f->ended_ns));
-}
-
-void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns)
-{
-    struct finding *found = &r->findings[id];
-    const struct fault_record *before = NULL, *after = NULL;
-
-    if (found->count > FINDING_EXAMPLES)
-        return;
-    for (size_t i = 0; i < l->fault_count && !after; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && f->began_ns <= at_ns)
-            before = f;
-        else if (f->began_ns)
-            after = f;
-    }
-    char *text = found->examples[found->example_count - 1];
-    if (before)
-        append_fault(text, sizeof found->examples[0], l, before, "; faults: ");
-    if (after)
-        append_fault(text, sizeof found->examples[0], l, after, before ? ", " : "; faults: ");
-}
-
 // Returns when the first token that was committed after since_ns was read. Sets *working_ns to the
 // beginning of the chain of full lines that led to this token, or that the end of the drain cut
 // off. A collector that works off the backlog counts as recovered.

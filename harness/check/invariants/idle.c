@@ -1,6 +1,6 @@
 // Judges idle_instance: several collectors share the work, and one of them writes nothing though it
 // could work.
-#include "check/backlog.h"
+#include "check/invariants/backlog.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "check/backlog.h"
+#include "check/invariants/backlog.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // Judges falls_behind. It is violated when the backlog grows although the subject can sustain the
 // rate, or when the backlog that a fault left does not shrink. The subject's capacity must be
 // known. With a send budget it sustains no more than that.
-#include "check/backlog.h"
+#include "check/invariants/backlog.h"
 
 #include <math.h>
 #include <stdlib.h>
