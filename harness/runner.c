@@ -81,12 +81,15 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 // The server's log tells when the collector's sessions opened, by the wall clock.
 static void find_sessions(struct run *r, struct run_end *end)
 {
+    // A log whose clock stepped does not tell when.
+    bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
     struct timespec wall;
     size_t processes = r->ledger.log->process_count;
 
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
-    sessions_read(&end->sessions, r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
+    sessions_read(
+        &end->sessions, steps ? NULL : r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
     r->ledger.sessions = end->sessions.opened_ns;
     r->ledger.session_count = end->sessions.count;
     end->input.reconnects = !end->sessions.opened_ns          ? UINT64_MAX

@@ -37,13 +37,12 @@ struct station {
 };
 
 // True when the server is usable for the next run. The end of a fault restarts what the fault
-// stopped. But after a promotion, a power cut, or a run with its own network or disk, it is not the
+// stopped. But after a run with a standby, or with its own network, disk or clock, it is not the
 // same server.
 static bool keeps_server(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->id == VERB_PROMOTE_STANDBY ||
-            s->faults[i].verb->id == VERB_CUT_POWER ||
+        if (s->faults[i].verb->hits == HITS_CLOCK ||
             (s->faults[i].verb->hits == HITS_NETWORK && s->faults[i].through == THROUGH_KERNEL))
             return false;
     }

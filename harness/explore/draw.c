@@ -264,7 +264,7 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
     char every[160], jitter[160];
     bool repeats = value_of(rng, "faults.N.every", every, sizeof every);
     bool uneven = value_of(rng, "faults.N.jitter", jitter, sizeof jitter);
-    bool once = verb->id == VERB_PROMOTE_STANDBY;
+    bool once = verb->needs_standby;
 
     repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
     if (repeats)

@@ -148,14 +148,15 @@ const struct draw_row *draw_row(const char *path)
 // Returns 0 for failovers of a cluster, because they take longer than a draw.
 unsigned draw_weight(const struct verb *verb)
 {
-    if (verb->needs_cluster)
+    // A library before each program's own changes what a run of other verbs is about.
+    if (verb->needs_cluster || verb->hits == HITS_CLOCK)
         return 0;
     return verb->weight ? verb->weight : USUAL;
 }
 
 const char *draw_needs(const struct verb *verb)
 {
-    if (verb->id == VERB_PROMOTE_STANDBY)
+    if (verb->needs_standby)
         return "standby: sync";
     // The death of a host is worth more on a disk that then loses its power.
     return verb->needs_disk || verb->hits == HITS_HOST ? ON_OUR_DISK : NULL;

@@ -18,7 +18,7 @@ const struct fault_verb *fault_verb_find(enum verb_id id)
     static const struct fault_verb *const families[] = {fault_backend_verbs, fault_server_verbs,
         fault_host_verbs, fault_cluster_verbs, fault_storage_verbs, fault_collector_verbs,
         fault_reader_verbs, fault_sender_verbs, fault_network_verbs, fault_idle_verbs,
-        fault_busy_verbs};
+        fault_busy_verbs, fault_clock_verbs};
 
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         for (const struct fault_verb *verb = families[i]; verb->begin; verb++) {
@@ -38,6 +38,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
            : verb->need == NEEDS_CLUSTER ? (p->strikes & 1u << fault_cluster_of(verb->id)) != 0
            : verb->need == NEEDS_DISK    ? p->disk != NULL
            : verb->need == NEEDS_ADDRESS ? p->address != NULL
+           : verb->need == NEEDS_CLOCK   ? p->clock != NULL
                                          : true;
 }
 

@@ -11,7 +11,8 @@ enum fault_need {
     NEEDS_PROMOTE,
     NEEDS_CLUSTER,
     NEEDS_DISK,
-    NEEDS_ADDRESS
+    NEEDS_ADDRESS,
+    NEEDS_CLOCK
 };
 
 typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct err *e);
@@ -30,7 +31,8 @@ struct fault_verb {
 // The verbs of each family, defined in its own file. The last entry has no `begin`.
 extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
     fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
-    fault_sender_verbs[], fault_network_verbs[], fault_idle_verbs[], fault_busy_verbs[];
+    fault_sender_verbs[], fault_network_verbs[], fault_idle_verbs[], fault_busy_verbs[],
+    fault_clock_verbs[];
 
 // Finds the functions of a verb; NULL when no family has it.
 const struct fault_verb *fault_verb_find(enum verb_id id);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "os/interrupt.h"
 #include "postgres/disk.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
@@ -118,6 +119,58 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
     return true;
 }
 
+// --- read-only-server -------------------------------------------------------------------
+
+static const int64_t reload_limit_ns = 10 * NS_PER_S;
+static const int64_t poll_ns = 5 * NS_PER_MS;
+
+// Waits until new sessions get the setting, because the postmaster reads its files when it pleases.
+static bool await_setting(struct fault_context *c, const char *want, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + reload_limit_ns;
+
+    for (;;) {
+        char now[8] = "";
+        PGconn *conn = provider_connect(c->server, c->server->superuser, c->server->database, e);
+        bool ok = conn && sql_value(conn, "SHOW default_transaction_read_only", now, sizeof now, e);
+        PQfinish(conn);
+        if (!ok || strcmp(now, want) == 0)
+            return ok;
+        if (clock_now_ns() > deadline)
+            return err_set(
+                e, ERR_SYSTEM, "the server still has default_transaction_read_only=%s", now);
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+}
+
+static bool refuse_writes(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    if (!fault_admin(c, e))
+        return false;
+    r->mark = (uint64_t)provider_log_length(c->server);
+    r->hold = r; // the setting outlives a run that ends early
+    r->began_ns = clock_now_ns();
+    return sql_exec(c->admin, "ALTER SYSTEM SET default_transaction_read_only = on", e) &&
+           sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "on", e);
+}
+
+static bool accept_writes(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    unsigned refused = 0;
+    bool ok = r->hold && fault_admin(c, e) &&
+              sql_exec(c->admin, "ALTER SYSTEM RESET default_transaction_read_only", e) &&
+              sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "off", e);
+
+    r->hold = NULL;
+    if (c->server->log_is_live)
+        refused =
+            fault_count_in_log(c->server->log_path, (long)r->mark, "in a read-only transaction");
+    snprintf(r->evidence, sizeof r->evidence,
+        "new sessions were read-only; the server refused %u statements", refused);
+    return ok;
+}
+
 const struct fault_verb fault_server_verbs[] = {
     {VERB_STOP_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_RESTART_SERVER, .begin = fault_stop_server, .end = fault_start_server,
@@ -126,6 +179,7 @@ const struct fault_verb fault_server_verbs[] = {
     {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_CUT_POWER, .begin = cut_power, .end = fault_start_server, .need = NEEDS_DISK},
     {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
+    {VERB_READ_ONLY_SERVER, .begin = refuse_writes, .end = accept_writes},
     {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
     {0},
 };

@@ -106,9 +106,44 @@ int64_t ledger_read_ns(const struct ledger *l, uint32_t token)
     return l->log->lines[l->tokens[token].first_line].read_ns;
 }
 
+static bool steps_server(const struct fault_record *f)
+{
+    return f->began_ns && f->spec->verb->hits == HITS_CLOCK && f->spec->target == TARGET_SERVER;
+}
+
+int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
+{
+    int64_t shows_ns = at_ns;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        if (steps_server(&l->faults[i]) && l->faults[i].began_ns <= at_ns)
+            shows_ns += l->faults[i].spec->by_ns;
+    }
+    return shows_ns;
+}
+
+int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns)
+{
+    int64_t offset_ns = 0;
+
+    for (size_t i = 0;; i++) {
+        bool last = i == l->fault_count;
+        if (!last && !steps_server(&l->faults[i]))
+            continue;
+        int64_t until_ns = last ? CLOCK_NEVER : l->faults[i].began_ns;
+        int64_t at_ns = server_ns - offset_ns > from_ns ? server_ns - offset_ns : from_ns;
+        if (last || at_ns < until_ns)
+            return at_ns;
+        // A step forward passes over the times between.
+        from_ns = until_ns > from_ns ? until_ns : from_ns;
+        offset_ns += l->faults[i].spec->by_ns;
+    }
+}
+
 int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
 {
-    return l->start_ns + l->tokens[token].expires_at_s * NS_PER_S;
+    return ledger_clock_shows_ns(
+        l, l->start_ns + l->tokens[token].expires_at_s * NS_PER_S, ledger_txn(l, token)->sent_ns);
 }
 
 static bool keeps_unread(

@@ -179,5 +179,10 @@ static inline double ledger_seconds(const struct ledger *l, int64_t ns)
     return (double)(ns - l->start_ns) / 1e9;
 }
 
+// Returns when the server's clock shows a time, or a later one, from from_ns on. A time of its
+// clock is given as the run's clock would show it if no fault let the server's clock step.
+int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns);
+int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns); // what it shows at a time
+
 // Returns when the token expires, on the run's clock.
 int64_t ledger_expires_ns(const struct ledger *l, uint32_t token);

@@ -60,15 +60,24 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// True when a fault of the scenario explains this error: it fills the disk, lets the disk fail, or
-// makes another server the leader, so that the old one takes no writes.
+// True when a fault of the scenario explains this error: the server refuses writes meanwhile.
 static bool is_of_fault(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
-        if ((verb->id == VERB_FILL_DISK && strcmp(state, "53100") == 0) ||
-            (verb->id == VERB_FAIL_FLUSH && strcmp(state, "58030") == 0) ||
-            (verb->needs_cluster && strcmp(state, no_writes) == 0))
+        if (verb->refuses && strcmp(state, verb->refuses) == 0)
+            return true;
+    }
+    return false;
+}
+
+// True when the plan lets the server itself refuse writes. Then no other server takes them.
+static bool only_refuses(const struct load *l)
+{
+    const struct scenario *s = l->config->scenario;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->refuses && !s->faults[i].verb->keeps_away)
             return true;
     }
     return false;
@@ -206,7 +215,7 @@ static void take_error(struct load *l, struct conn *c, const PGresult *result)
     if (!is_intervention(l->config->scenario, state))
         note_refusal(l, result);
     c->failed = true;
-    c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0);
+    c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !only_refuses(l));
 }
 
 static void take_results(struct load *l, struct conn *c, int64_t now)

@@ -98,6 +98,12 @@ static bool admit_collector(struct local *l, struct err *e)
 
 static void local_close(struct server *s);
 
+static bool make_clocks(struct local *l, struct err *e)
+{
+    return own_clock_make(&l->clock, l->dir.path, "clock.server", e) &&
+           own_clock_make(&l->collectors_clock, l->dir.path, "clock.collectors", e);
+}
+
 static bool local_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct local *l = calloc(1, sizeof *l);
@@ -124,7 +130,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
         !path_join(l->log, l->dir.path, "server.log", e) ||
         !template_copy(l->bindir, l->data, &l->user, e) ||
         (want->checksums && !template_checksums(l->bindir, l->data, &l->user, e)) ||
-        !admit_collector(l, e)) {
+        !admit_collector(l, e) || (s->steps_clock && !make_clocks(l, e))) {
         local_close(s);
         return false;
     }
@@ -173,18 +179,25 @@ static size_t server_argv(const struct local *l, const char *program, const char
 pid_t local_spawn(const struct local *l, const char *data, const char *port, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
+    struct surroundings env = {0};
     char program[PATH_MAX], texts[SETTINGS_MAX][512];
     const char *argv[40 + 2 * SETTINGS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
         return -1;
     server_argv(l, program, data, port, texts, argv);
+    if (*l->clock.file && (!surroundings_init(&env, e) || !own_clock_give(&l->clock, &env, e))) {
+        surroundings_fini(&env);
+        return -1;
+    }
     int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) {
         err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
+        surroundings_fini(&env);
         return -1;
     }
     spec.argv = argv;
+    spec.env = (const char *const *)env.items;
     spec.dir = l->dir.server;
     spec.uid = l->user.uid;
     spec.gid = l->user.gid;
@@ -194,6 +207,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     spec.death_signal = l->detached ? 0 : SIGQUIT;
     pid_t pid = process_start(&spec, e);
     close(log);
+    surroundings_fini(&env);
     if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
         process_end(pid, SIGKILL, 0);
         return -1;
@@ -406,6 +420,13 @@ static struct disk *local_disk(const struct server *s)
     return l->crashable ? &l->disk : NULL;
 }
 
+static struct own_clock *local_clock(const struct server *s, enum fault_target whose)
+{
+    struct local *l = s->state;
+
+    return whose == TARGET_SERVER ? &l->clock : &l->collectors_clock;
+}
+
 static bool local_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct local *l = s->state;
@@ -456,6 +477,7 @@ const struct provider provider_local = {
     .promote = standby_promote,
     .settle = local_settle,
     .disk = local_disk,
+    .clock = local_clock,
     .repair = local_repair,
     .keep = local_keep,
     .close = local_close,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
+#include "os/ownclock.h"
 #include "os/workdir.h"
 #include "postgres/disk.h"
 #include "postgres/provider.h"
@@ -23,10 +24,12 @@ struct local {
     const struct settings *settings; // settings of the scenario
     struct disk disk;                // mounted only if the storage is crashable
     bool crashable;
-    const struct netns *net; // NULL: the server has no TCP port, only the socket
-    bool shares_socket;      // the subject's user may connect to it
-    pid_t postmaster;        // pid; 0: not running
-    bool detached;           // outlives the harness (--keep)
+    const struct netns *net;           // NULL: the server has no TCP port, only the socket
+    bool shares_socket;                // the subject's user may connect to it
+    pid_t postmaster;                  // pid; 0: not running
+    struct own_clock clock;            // of the servers; without a file unless clocks step
+    struct own_clock collectors_clock; // the same for the collectors
+    bool detached;                     // outlives the harness (--keep)
     enum standby_mode standby_mode;
     char standby_data[PATH_MAX];
     pid_t standby; // pid of its postmaster; 0: none, or it was promoted

@@ -21,6 +21,7 @@
 #include "scenario/scenario.h"
 
 struct disk;
+struct own_clock;
 struct server;
 
 enum server_stop {
@@ -86,6 +87,9 @@ struct provider {
     MUST_USE bool (*settle)(struct server *s, struct err *e);
     // Returns the server's own disk, which can crash. NULL: such a provider has none.
     struct disk *(*disk)(const struct server *s);
+    // Returns the clock of the server, or the one for the collectors; `steps_clock` was set before
+    // open. NULL: such a provider has none.
+    struct own_clock *(*clock)(const struct server *s, enum fault_target whose);
     // Call it after the disk has failed or was full. Waits for the server to come back by itself.
     // If the server has ended, or its file system takes no writes any more, mounts the disk anew
     // and starts the server. `started` says whether it did.
@@ -104,6 +108,7 @@ struct server {
     const struct netns *net;     // the run's own network, set before open; NULL: none. Only the
                                  // local provider uses it
     bool cuts_off;               // true: members will be cut off from each other; set before open
+    bool steps_clock;            // true: its clock or the collectors' will step; set before open
     const struct netns *clients; // the network whose collector end reaches the server's addresses;
                                  // NULL: our own network does
     const char *database;        // the database of the run

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/interrupt.h"
+#include "os/ownclock.h"
 #include "postgres/migrate.h"
 #include "run/lanes.h"
 #include "run/queue.h"
@@ -34,10 +35,10 @@ static bool make_network(struct run *r, struct err *e)
     return netns_make(&r->net, e);
 }
 
-static bool has_verb(const struct scenario *s, enum verb_id id)
+static bool cuts_off(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->id == id)
+        if (s->faults[i].verb->cuts_off)
             return true;
     }
     return false;
@@ -56,7 +57,9 @@ static bool get_server(struct run *r, struct err *e)
         r->log_from = provider_log_length(&r->server);
         return true;
     }
-    r->server.cuts_off = has_verb(r->scenario, VERB_PARTITION_LEADER);
+    r->server.cuts_off = cuts_off(r->scenario);
+    r->server.steps_clock = scenario_steps_clock(r->scenario, TARGET_SERVER) ||
+                            scenario_steps_clock(r->scenario, TARGET_COLLECTOR);
     return make_network(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
            r->server.provider->start(&r->server, e);
 }
@@ -158,6 +161,9 @@ bool run_start_collector(struct run *r, struct err *e)
                                               : command_make(&r->command, r->scenario,
                                                     r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
+    if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
+        ok = own_clock_give(
+            r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env, e);
     if (!ok)
         return false;
     struct leased leased;

@@ -24,8 +24,7 @@
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        enum verb_id id = s->faults[i].verb->id;
-        if (id == VERB_LOCK_JOBS || id == VERB_LONG_VACUUM || id == VERB_ACTIVE_READERS)
+        if (s->faults[i].verb->needs_mail)
             return !err_set(e, ERR_SKIP,
                 "%s acts on the tables of the mail schema, which %s does not have",
                 s->faults[i].verb->name, s->collector.subject);

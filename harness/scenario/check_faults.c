@@ -1,6 +1,7 @@
 // The rules between the keys of a fault, and between faults.
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "scenario/check.h"
 #include "scenario/grammar.h"
 #include "scenario/messages.h"
@@ -62,6 +63,23 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
                jitter->text, lasts_ns ? " and 'for' together" : "");
 }
 
+// Checks the keys that step-clock shares with other verbs.
+static bool check_step(const struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    const struct node *by = node_child(n, "by"), *target = node_child(n, "target");
+    bool steps = fault->verb->params & PARAM_STEP;
+    bool clock = fault->target == TARGET_SERVER || fault->target == TARGET_COLLECTOR;
+
+    if (target && steps != clock && (steps || fault->target == TARGET_SERVER))
+        return node_err(target, e,
+            steps ? "'%s' has no clock; write collector or server"
+                  : "'%s' is a target of step-clock only",
+            target->text);
+    if (by && !steps && (fault->by_ns < NS_PER_US || fault->by_ns > 60 * NS_PER_S))
+        return node_err(by, e, "'%s' should lie between 1us and 1m", by->text);
+    return !by || fault->by_ns != 0 || node_err(by, e, "'%s' is no step", by->text);
+}
+
 static bool check_message(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     struct message_kind kind;
@@ -97,9 +115,11 @@ static bool check_fault(const struct scenario *s, const struct node *root, struc
     if (fault->verb->hits == HITS_SENDER && s->collector.dequeue != DEQUEUE_LEASED)
         return node_err(
             node_child(n, "do"), e, "%s needs collector.dequeue: leased", fault->verb->name);
-    if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
+    if (fault->verb->needs_standby && s->postgres.standby == STANDBY_NONE)
         return node_err(
-            node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");
+            node_child(n, "do"), e, "%s needs postgres.standby: async or sync", fault->verb->name);
+    if (!check_step(fault, n, e))
+        return false;
     if (fault->verb->needs_cluster && check_says_no_cluster(s, root))
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);

@@ -326,8 +326,10 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
         *ns = word->value;
         return true;
     }
-    if (!units_duration(n->text, ns, e))
+    bool back = f->min < 0 && n->text[0] == '-';
+    if (!units_duration(n->text + back, ns, e))
         return node_err_here(n, e);
+    *ns = back ? -*ns : *ns;
     if (*ns >= f->min && *ns <= f->max)
         return true;
 

@@ -159,6 +159,7 @@ static const struct word targets[] = {
     {"load", TARGET_LOAD, NULL},
     {"all", TARGET_ALL, NULL},
     {"listener", TARGET_LISTENER, NULL},
+    {"server", TARGET_SERVER, NULL},
     {0},
 };
 
@@ -400,7 +401,7 @@ static const struct field fault_fields[] = {
     {"target", FIELD_WORD, FAULT(target), .default_text = "collector", .words = targets,
         .param = PARAM_TARGET,
         .help = "whose backends: collector, load or all; listener: the collector's that last sent "
-                "LISTEN"},
+                "LISTEN; step-clock: whose clock: collector or server"},
     {"for", FIELD_DURATION, FAULT(for_ns), .optional = true, .min = NS_PER_MS, .max = HOUR,
         .words = rests, .param = PARAM_FOR,
         .help = "how long it lasts; with kill-collector and stop-collector, how long the collector "
@@ -414,10 +415,11 @@ static const struct field fault_fields[] = {
     {"direction", FIELD_WORD, FAULT(direction), .default_text = "to-collector", .words = directions,
         .param = PARAM_DIRECTION,
         .help = "the direction in which nothing passes: to-server or to-collector"},
-    {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
-        .param = PARAM_BY, .needed = true,
+    {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = -DAY, .max = DAY,
+        .param = PARAM_BY | PARAM_STEP, .needed = true,
         .help =
-            "how much later every byte arrives; with slow-disk: how long a flush takes at least"},
+            "how much later every byte arrives; with slow-disk: how long a flush takes at least; "
+            "with step-clock: how far, such as 1h or -1h"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_JITTER, .any_verb = true,
         .help =

@@ -245,6 +245,15 @@ bool scenario_is_queue(const struct scenario *s)
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
 }
 
+bool scenario_steps_clock(const struct scenario *s, enum fault_target whose)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->hits == HITS_CLOCK && s->faults[i].target == whose)
+            return true;
+    }
+    return false;
+}
+
 bool scenario_buries(const struct scenario *s)
 {
     return s->collector.layout == LAYOUT_REFERENCE ||

@@ -12,7 +12,11 @@
 #define BUSY_NS (1500 * NS_PER_MS)
 
 #define AWAY .hits = HITS_SERVER, .does = STOPS, .keeps_away = true, .takes = THING_SERVER
-#define LEADER AWAY, .silent = true, .loses = LOSES_UNCONFIRMED, .needs_cluster = true
+#define NO_ROOM "53100"   // disk_full
+#define NO_DISK "58030"   // io_error
+#define NO_WRITES "25006" // read_only_sql_transaction
+#define LEADER                                                                                     \
+    AWAY, .silent = true, .loses = LOSES_UNCONFIRMED, .needs_cluster = true, .refuses = NO_WRITES
 #define SILENCE                                                                                    \
     .hits = HITS_NETWORK, .does = STOPS, .ends = MAY_END_SESSIONS, .keeps_away = true,             \
     .silent = true
@@ -56,17 +60,17 @@ const struct verb verbs[VERB_COUNT] = {
         .help = "every flush of the disk takes at least as long as by; needs postgres.storage: "
                 "crashable"),
     VERB(FAIL_FLUSH, "fail-flush", AWAY, .ends = ENDS_SESSIONS, .weight = 1,
-        .params = PARAM_N | PARAM_FOR, .needs_disk = true,
+        .params = PARAM_N | PARAM_FOR, .needs_disk = true, .refuses = NO_DISK,
         .help = "the n-th flush of the disk from now fails with EIO; when the fault ends, a server "
                 "that "
                 "did not come back by itself is started again; needs postgres.storage: crashable"),
     VERB(FILL_DISK, "fill-disk", AWAY, .ends = MAY_END_SESSIONS, .weight = 1,
-        .explore_least_ns = BUSY_NS, .params = LASTS, .needs_disk = true,
+        .explore_least_ns = BUSY_NS, .params = LASTS, .needs_disk = true, .refuses = NO_ROOM,
         .help = "the disk is full; when the fault ends, a server that has ended is started again; "
                 "needs "
                 "postgres.storage: crashable"),
     VERB(PROMOTE_STANDBY, "promote-standby", AWAY, .ends = ENDS_SESSIONS,
-        .loses = LOSES_UNCONFIRMED, .weight = 1,
+        .loses = LOSES_UNCONFIRMED, .weight = 1, .needs_standby = true,
         .help = "kills the primary for good and promotes its standby; needs postgres.standby"),
     VERB(SWITCHOVER, "switchover", LEADER, .ends = ENDS_SESSIONS,
         .help = "Patroni changes its leader in good order; needs postgres.provider: patroni, or "
@@ -74,7 +78,8 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(KILL_LEADER, "kill-leader", LEADER, .ends = ENDS_SESSIONS, .params = PARAM_FOR,
         .help = "the leader's whole machine dies, and another takes over; started again at once or "
                 "when the fault ends; needs postgres.provider: patroni"),
-    VERB(PARTITION_LEADER, "partition-leader", LEADER, .ends = ENDS_SESSIONS, .params = LASTS,
+    VERB(PARTITION_LEADER, "partition-leader", LEADER, .cuts_off = true, .ends = ENDS_SESSIONS,
+        .params = LASTS,
         .help = "the network of the leader's machine is cut, and another takes over; needs "
                 "postgres.provider: patroni"),
     VERB(KILL_ETCD, "kill-etcd", LEADER, .ends = ENDS_SESSIONS, .params = LASTS,
@@ -143,16 +148,24 @@ const struct verb verbs[VERB_COUNT] = {
         .help = "a listener that never reads, and notifications until the queue is as full as to "
                 "says"),
     VERB(LOCK_JOBS, "lock-jobs", .hits = HITS_DATABASE, .does = STOPS, .params = LASTS,
-        .help = "the table jobs is locked against every change"),
+        .needs_mail = true, .help = "the table jobs is locked against every change"),
     VERB(EXHAUST_CONNECTIONS, "exhaust-connections", .hits = HITS_DATABASE, .does = STOPS,
         .keeps_away = true, .weight = 1, .explore_least_ns = BUSY_NS, .params = LASTS,
         .help = "every free connection of the server is taken, and each one that becomes free"),
     VERB(LONG_VACUUM, "long-vacuum", .hits = HITS_DATABASE, .does = BURDENS, .weight = 1,
-        .params = LASTS,
+        .params = LASTS, .needs_mail = true,
         .help = "a VACUUM of the table tokens that is slowed down to last that long"),
     VERB(ACTIVE_READERS, "active-readers", .hits = HITS_DATABASE, .does = BURDENS, .weight = 1,
-        .params = LASTS,
+        .params = LASTS, .needs_mail = true,
         .help = "four sessions read accounts and tokens without a pause, each in one old snapshot"),
+    VERB(READ_ONLY_SERVER, "read-only-server", .hits = HITS_DATABASE, .does = STOPS,
+        .ends = MAY_END_SESSIONS, .takes = THING_WRITES, .params = LASTS, .refuses = NO_WRITES,
+        .help = "the server refuses every write: default_transaction_read_only is on, as on a "
+                "managed server whose disk is full"),
+    VERB(STEP_CLOCK, "step-clock", .hits = HITS_CLOCK, .does = BURDENS, .weight = 1,
+        .params = PARAM_TARGET | PARAM_STEP,
+        .help = "the clock of the server or of the collectors steps, and stays there; needs "
+                "Debian's libfaketime and provider: local"),
 };
 
 const struct verb *verb_find(const char *name)
@@ -165,8 +178,8 @@ const struct verb *verb_find(const char *name)
 
 const char *verb_hits_name(enum verb_hits hits)
 {
-    static const char *const names[VERB_HITS] = {
-        "database", "sessions", "process", "reader", "sender", "network", "server", "host"};
+    static const char *const names[VERB_HITS] = {"database", "sessions", "process", "reader",
+        "sender", "network", "server", "host", "clock"};
 
     assert(hits < VERB_HITS);
     return names[hits];
@@ -218,6 +231,8 @@ const char *fault_target_name(enum fault_target target)
         return "all";
     case TARGET_LISTENER:
         return "listener";
+    case TARGET_SERVER:
+        return "server";
     }
     return "unknown";
 }

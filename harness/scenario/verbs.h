@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER };
+enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER, TARGET_SERVER };
 
 // The direction in which a half-open connection swallows bytes.
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
@@ -60,6 +60,8 @@ enum verb_id {
     VERB_EXHAUST_CONNECTIONS,
     VERB_LONG_VACUUM,
     VERB_ACTIVE_READERS,
+    VERB_READ_ONLY_SERVER,
+    VERB_STEP_CLOCK,
     VERB_COUNT,
 };
 
@@ -83,6 +85,7 @@ enum verb_param {
     PARAM_TO = 1 << 14,
     PARAM_THROUGH = 1 << 15,
     PARAM_REST = 1 << 16, // `for` may be `rest`
+    PARAM_STEP = 1 << 17, // `by` is how far a clock steps, not how long something takes
 };
 
 // What a fault acts on.
@@ -95,6 +98,7 @@ enum verb_hits {
     HITS_NETWORK, // between the collector and the server
     HITS_SERVER,
     HITS_HOST, // of the server and the collectors
+    HITS_CLOCK,
     VERB_HITS,
 };
 
@@ -131,6 +135,7 @@ enum verb_thing {
     THING_COLLECTOR = 1 << 6, // of one instance, as those below
     THING_READER = 1 << 7,
     THING_SENDER = 1 << 8,
+    THING_WRITES = 1 << 9,
 };
 
 // All that others ask of a verb stands here; the functions that carry it out are in fault/.
@@ -142,14 +147,19 @@ struct verb {
     enum verb_does does;
     enum verb_ends ends;
     enum verb_loses loses;
-    bool keeps_away;          // no new session can be opened while it lasts
-    bool silent;              // the subject is not told: it must notice by its own timers
-    bool asks;                // it asks the process to end, which may take its time for that
-    unsigned takes;           // bits of enum verb_thing
-    unsigned wants;           // bits of enum verb_thing that it also needs, but does not keep
-    bool needs_disk;          // acts on a disk of ours, so it needs postgres.storage: crashable
-    bool needs_cluster;       // acts on a cluster, so it needs postgres.provider: patroni
-    unsigned weight;          // how often explore draws it; 0: as often as most verbs
+    bool keeps_away;     // no new session can be opened while it lasts
+    bool silent;         // the subject is not told: it must notice by its own timers
+    bool asks;           // it asks the process to end, which may take its time for that
+    unsigned takes;      // bits of enum verb_thing
+    unsigned wants;      // bits of enum verb_thing that it also needs, but does not keep
+    bool needs_disk;     // acts on a disk of ours, so it needs postgres.storage: crashable
+    bool needs_cluster;  // acts on a cluster, so it needs postgres.provider: patroni
+    bool needs_standby;  // acts once, on the standby, so it needs postgres.standby
+    bool needs_mail;     // acts on the tables of the mail schema, so on no queue of others
+    bool cuts_off;       // cuts a member of the cluster off from the others
+    const char *refuses; // the SQLSTATE with which the server refuses writes meanwhile; NULL: it
+                         // refuses none
+    unsigned weight;     // how often explore draws it; 0: as often as most verbs
     int64_t explore_least_ns; // how long it lasts at least when explore draws it
     const char *help;         // one line of help
 };

@@ -170,6 +170,7 @@ static const struct defect_row defects[] = {
         "reads the address of an account once, when the account is new", "forged", "renamed"},
     {DEFECT_LOWER_CASES, "lower-cases", "writes addresses and logins in small letters", "forged",
         "plain"},
+    {DEFECT_WALL_CLOCK, "wall-clock", "measures the timeout by the time of day", "late", "stepped"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -97,6 +97,7 @@ enum defect {
     DEFECT_ANY_STATUS,
     DEFECT_KEEPS_ADDRESSES,
     DEFECT_LOWER_CASES,
+    DEFECT_WALL_CLOCK,
 };
 
 struct defect_row {

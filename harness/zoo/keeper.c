@@ -1,6 +1,7 @@
 #include "keeper.h"
 
 #include <limits.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -203,6 +204,20 @@ static bool leave_to_others(struct keeper *k, struct err *e)
     return turn_give_back(&k->session, k->settings->queue, e);
 }
 
+static int64_t wall_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+// Returns how long the oldest token has waited.
+static int64_t waited_ns(const struct keeper *k, int64_t now_ns)
+{
+    return has(k, DEFECT_WALL_CLOCK) ? wall_ns() - k->first_wall_ns : now_ns - k->first_ns;
+}
+
 // Reads the waiting tokens. Sends them when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
@@ -221,7 +236,7 @@ static bool look(struct keeper *k, struct err *e)
         if (k->unconfirmed && !keeper_move_cursor(k, e))
             return false;
         bool due = k->draining ||
-                   (k->first_ns != CLOCK_NEVER && k->looked_ns - k->first_ns >= timeout_of(k));
+                   (k->first_ns != CLOCK_NEVER && waited_ns(k, k->looked_ns) >= timeout_of(k));
         if (!read_batch(k, e))
             return false;
         full = k->batch.tokens >= limit_of(k);
@@ -236,8 +251,10 @@ static bool look(struct keeper *k, struct err *e)
         // hold a token that was committed after the question.
         if (!waits)
             k->first_ns = CLOCK_NEVER;
-        else if (k->first_ns == CLOCK_NEVER)
+        else if (k->first_ns == CLOCK_NEVER) {
             k->first_ns = clock_now_ns();
+            k->first_wall_ns = wall_ns();
+        }
         if (full && k->settings->shares && !sharing_free(&k->sharing, &k->session, e))
             return false;
     }
@@ -257,7 +274,7 @@ static bool wait_for_work(struct keeper *k, struct err *e)
     int64_t until_ns = k->looked_ns + s->healthcheck_ns;
 
     if (k->first_ns != CLOCK_NEVER)
-        until_ns = clock_min(until_ns, k->first_ns + timeout_of(k));
+        until_ns = clock_min(until_ns, k->looked_ns + timeout_of(k) - waited_ns(k, k->looked_ns));
     if (k->behind || (*k->bell.number && !(k->bell.ours && k->bell.quiet)))
         until_ns = clock_min(until_ns, k->looked_ns + HORIZON_POLL_NS);
     while (!stop_requested() && clock_now_ns() < until_ns) {

@@ -16,12 +16,13 @@ struct keeper {
     struct doorbell bell;
     struct vices vices;
     struct batch batch;
-    bool unconfirmed;  // true: the line may be out and the cursor not moved, so nothing may be read
-    bool draining;     // true after a connect: waiting tokens go out at once
-    bool behind;       // true: committed tokens wait for an open transaction, or others have claims
-    int announced;     // number of tokens that the last look left, and of announcements since then
-    int64_t first_ns;  // when the oldest waiting token was found; CLOCK_NEVER: none waits
-    int64_t looked_ns; // time of the last look at the queue
+    bool unconfirmed; // true: the line may be out and the cursor not moved, so nothing may be read
+    bool draining;    // true after a connect: waiting tokens go out at once
+    bool behind;      // true: committed tokens wait for an open transaction, or others have claims
+    int announced;    // number of tokens that the last look left, and of announcements since then
+    int64_t first_ns; // when the oldest waiting token was found; CLOCK_NEVER: none waits
+    int64_t first_wall_ns; // defect wall-clock: the same by the time of day
+    int64_t looked_ns;     // time of the last look at the queue
     int64_t backoff_ns;
     int sessions;           // number of sessions in which it worked
     bool had_turn;          // true: it had the turn in the last session; defect hoards: it has it

@@ -61,7 +61,9 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
 static int64_t expires_ns(const struct ledger *l, uint32_t token)
 {
     const int64_t lifetime_ns = (int64_t)15 * 60 * NS_PER_S, off_ns = 3 * NS_PER_S;
-    int64_t least_ns = ledger_txn(l, token)->sent_ns + lifetime_ns - off_ns;
+    int64_t sent_ns = ledger_txn(l, token)->sent_ns;
+    int64_t least_ns = ledger_clock_shows_ns(
+        l, ledger_server_clock_ns(l, sent_ns) + lifetime_ns - off_ns, sent_ns);
     int64_t at_ns = ledger_expires_ns(l, token);
 
     return at_ns > least_ns ? at_ns : least_ns;

@@ -1,0 +1,74 @@
+// step-clock: the time of day of the server or of the collectors jumps.
+#include "fault/inside.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "os/ownclock.h"
+#include "postgres/sql.h"
+
+#define INSTANCES_MAX 64
+
+// Returns how far the server's clock is ahead of the machine's, in seconds; NAN: nobody knows.
+static double ahead_s(struct fault_context *c, struct err *e)
+{
+    char server[40];
+    struct timespec now;
+
+    if (!fault_admin(c, e) || !sql_value(c->admin, "SELECT extract(epoch FROM clock_timestamp())",
+                                  server, sizeof server, e))
+        return NAN;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return strtod(server, NULL) - (double)now.tv_sec - (double)now.tv_nsec / 1e9;
+}
+
+static bool step_server(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct own_clock *clock = c->server->provider->clock(c->server, TARGET_SERVER);
+
+    if (!own_clock_step(clock, r->spec->by_ns, e))
+        return false;
+    double ahead = ahead_s(c, e), want = (double)clock->offset_ns / 1e9;
+    if (isnan(ahead))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.1f s off", ahead);
+    return fabs(ahead - want) < 1 ||
+           err_set(
+               e, ERR_SYSTEM, "the server's clock is %+.1f s off, and not %+.1f s", ahead, want);
+}
+
+// Steps only if every process of the collectors takes the step: half of a program in another hour
+// is no failure that a machine has.
+static bool step_collectors(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct own_clock *clock = c->server->provider->clock(c->server, TARGET_COLLECTOR);
+    pid_t pids[INSTANCES_MAX];
+    size_t count = subject_signal(c->subject, -1, 0, pids);
+
+    for (size_t i = 0; i < count; i++) {
+        if (own_clock_is_taken(clock, pids[i]))
+            continue;
+        r->left_out = LEFT_OUT_NOBODY;
+        return err_set(e, ERR_SKIP, "left out: pid %d, or a child of it, did not load libfaketime",
+            (int)pids[i]);
+    }
+    if (count == 0)
+        return err_set(e, ERR_SKIP, "no collector was running at that time");
+    if (!own_clock_step(clock, r->spec->by_ns, e))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "%zu collector%s; clock %+.1f s off", count,
+        count == 1 ? "" : "s", (double)clock->offset_ns / 1e9);
+    return true;
+}
+
+static bool step(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    return r->spec->target == TARGET_SERVER ? step_server(c, r, e) : step_collectors(c, r, e);
+}
+
+const struct fault_verb fault_clock_verbs[] = {
+    {VERB_STEP_CLOCK, .begin = step, .need = NEEDS_CLOCK},
+    {0},
+};
