@@ -17,6 +17,7 @@ bool sandbox_enter(bool keeps_files, struct err *e)
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -29,9 +30,9 @@ bool sandbox_enter(bool keeps_files, struct err *e)
 // call allow what any of them allows.
 struct rule {
     int call;
-    enum { ALWAYS, IF_IS, IF_NONE_OF } when;
+    enum { ALWAYS, IF_IS, IF_NONE_OF, IF_ALL_OF } when;
     unsigned arg;
-    scmp_datum_t value; // what it is, or the bits of which it has none
+    scmp_datum_t value; // what it is, or the bits of which it has none or all
 };
 
 #define CALL(name)                                                                                 \
@@ -44,198 +45,71 @@ struct rule {
     }
 #define IS(arg, value) IF_IS, (arg), (scmp_datum_t)(value)
 #define HAS_NONE_OF(arg, bits) IF_NONE_OF, (arg), (scmp_datum_t)(bits)
+#define HAS_ALL_OF(arg, bits) IF_ALL_OF, (arg), (scmp_datum_t)(bits)
 
 #define WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
 static const struct rule allowed[] = {
     // What is open.
-    CALL(read),
-    CALL(readv),
-    CALL(pread64),
-    CALL(write),
-    CALL(writev),
-    CALL(close),
-    CALL(lseek),
-    CALL(_llseek),
-    CALL(fcntl),
-    CALL(fcntl64),
-    CALL(dup),
-    CALL(dup2),
-    CALL(dup3),
-    CALL(pipe),
-    CALL(pipe2),
-    CALL(fstat),
-    CALL(fstat64),
-    CALL(fstatfs),
-    CALL(fstatfs64),
-    CALL_IF(ioctl, IS(1, FIONREAD)),
-    CALL_IF(ioctl, IS(1, FIONBIO)),
-    CALL_IF(ioctl, IS(1, TCGETS)),
+    CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(close), CALL(lseek),
+    CALL(_llseek), CALL(fcntl), CALL(fcntl64), CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe),
+    CALL(pipe2), CALL(fstat), CALL(fstat64), CALL(fstatfs), CALL(fstatfs64),
+    CALL_IF(ioctl, IS(1, FIONREAD)), CALL_IF(ioctl, IS(1, FIONBIO)), CALL_IF(ioctl, IS(1, TCGETS)),
     // Files that libraries read: certificates, hosts, the password file, modules for names.
-    CALL_IF(open, HAS_NONE_OF(1, WRITING)),
-    CALL_IF(openat, HAS_NONE_OF(2, WRITING)),
-    CALL(stat),
-    CALL(stat64),
-    CALL(lstat),
-    CALL(lstat64),
-    CALL(newfstatat),
-    CALL(fstatat64),
-    CALL(statx),
-    CALL(statfs),
-    CALL(statfs64),
-    CALL(access),
-    CALL(faccessat),
-    CALL(faccessat2),
-    CALL(readlink),
-    CALL(readlinkat),
-    CALL(getdents),
-    CALL(getdents64),
-    CALL(getcwd),
+    CALL_IF(open, HAS_NONE_OF(1, WRITING)), CALL_IF(openat, HAS_NONE_OF(2, WRITING)), CALL(stat),
+    CALL(stat64), CALL(lstat), CALL(lstat64), CALL(newfstatat), CALL(fstatat64), CALL(statx),
+    CALL(statfs), CALL(statfs64), CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink),
+    CALL(readlinkat), CALL(getdents), CALL(getdents64), CALL(getcwd),
     // The network. getaddrinfo asks by netlink which addresses the machine has.
-    CALL_IF(socket, IS(0, AF_UNIX)),
-    CALL_IF(socket, IS(0, AF_INET)),
-    CALL_IF(socket, IS(0, AF_INET6)),
-    CALL_IF(socket, IS(0, AF_NETLINK)),
-    CALL(connect),
-    CALL(bind),
-    CALL(accept),
-    CALL(accept4),
-    CALL(shutdown),
-    CALL(send),
-    CALL(sendto),
-    CALL(sendmsg),
-    CALL(sendmmsg),
-    CALL(recv),
-    CALL(recvfrom),
-    CALL(recvmsg),
-    CALL(recvmmsg),
-    CALL(recvmmsg_time64),
-    CALL(getsockname),
-    CALL(getpeername),
-    CALL(getsockopt),
-    CALL(setsockopt),
+    CALL_IF(socket, IS(0, AF_UNIX)), CALL_IF(socket, IS(0, AF_INET)),
+    CALL_IF(socket, IS(0, AF_INET6)), CALL_IF(socket, IS(0, AF_NETLINK)), CALL(connect), CALL(bind),
+    CALL(accept), CALL(accept4), CALL(shutdown), CALL_IF(socketpair, IS(0, AF_UNIX)),
+    CALL(eventfd2), CALL(send), CALL(sendto), CALL(sendmsg), CALL(sendmmsg), CALL(recv),
+    CALL(recvfrom), CALL(recvmsg), CALL(recvmmsg), CALL(recvmmsg_time64), CALL(getsockname),
+    CALL(getpeername), CALL(getsockopt), CALL(setsockopt),
     // Waiting and clocks.
-    CALL(poll),
-    CALL(ppoll),
-    CALL(ppoll_time64),
-    CALL(select),
-    CALL(_newselect),
-    CALL(pselect6),
-    CALL(pselect6_time64),
-    CALL(nanosleep),
-    CALL(clock_nanosleep),
-    CALL(clock_nanosleep_time64),
-    CALL(clock_gettime),
-    CALL(clock_gettime64),
-    CALL(clock_getres),
-    CALL(clock_getres_time64),
-    CALL(gettimeofday),
-    CALL(time),
-    CALL(futex),
-    CALL(futex_time64),
-    CALL(restart_syscall),
-    CALL(sched_yield),
+    CALL(poll), CALL(ppoll), CALL(ppoll_time64), CALL(select), CALL(_newselect), CALL(pselect6),
+    CALL(pselect6_time64), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_nanosleep_time64),
+    CALL(clock_gettime), CALL(clock_gettime64), CALL(clock_getres), CALL(clock_getres_time64),
+    CALL(gettimeofday), CALL(time), CALL(futex), CALL(futex_time64), CALL(restart_syscall),
+    CALL(sched_yield), CALL_IF(clone, HAS_ALL_OF(0, CLONE_THREAD)), // a library may start a thread
     // Memory, but none that can be written and executed. A module's code comes from its file.
-    CALL(brk),
-    CALL(munmap),
-    CALL(mremap),
-    CALL(madvise),
-    CALL_IF(mmap, HAS_NONE_OF(2, PROT_EXEC)),
-    CALL_IF(mmap, HAS_NONE_OF(2, PROT_WRITE)),
-    CALL_IF(mmap2, HAS_NONE_OF(2, PROT_EXEC)),
-    CALL_IF(mmap2, HAS_NONE_OF(2, PROT_WRITE)),
-    CALL_IF(mprotect, HAS_NONE_OF(2, PROT_EXEC)),
+    CALL(brk), CALL(munmap), CALL(mremap), CALL(madvise), CALL_IF(mmap, HAS_NONE_OF(2, PROT_EXEC)),
+    CALL_IF(mmap, HAS_NONE_OF(2, PROT_WRITE)), CALL_IF(mmap2, HAS_NONE_OF(2, PROT_EXEC)),
+    CALL_IF(mmap2, HAS_NONE_OF(2, PROT_WRITE)), CALL_IF(mprotect, HAS_NONE_OF(2, PROT_EXEC)),
     // Signals, and the end.
-    CALL(rt_sigaction),
-    CALL(sigaction),
-    CALL(rt_sigprocmask),
-    CALL(sigprocmask),
-    CALL(rt_sigreturn),
-    CALL(sigreturn),
-    CALL(sigaltstack),
-    CALL(exit),
-    CALL(exit_group),
+    CALL(rt_sigaction), CALL(sigaction), CALL(rt_sigprocmask), CALL(sigprocmask),
+    CALL(rt_sigreturn), CALL(sigreturn), CALL(sigaltstack), CALL(exit), CALL(exit_group),
     CALL_IF(kill, IS(1, 0)), // asks whether the holder of a queue lives
     // Who and where we are.
-    CALL(getpid),
-    CALL(getppid),
-    CALL(gettid),
-    CALL(getpgrp),
-    CALL(getpgid),
-    CALL(getuid),
-    CALL(getuid32),
-    CALL(geteuid),
-    CALL(geteuid32),
-    CALL(getgid),
-    CALL(getgid32),
-    CALL(getegid),
-    CALL(getegid32),
-    CALL(getresuid),
-    CALL(getresuid32),
-    CALL(getresgid),
-    CALL(getresgid32),
-    CALL(uname),
-    CALL(sysinfo),
-    CALL(getrandom),
-    CALL(getrlimit),
-    CALL(ugetrlimit),
-    CALL_IF(prlimit64, IS(2, 0)),
-    CALL(getrusage),
-    CALL(sched_getaffinity),
-    CALL(getcpu),
-    CALL(set_robust_list),
-    CALL(get_robust_list),
-    CALL(rseq),
-    CALL(membarrier),
-};
+    CALL(getpid), CALL(getppid), CALL(gettid), CALL(getpgrp), CALL(getpgid), CALL(getuid),
+    CALL(getuid32), CALL(geteuid), CALL(geteuid32), CALL(getgid), CALL(getgid32), CALL(getegid),
+    CALL(getegid32), CALL(getresuid), CALL(getresuid32), CALL(getresgid), CALL(getresgid32),
+    CALL(uname), CALL(sysinfo), CALL(getrandom), CALL(getrlimit), CALL(ugetrlimit),
+    CALL_IF(prlimit64, IS(2, 0)), CALL(getrusage), CALL(sched_getaffinity), CALL(getcpu),
+    CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(membarrier)};
 
-static const struct rule keeping_files[] = {
-    CALL(open),
-    CALL(openat),
-    CALL(rename),
-    CALL(renameat),
-    CALL(renameat2),
-    CALL(unlink),
-    CALL(unlinkat),
-};
+static const struct rule keeping_files[] = {CALL(open), CALL(openat), CALL(rename), CALL(renameat),
+    CALL(renameat2), CALL(unlink), CALL(unlinkat)};
 
-// No library of ours ever makes these calls.
-static const int deadly[] = {
-    SCMP_SYS(execve),
-    SCMP_SYS(execveat),
-    SCMP_SYS(fork),
-    SCMP_SYS(vfork),
-    SCMP_SYS(clone),
-    SCMP_SYS(clone3),
-    SCMP_SYS(ptrace),
-    SCMP_SYS(process_vm_readv),
-    SCMP_SYS(process_vm_writev),
-    SCMP_SYS(memfd_create),
-    SCMP_SYS(setuid),
-    SCMP_SYS(setgid),
-    SCMP_SYS(setresuid),
-    SCMP_SYS(setresgid),
-    SCMP_SYS(chroot),
-    SCMP_SYS(mount),
-    SCMP_SYS(unshare),
-    SCMP_SYS(setns),
-    SCMP_SYS(bpf),
-    SCMP_SYS(perf_event_open),
-    SCMP_SYS(userfaultfd),
-    SCMP_SYS(keyctl),
-    SCMP_SYS(init_module),
-    SCMP_SYS(finit_module),
-};
+// No library makes these calls on our behalf. What is asked of clone3 cannot be seen here, so there
+// is none, and the libc takes clone.
+static const struct rule deadly[] = {CALL(execve), CALL(execveat), CALL(fork), CALL(vfork),
+    CALL_IF(clone, HAS_NONE_OF(0, CLONE_THREAD)), CALL(ptrace), CALL(process_vm_readv),
+    CALL(process_vm_writev), CALL(mount), CALL(unshare), CALL(setns), CALL(bpf), CALL(init_module),
+    CALL(finit_module)};
 
-static int allow(scmp_filter_ctx filter, const struct rule *rules, size_t count)
+static int add(scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
 {
     int error = 0;
 
     for (const struct rule *r = rules; r < rules + count && error == 0; r++) {
-        struct scmp_arg_cmp when = {.arg = r->arg, .op = SCMP_CMP_EQ, .datum_a = r->value};
-        if (r->when == IF_NONE_OF)
-            when.op = SCMP_CMP_MASKED_EQ; // datum_b, which it then must be, is 0
-        error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, r->call, r->when != ALWAYS, &when);
+        struct scmp_arg_cmp when = {.arg = r->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = r->value};
+        if (r->when == IF_IS)
+            when.op = SCMP_CMP_EQ;
+        else if (r->when == IF_ALL_OF)
+            when.datum_b = r->value;
+        error = seccomp_rule_add_array(filter, action, r->call, r->when != ALWAYS, &when);
     }
     return error;
 }
@@ -244,14 +118,15 @@ static int fill(scmp_filter_ctx filter, bool keeps_files)
 {
     // abort() and assert() send a signal to their own thread, and nobody else gets one.
     const struct rule own = CALL_IF(tgkill, IS(0, getpid()));
-    int error = allow(filter, allowed, sizeof allowed / sizeof allowed[0]);
+    int error = add(filter, SCMP_ACT_ALLOW, allowed, sizeof allowed / sizeof allowed[0]);
 
     if (error == 0)
-        error = allow(filter, &own, 1);
+        error = add(filter, SCMP_ACT_ALLOW, &own, 1);
     if (error == 0 && keeps_files)
-        error = allow(filter, keeping_files, sizeof keeping_files / sizeof keeping_files[0]);
-    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0] && error == 0; i++)
-        error = seccomp_rule_add_array(filter, SCMP_ACT_KILL_PROCESS, deadly[i], 0, NULL);
+        error = add(
+            filter, SCMP_ACT_ALLOW, keeping_files, sizeof keeping_files / sizeof keeping_files[0]);
+    if (error == 0)
+        error = add(filter, SCMP_ACT_KILL_PROCESS, deadly, sizeof deadly / sizeof deadly[0]);
     // The filter is a tree: each call costs a few comparisons. A kernel before 5.16 would also make
     // all loads slower, for the sake of processes that run foreign code.
     if (error == 0)

@@ -4,6 +4,7 @@
 #include <cmocka.h>
 
 #include "batch.h"
+#include "column.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -236,9 +237,24 @@ static void nonsense_is_refused(void **state)
     batch_fini(&b);
 }
 
+// A server that does not keep to the protocol must not make us read past what it sent.
+static void a_number_of_another_size_is_none(void **state)
+{
+    PGresult *r = answer();
+
+    (void)state;
+    put(r, 0, ID, "abc", 3);
+    put(r, 0, WHAT, "abcdefghij", 10);
+    assert_int_equal(column_int64(r, 0, ID), 0);
+    assert_int_equal(column_int32(r, 0, WHAT), 0);
+    assert_int_equal(column_int64(r, 0, XID), 0);
+    PQclear(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_of_another_size_is_none),
         cmocka_unit_test(a_full_batch_ends_with_its_last_token),
         cmocka_unit_test(a_short_batch_saw_everything_or_enough),
         cmocka_unit_test(a_written_token_is_not_sendable),

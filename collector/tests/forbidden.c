@@ -2,6 +2,7 @@
 // variable FORBIDDEN names, and then says how that went: what an intruder's code would do.
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,15 @@
 
 static const char *call;
 
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
 static long try(void)
 {
     char *const nothing[] = {NULL};
+    pthread_t thread;
 
     if (strcmp(call, "execve") == 0)
         return execve("/bin/true", nothing, nothing);
@@ -27,6 +34,9 @@ static long try(void)
             _exit(0);
         return pid;
     }
+    if (strcmp(call, "thread") == 0)
+        return pthread_create(&thread, NULL, do_nothing, NULL) == 0 ? pthread_join(thread, NULL)
+                                                                    : -1;
     if (strcmp(call, "ptrace") == 0)
         return ptrace(PTRACE_TRACEME, 0, 0, 0);
     if (strcmp(call, "write-file") == 0)

@@ -22,9 +22,12 @@ main()
         answered "$call-on" "Function not implemented"
         still_collects "$call-on"
     done
-    inject read-file on
-    answered read-file-on "done"
-    still_collects read-file-on
+    # What libraries need: they read files, and some start a thread.
+    for call in read-file thread; do
+        inject "$call" on
+        answered "$call-on" "done"
+        still_collects "$call-on"
+    done
     # Without the sandbox each of them succeeds, so the test can see what it looks for.
     for call in execve fork ptrace write-file make-code change-code kill; do
         rm -f "$server_dir/written"
@@ -34,6 +37,7 @@ main()
         *) answered "$call-off" "done" ;;
         esac
     done
+    a_name_is_found
     a_sender_keeps_its_rights
     echo "what runs in the collector can do little"
 }
@@ -60,6 +64,14 @@ still_collects() # name
     ends "$1" TERM 0
     same "tokens of $1" "3 3" "$(tokens "$1")"
     sql "DELETE FROM accounts" >/dev/null
+}
+
+# Finding a host reads files, and loads modules where the system has some.
+a_name_is_found()
+{
+    MAILROOM_DATABASE_URL="host=localhost port=1 user=collector dbname=$PGDATABASE" run name
+    has_logged name "refused"
+    ends name TERM 0
 }
 
 # The sender is outside of the sandbox: it may start programs and write files.
