@@ -18,6 +18,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${CMAKE_PROJECT_NAME} built using CMake")
 set(CPACK_DEBIAN_MAILPROOF_PACKAGE_NAME mailproof)
 set(CPACK_DEBIAN_MAILPROOF_PACKAGE_DEPENDS "mailroom-collector (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MAILPROOF_PACKAGE_RECOMMENDS "postgresql, python3, python3-psycopg2")
+set(CPACK_DEBIAN_MAILPROOF_PACKAGE_SUGGESTS "nodejs")
 set(CPACK_DEBIAN_MAILPROOF_DESCRIPTION
 "proves that a PostgreSQL-backed mail collector loses nothing
 Inserts accounts at configured rates into a real, durable PostgreSQL, breaks
