@@ -71,7 +71,7 @@ struct options {
         bool explain;
     } check;
     struct {
-        const char *to, *nth, *side;
+        const char *to, *nth, *side, *script, *control;
     } proxy;
     struct {
         bool trace_spans; // --trace

@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "proxy/console.h"
+#include "proxy/control.h"
+#include "proxy/script.h"
 
 #define TICK_NS (20 * NS_PER_MS)
 #define INPUT_MAX 4096
@@ -80,6 +82,34 @@ static bool obey(struct console *c, const char *line)
     return true;
 }
 
+// Carries out a line of the control socket. The lines that it causes go to the client as well.
+static bool obey_control(void *arg, const char *line, struct buf *answer)
+{
+    struct console *c = arg;
+    FILE *out = c->out;
+    struct order order;
+    struct err e = {0};
+    char *text = NULL;
+    size_t len = 0;
+
+    if (!console_parse(line, &order, &e))
+        return buf_printf(answer, "error: %s\n", e.text) || true;
+    if (order.id == ORDER_QUIT)
+        return false;
+    FILE *both = open_memstream(&text, &len);
+    if (!both)
+        return buf_append_str(answer, "error: out of memory\n") || true;
+    c->out = both;
+    console_apply(c, &order, clock_now_ns());
+    c->out = out;
+    fclose(both);
+    fwrite(text, 1, len, out);
+    fflush(out);
+    buf_append(answer, text, len);
+    free(text);
+    return true;
+}
+
 struct input {
     char text[INPUT_MAX];
     size_t len;
@@ -112,8 +142,26 @@ static bool read_orders(struct console *c, struct input *in)
     return go_on;
 }
 
-// Runs until an order to quit or a signal. At the end of standard input, only the orders end.
-static void serve(struct console *c)
+struct sources {
+    struct script script;
+    struct control control;
+};
+
+// Carries out the orders of the script whose time has come. False when one is to quit.
+static bool follow_script(struct console *c, struct script *script)
+{
+    const struct order *order;
+
+    while ((order = script_due(script, clock_now_ns() - c->start_ns))) {
+        if (order->id == ORDER_QUIT)
+            return false;
+        console_apply(c, order, clock_now_ns());
+    }
+    return true;
+}
+
+// Runs until an order to quit or a signal. At the end of standard input, only its orders end.
+static void serve(struct console *c, struct sources *from)
 {
     struct input in = {0};
     bool go_on = true;
@@ -123,6 +171,8 @@ static void serve(struct console *c)
         int64_t now = clock_now_ns();
         if (poll(&fd, 1, clock_poll_ms(now, now + TICK_NS)) > 0)
             go_on = read_orders(c, &in);
+        go_on = go_on && control_serve(&from->control, obey_control, c) &&
+                follow_script(c, &from->script);
         console_tick(c, clock_now_ns());
     }
 }
@@ -138,9 +188,34 @@ static bool check_to(const char *to, struct err *e)
                      "--to takes a conninfo such as 'host=db port=5432' or postgresql://db");
 }
 
-static bool run(const struct options *o, struct target *target, struct console *c, struct err *e)
+// Carries out the orders of the command line, and then tells the port. The faults are in place
+// before anybody knows it, but its line comes first. False when an order is to quit.
+static bool apply_options(struct console *c, const struct options *o, bool *quits, struct err *e)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *later = open_memstream(&text, &len);
+
+    if (!later)
+        return err_memory(e);
+    c->out = later;
+    bool ok = apply_cut_option(c, o, e);
+    for (size_t i = 0; ok && !*quits && o->args[i]; i++)
+        *quits = !obey(c, o->args[i]);
+    c->out = stdout;
+    fclose(later);
+    if (ok)
+        printf("listening on port %d\n%s", proxy_port(c->proxy), text);
+    fflush(stdout);
+    free(text);
+    return ok;
+}
+
+static bool run(const struct options *o, struct target *target, struct console *c,
+    struct sources *from, struct err *e)
 {
     struct proxy_open open = {.to = target};
+    bool quits = false;
 
     if (!o->listen || !o->proxy.to)
         return err_set(
@@ -154,18 +229,17 @@ static bool run(const struct options *o, struct target *target, struct console *
         if (!console_parse(o->args[i], &order, e))
             return false;
     }
+    if ((o->proxy.script && !script_read(&from->script, o->proxy.script, e)) ||
+        !control_open(&from->control, o->proxy.control, e))
+        return false;
     c->proxy = proxy_start_open(&open, e);
     if (!c->proxy)
         return err_prefix(e, "--listen %.100s", o->listen);
-    if (!apply_cut_option(c, o, e))
+    c->start_ns = clock_now_ns();
+    if (!apply_options(c, o, &quits, e))
         return false;
-    for (size_t i = 0; o->args[i]; i++) {
-        if (!obey(c, o->args[i]))
-            return true;
-    }
-    printf("listening on port %d\n", proxy_port(c->proxy));
-    fflush(stdout);
-    serve(c);
+    if (!quits)
+        serve(c, from);
     return true;
 }
 
@@ -173,9 +247,12 @@ int cli_proxy(const struct options *o)
 {
     struct target target = {0};
     struct console console = {.out = stdout};
+    struct sources from = {0};
     struct err e = {0};
 
-    bool ok = run(o, &target, &console, &e);
+    bool ok = run(o, &target, &console, &from, &e);
+    control_close(&from.control);
+    script_fini(&from.script);
     proxy_free(console.proxy);
     target_fini(&target);
     return ok ? EXIT_OK : cli_fail(&e);

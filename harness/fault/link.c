@@ -155,6 +155,41 @@ static size_t throttled(struct flow *f, size_t len, double rate, int64_t now, in
     return f->budget > 0 ? (size_t)f->budget : 0;
 }
 
+// Returns how many bytes may still pass before the connection reaches its limit.
+static size_t within_limit(const struct link *l, size_t len, uint64_t limit)
+{
+    uint64_t passed = 0;
+
+    if (limit == 0)
+        return len;
+    for (int s = 0; s < 2; s++)
+        passed += l->flows[s].in - l->flows[s].bytes.len;
+    uint64_t left = passed < limit ? limit - passed : 0;
+    return left < len ? (size_t)left : len;
+}
+
+// Returns how many bytes the next piece has; 0: the pause behind the last one is not over.
+static size_t sliced(struct flow *f, size_t len, const struct link_conditions *conditions,
+    int64_t now, int64_t *wake_ns)
+{
+    if (conditions->slice == 0 || len == 0)
+        return len;
+    if (now < f->slice_due_ns) {
+        *wake_ns = clock_min(*wake_ns, f->slice_due_ns);
+        return 0;
+    }
+    f->slice_due_ns = now + conditions->slice_gap_ns;
+    if (len <= conditions->slice)
+        return len;
+    *wake_ns = clock_min(*wake_ns, f->slice_due_ns);
+    return conditions->slice;
+}
+
+static bool is_at_limit(const struct link *l, uint64_t limit)
+{
+    return limit > 0 && within_limit(l, 1, limit) == 0;
+}
+
 static void pass_on(struct flow *f, int to, size_t len)
 {
     f->blocked = false;
@@ -190,7 +225,10 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         if (conditions->hold[s])
             continue;
         size_t len = due_now(f, now_ns, wake_ns);
-        pass_on(f, l->fds[!s], throttled(f, len, conditions->rate, now_ns, wake_ns));
+        len = throttled(f, len, conditions->rate, now_ns, wake_ns);
+        len = within_limit(l, sliced(f, len, conditions, now_ns, wake_ns), conditions->limit);
+        pass_on(f, l->fds[!s], len);
+        over = over || is_at_limit(l, conditions->limit);
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
         // While a direction is held, the end of the far side does not show either.
         over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);

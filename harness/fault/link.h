@@ -27,15 +27,17 @@ struct flow {
     size_t first_stamp, stamp_count;
     double budget; // number of bytes that a throttle lets pass now
     int64_t budget_ns;
-    bool ended;    // nothing more comes from its source
-    bool dead;     // nothing more can go to its sink
-    bool blocked;  // its sink took fewer bytes than there were
-    bool cut_next; // the connection ends after the message that has begun
-    bool cut;      // the connection ends after the cleared bytes
+    int64_t slice_due_ns; // when the next piece may go out
+    bool ended;           // nothing more comes from its source
+    bool dead;            // nothing more can go to its sink
+    bool blocked;         // its sink took fewer bytes than there were
+    bool cut_next;        // the connection ends after the message that has begun
+    bool cut;             // the connection ends after the cleared bytes
 };
 
 struct link {
     unsigned number;      // from 1, in the order in which the clients came
+    int client_port;      // the client's TCP port; 0: not known
     int fds[2];           // indexed by enum message_sender
     struct flow flows[2]; // indexed by the sender of the flow's bytes
     struct exchange exchange;
@@ -45,7 +47,10 @@ struct link {
 struct link_conditions {
     bool hold[2]; // by sender: true: its bytes do not pass
     int64_t delay_ns;
-    double rate; // throttle: bytes per second each way; 0: unlimited
+    double rate;          // throttle: bytes per second each way; 0: unlimited
+    uint64_t limit;       // a connection ends when this many bytes have passed, both ways; 0: never
+    size_t slice;         // each way, bytes go out in pieces of at most this size; 0: as they come
+    int64_t slice_gap_ns; // pause behind each piece
 };
 
 // The link calls `message` for each message at its boundary, before it passes on a byte of it.

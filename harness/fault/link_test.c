@@ -207,9 +207,52 @@ static void throttles(void **state)
     close_link(&f);
 }
 
+static void ends_at_its_limit(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    f.conditions.limit = sizeof(STARTUP) - 1 + 4;
+    SEND(f.client, STARTUP);
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP);
+    SEND(f.server, "Z\0\0\0\5I");
+    assert_false(pump(&f));
+    assert_false(f.was_cut);
+    EXPECT(f.client, "Z\0\0\0");
+    close_link(&f);
+}
+
+static void passes_pieces(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    SEND(f.client, STARTUP);
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP);
+    f.conditions.slice = 4;
+    f.conditions.slice_gap_ns = 10;
+    f.now_ns = 1000;
+    SEND(f.server, "Z\0\0\0\5I");
+    assert_true(pump(&f));
+    EXPECT(f.client, "Z\0\0\0");
+    assert_true(f.wake_ns == 1010);
+    assert_true(pump(&f));
+    expect_nothing(f.client);
+    f.now_ns = 1010;
+    assert_true(pump(&f));
+    EXPECT(f.client, "\5I");
+    close_link(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_at_its_limit),
+        cmocka_unit_test(passes_pieces),
         cmocka_unit_test(passes_both_ways),
         cmocka_unit_test(cuts_before_and_after_a_message),
         cmocka_unit_test(waits_for_the_rest_of_the_message_to_cut_after),

@@ -239,6 +239,29 @@ void proxy_throttle(struct proxy *p, double rate)
     unlock_and_wake(p);
 }
 
+void proxy_limit(struct proxy *p, uint64_t bytes)
+{
+    lock(p);
+    p->conditions.limit = bytes;
+    unlock_and_wake(p);
+}
+
+void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns)
+{
+    lock(p);
+    p->conditions.slice = bytes;
+    p->conditions.slice_gap_ns = gap_ns;
+    unlock_and_wake(p);
+}
+
+struct proxy_client proxy_cut_client(struct proxy *p)
+{
+    lock(p);
+    struct proxy_client client = p->cut_client;
+    pthread_mutex_unlock(&p->lock);
+    return client;
+}
+
 static struct cut make_cut(const struct message_kind *kind, int n, enum cut_side side)
 {
     return (struct cut){.state = CUT_ARMED, .kind = *kind, .left = n, .side = side};

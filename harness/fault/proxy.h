@@ -68,6 +68,13 @@ void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns);
 // Sets the bytes per second, in each direction of each connection; 0: unlimited.
 void proxy_throttle(struct proxy *p, double rate);
 
+// Ends each connection when this many bytes have passed through it, both ways; 0: never.
+void proxy_limit(struct proxy *p, uint64_t bytes);
+
+// Passes bytes on in pieces of at most this size, each way, with a pause behind each; 0: as they
+// come.
+void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns);
+
 // Cuts one connection before or after the n-th message of this kind, counted over all connections
 // from now on. A cut that was not reached yet is replaced.
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
@@ -84,6 +91,15 @@ void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg);
 #define PROXY_CUTS_MAX 2
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX]);
 bool proxy_was_cut(struct proxy *p);
+
+// A connection, as its client knows it.
+struct proxy_client {
+    unsigned number; // from 1, in the order in which the clients came; 0: none
+    int port;        // the client's own TCP port
+};
+
+// Returns the connection that the last cut has ended.
+struct proxy_client proxy_cut_client(struct proxy *p);
 void proxy_forget_cut(struct proxy *p);
 
 // Counts the messages of each type that have passed since the last call, by sender.

@@ -49,6 +49,7 @@ struct proxy {
     void *hook_arg;
     size_t cut_count;
     int64_t cut_ns[PROXY_CUTS_MAX];
+    struct proxy_client cut_client;
     unsigned tally[2][256];
     struct transcript *transcript; // NULL: nobody wants the messages
     unsigned accepted;             // number of clients so far

@@ -44,6 +44,22 @@ static int connect_to_server(const struct proxy *p)
     return fd;
 }
 
+static int port_of(int client)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } at = {0};
+    socklen_t len = sizeof at;
+
+    if (getpeername(client, &at.any, &len) != 0)
+        return 0;
+    return at.any.sa_family == AF_INET    ? ntohs(at.v4.sin_port)
+           : at.any.sa_family == AF_INET6 ? ntohs(at.v6.sin6_port)
+                                          : 0;
+}
+
 static void take_in(struct proxy *p, int client)
 {
     int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
@@ -52,6 +68,7 @@ static void take_in(struct proxy *p, int client)
     set_no_delay(client);
     if (link) {
         link->number = ++p->accepted;
+        link->client_port = port_of(client);
         p->links[p->link_count++] = link;
         return;
     }
@@ -125,8 +142,9 @@ static bool watch_message(
 }
 
 // Calls the hook while the connection is still open, and then ends the connection.
-static void finish_cut(struct proxy *p)
+static void finish_cut(struct proxy *p, const struct link *link)
 {
+    p->cut_client = (struct proxy_client){.number = link->number, .port = link->client_port};
     p->cut_ns[p->cut_count] = clock_now_ns();
     if (p->hook)
         p->hook(p->hook_arg, p->cut_count);
@@ -155,7 +173,7 @@ static int64_t pump_all(struct proxy *p)
             continue;
         }
         if (was_cut && p->cut.state == CUT_BEGUN)
-            finish_cut(p);
+            finish_cut(p, p->links[i]);
         proxy_remove_link(p, i, false);
     }
     return wake_ns;

@@ -1,5 +1,6 @@
 #include "proxy/console.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e);
 static bool parse_half_open(struct words *w, struct order *o, struct err *e);
 static bool parse_delay(struct words *w, struct order *o, struct err *e);
 static bool parse_throttle(struct words *w, struct order *o, struct err *e);
+static bool parse_limit(struct words *w, struct order *o, struct err *e);
+static bool parse_slice(struct words *w, struct order *o, struct err *e);
 static bool parse_heal(struct words *w, struct order *o, struct err *e);
 
 static const struct {
@@ -41,6 +44,10 @@ static const struct {
         "pass every byte later, each way"},
     [ORDER_THROTTLE] = {"throttle", "RATE [for TIME]", parse_throttle, true,
         "pass no more than this, each way of each connection, such as 20kB/s"},
+    [ORDER_LIMIT_DATA] = {"limit-data", "BYTES [for TIME]", parse_limit, true,
+        "end each connection when it has passed this many bytes, both ways together"},
+    [ORDER_SLICE] = {"slice", "BYTES [gap TIME] [for TIME]", parse_slice, true,
+        "pass bytes in pieces of at most this size, each way, with a pause (1ms) behind each"},
     [ORDER_HEAL] = {"heal", "[drop]", parse_heal, false,
         "undo everything; what was withheld passes, or with drop is lost with its connections"},
     [ORDER_STATUS] = {"status", "", NULL, false, "count connections and bytes"},
@@ -127,6 +134,35 @@ static bool parse_throttle(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+static bool parse_bytes(struct words *w, struct order *o, struct err *e)
+{
+    if (!units_count(next(w), &o->bytes, e))
+        return err_prefix(e, "%s", orders[o->id].name);
+    if (o->bytes < 1)
+        return err_set(e, ERR_USAGE, "%s: BYTES is at least 1", orders[o->id].name);
+    w->at++;
+    return true;
+}
+
+static bool parse_limit(struct words *w, struct order *o, struct err *e)
+{
+    return parse_bytes(w, o, e);
+}
+
+static bool parse_slice(struct words *w, struct order *o, struct err *e)
+{
+    o->by_ns = NS_PER_MS;
+    if (!parse_bytes(w, o, e))
+        return false;
+    if (strcmp(next(w), "gap") != 0)
+        return true;
+    w->at++;
+    if (!units_duration(next(w), &o->by_ns, e))
+        return err_prefix(e, "slice: gap");
+    w->at++;
+    return true;
+}
+
 static bool parse_heal(struct words *w, struct order *o, struct err *e)
 {
     (void)e;
@@ -178,12 +214,25 @@ void console_help(FILE *out)
 
 // --- carrying out -------------------------------------------------------------------
 
+// Writes a line with the time of the event.
+static void say(const struct console *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void say(const struct console *c, const char *fmt, ...)
+{
+    va_list args;
+
+    fprintf(c->out, "%.3f s  ", (double)(clock_now_ns() - c->start_ns) / 1e9);
+    va_start(args, fmt);
+    vfprintf(c->out, fmt, args);
+    va_end(args);
+    fputc('\n', c->out);
+}
+
 static void tell_status(const struct console *c)
 {
     struct proxy_counts n = proxy_counts(c->proxy);
 
-    fprintf(c->out,
-        "status: %zu connections (%zu encrypted), %llu bytes passed, %zu withheld, %llu refused\n",
+    say(c, "status: %zu connections (%zu encrypted), %llu bytes passed, %zu withheld, %llu refused",
         n.links, n.opaque, (unsigned long long)n.passed, n.withheld[0] + n.withheld[1],
         (unsigned long long)n.refused);
 }
@@ -204,7 +253,11 @@ static void undo(struct console *c, enum order_id id, bool drop)
         proxy_delay(c->proxy, 0, 0);
     else if (id == ORDER_THROTTLE)
         proxy_throttle(c->proxy, 0);
-    fprintf(c->out, "%s is over\n", orders[id].name);
+    else if (id == ORDER_LIMIT_DATA)
+        proxy_limit(c->proxy, 0);
+    else if (id == ORDER_SLICE)
+        proxy_slice(c->proxy, 0, 0);
+    say(c, "%s is over", orders[id].name);
 }
 
 static void heal(struct console *c, bool drop)
@@ -224,7 +277,7 @@ static void begin_cut(struct console *c, const struct order *o)
     c->cutting = true;
     c->warned = false;
     proxy_cut(c->proxy, &o->kind, o->n, o->side);
-    fprintf(c->out, "cut-at waits for %s number %d\n", o->message, o->n);
+    say(c, "cut-at waits for %s number %d", o->message, o->n);
 }
 
 static void begin_half_open(struct console *c, const struct order *o)
@@ -248,13 +301,19 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
         begin_half_open(c, o);
         break;
     case ORDER_RESET:
-        fprintf(c->out, "reset: %zu connections\n", proxy_reset(c->proxy));
+        say(c, "reset: %zu connections", proxy_reset(c->proxy));
         break;
     case ORDER_DELAY:
         proxy_delay(c->proxy, o->by_ns, o->jitter_ns);
         break;
     case ORDER_THROTTLE:
         proxy_throttle(c->proxy, o->rate);
+        break;
+    case ORDER_LIMIT_DATA:
+        proxy_limit(c->proxy, (uint64_t)o->bytes);
+        break;
+    case ORDER_SLICE:
+        proxy_slice(c->proxy, (size_t)o->bytes, o->by_ns);
         break;
     case ORDER_HEAL:
         heal(c, o->drop);
@@ -271,7 +330,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     }
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
-        fprintf(c->out, "%s began\n", orders[o->id].name);
+        say(c, "%s began", orders[o->id].name);
     }
     fflush(c->out);
 }
@@ -284,13 +343,14 @@ void console_tick(struct console *c, int64_t now_ns)
     }
     if (c->cutting && proxy_was_cut(c->proxy)) {
         c->cutting = false;
-        fprintf(c->out, "cut %s %s number %d\n", c->cut.side == CUT_BEFORE ? "before" : "after",
-            c->cut.message, c->cut.n);
+        struct proxy_client client = proxy_cut_client(c->proxy);
+        say(c, "cut %s %s number %d; connection %u, of the client's port %d",
+            c->cut.side == CUT_BEFORE ? "before" : "after", c->cut.message, c->cut.n, client.number,
+            client.port);
     } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
         c->warned = true;
-        fputs("a connection is encrypted, so cut-at cannot see its messages; connect with "
-              "sslmode=disable\n",
-            c->out);
+        say(c, "a connection is encrypted, so cut-at cannot see its messages; connect with "
+               "sslmode=disable");
     }
     fflush(c->out);
 }

@@ -18,6 +18,8 @@ enum order_id {
     ORDER_RESET,
     ORDER_DELAY,
     ORDER_THROTTLE,
+    ORDER_LIMIT_DATA,
+    ORDER_SLICE,
     ORDER_HEAL,
     ORDER_STATUS,
     ORDER_HELP,
@@ -29,8 +31,9 @@ struct order {
     enum order_id id;
     int64_t for_ns; // time after which the order is undone; 0: only heal undoes it
     int64_t by_ns, jitter_ns;
-    double rate; // throttle: bytes per second
-    bool drop;   // heal: drop the withheld bytes and reset their connections
+    double rate;   // throttle: bytes per second
+    int64_t bytes; // limit-data, slice
+    bool drop;     // heal: drop the withheld bytes and reset their connections
     enum fault_direction direction;
     enum cut_side side;
     int n;
@@ -45,10 +48,12 @@ MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 // Prints one line for each order.
 void console_help(FILE *out);
 
-// The orders that are at work, and until when. The caller sets proxy and out, and the rest to zero.
+// The orders that are at work, and until when. The caller sets proxy, out and start_ns, and the
+// rest to zero.
 struct console {
     struct proxy *proxy;
-    FILE *out;                    // gets one line for each event
+    FILE *out; // gets one line for each event, with the seconds since start_ns
+    int64_t start_ns;
     int64_t undo_ns[ORDER_COUNT]; // time at which each order is undone; 0: it is not at work;
                                   // CLOCK_NEVER: until heal
     struct order cut;             // the cut that was ordered and not reached yet

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "fault/proxy_inside.h"
+#include "proxy/script.h"
 
 static struct order parsed(const char *line)
 {
@@ -43,6 +44,11 @@ static void reads_orders(void **state)
     assert_int_equal(parsed("half-open to-client").direction, TO_COLLECTOR);
     assert_int_equal(parsed("half-open to-server for 1s").direction, TO_SERVER);
     assert_true(parsed("throttle 20kB/s").rate == 20000);
+    assert_int_equal(parsed("limit-data 4000 for 1s").bytes, 4000);
+    o = parsed("slice 7 gap 3ms");
+    assert_int_equal(o.bytes, 7);
+    assert_int_equal(o.by_ns, 3 * NS_PER_MS);
+    assert_int_equal(parsed("slice 7").by_ns, NS_PER_MS);
     assert_true(parsed("heal drop").drop);
     assert_int_equal(parsed("quit").id, ORDER_QUIT);
 }
@@ -63,6 +69,8 @@ static void refuses_wrong_orders(void **state)
         {"delay", "delay"},
         {"delay 20ms jitter", "delay: jitter"},
         {"throttle fast", "throttle"},
+        {"limit-data 0", "limit-data: BYTES is at least 1"},
+        {"slice 7 gap", "slice: gap"},
         {"reset for 2s", "reset: 'for' is too much; it takes nothing"},
         {"a b c d e f g h i j k l m", "at most 12 words"},
     };
@@ -115,9 +123,34 @@ static void orders_end_one_by_one(void **state)
     target_fini(&nobody);
 }
 
+static void a_script_goes_by_its_times(void **state)
+{
+    struct script s;
+    struct err e = {0};
+
+    (void)state;
+    assert_true(script_parse(
+        &s, "# faults\n2s partition for 1s\n\n  500ms reset # at once\n2s heal\n", &e));
+    assert_int_equal(s.count, 3);
+    assert_null(script_due(&s, 499 * NS_PER_MS));
+    assert_int_equal(script_due(&s, 500 * NS_PER_MS)->id, ORDER_RESET);
+    assert_null(script_due(&s, 500 * NS_PER_MS));
+    assert_int_equal(script_due(&s, 3 * NS_PER_S)->id, ORDER_PARTITION);
+    assert_int_equal(script_due(&s, 3 * NS_PER_S)->id, ORDER_HEAL);
+    assert_null(script_due(&s, CLOCK_NEVER));
+    script_fini(&s);
+    assert_false(script_parse(&s, "1s reset\nsoon reset\n", &e));
+    assert_non_null(strstr(e.text, "line 2"));
+    script_fini(&s);
+    assert_false(script_parse(&s, "1s explode\n", &e));
+    assert_non_null(strstr(e.text, "line 1: unknown order 'explode'"));
+    script_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_script_goes_by_its_times),
         cmocka_unit_test(reads_orders),
         cmocka_unit_test(refuses_wrong_orders),
         cmocka_unit_test(orders_end_one_by_one),

@@ -20,6 +20,7 @@ main()
     serve_tls
     loses_the_answer_to_a_commit
     obeys_orders
+    obeys_script_and_socket
     leaves_tls_alone
     pgbench_runs_through
     a_python_client_sees_the_cut
@@ -39,7 +40,9 @@ refuses_mistakes()
 {
     for arguments in '--listen 0' '--to host=/tmp' '--listen 127.0.0.1:0 --to nonsense' \
         '--listen 127.0.0.1:99999999 --to host=/tmp' '--listen 0 --to host=/tmp --n 2' \
-        '--listen 0 --to host=/tmp --cut-at Bind' '--listen 0 --to host=/tmp explode'; do
+        '--listen 0 --to host=/tmp --cut-at Bind' '--listen 0 --to host=/tmp explode' \
+        '--listen 0 --to host=/tmp --script /nowhere' '--listen 0 --to host=/tmp --control /tmp' \
+        '--listen 0 --to host=/tmp --control /nowhere/socket'; do
         code=0
         # shellcheck disable=SC2086
         timeout 30 "$proxy" proxy $arguments </dev/null >/dev/null 2>&1 || code=$?
@@ -101,7 +104,7 @@ loses_the_answer_to_a_commit()
         failed "the second UPDATE got its answer"
     grep -q 'server closed the connection' "$server_dir/psql.log" || failed "the connection did not end"
     [ "$(psql -qAtc 'SELECT n FROM t')" = 2 ] || failed "the UPDATE without an answer is not there"
-    wait_for '^cut before server CommandComplete UPDATE number 2'
+    wait_for '^[0-9.]* s  cut before server CommandComplete UPDATE number 2'
     quit
 }
 
@@ -112,9 +115,9 @@ obeys_orders()
     psql -qc 'SELECT 1' "$through sslmode=disable" >/dev/null
     [ $(($(date +%s%N) - began)) -ge 600000000 ] || failed "nothing was late"
     echo heal >&3
-    wait_for '^delay is over'
+    wait_for '^[0-9.]* s  delay is over'
     echo partition >&3
-    wait_for '^partition began'
+    wait_for '^[0-9.]* s  partition began'
     psql -qc 'UPDATE t SET n = 10' "$through sslmode=disable" &
     psql_pid=$!
     while ! { echo status >&3; sleep 0.05; tail -n 1 "$server_dir/orders.log" | grep -q 'status: 1 conn.* [1-9][0-9]* withheld'; }; do
@@ -125,8 +128,45 @@ obeys_orders()
     echo nonsense >&3
     wait_for "unknown order 'nonsense'"
     echo 'half-open to-client for 100ms' >&3
-    wait_for '^half-open is over'
+    wait_for '^[0-9.]* s  half-open is over'
     quit
+}
+
+# A script breaks the network at its times, and a program at its socket; both are told of in the log.
+obeys_script_and_socket()
+{
+    printf '# a script\n100ms delay 10ms for 50ms\n0s status\n' >"$server_dir/script"
+    start script "host=$PGHOST" --script "$server_dir/script" --control "$server_dir/control"
+    [ "$(head -n 1 "$server_dir/script.log")" = "listening on port $port" ] || failed "the port is not first"
+    wait_for '^[0-9.]* s  status: 0 connections'
+    wait_for '^[0-9.]* s  delay is over'
+    [ "$(stat -c %a "$server_dir/control")" = 600 ] || failed "others may connect to the socket"
+    answers=$(ask_socket 'limit-data 1000' nonsense)
+    echo "$answers" | grep -q '^[0-9.]* s  limit-data began$' || failed "no answer: $answers"
+    echo "$answers" | grep -q "^error: unknown order 'nonsense'" || failed "no error: $answers"
+    wait_for '^[0-9.]* s  limit-data began'
+    # Its greeting alone is longer than that.
+    psql -qc "SELECT repeat('x', 2000)" "$through sslmode=disable" >/dev/null 2>&1 && failed "there was no limit"
+    ask_socket heal 'slice 7 gap 0ms' >/dev/null
+    [ "$(psql -qAtc "SELECT length(repeat('x', 2000))" "$through sslmode=disable")" = 2000 ] ||
+        failed "pieces do not arrive"
+    ask_socket quit >/dev/null
+    exec 3>&-
+    wait "$proxy_pid" || failed "quit at the socket ends the proxy with $?"
+    [ ! -e "$server_dir/control" ] || failed "the socket is left behind"
+}
+
+ask_socket() # orders: prints the answers
+{
+    python3 - "$server_dir/control" "$@" <<'PYTHON'
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(60)
+s.connect(sys.argv[1])
+for order in sys.argv[2:]:
+    s.sendall(order.encode() + b"\n")
+    print(s.recv(65536).decode(), end="")
+PYTHON
 }
 
 leaves_tls_alone()
@@ -135,7 +175,7 @@ leaves_tls_alone()
     [ "$(psql -qAt "$through sslmode=require" \
         -c 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()' \
         -c 'SELECT pg_sleep(0.2)')" = t ] || failed "no TLS through the proxy"
-    wait_for '^a connection is encrypted'
+    wait_for '^[0-9.]* s  a connection is encrypted'
     quit
 }
 

@@ -1,0 +1,143 @@
+#include "proxy/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+// Removes what an earlier proxy has left at the path, if nobody listens there any more.
+static bool clear_path(const struct sockaddr_un *at, struct err *e)
+{
+    struct stat info;
+
+    if (lstat(at->sun_path, &info) != 0)
+        return true;
+    if (!S_ISSOCK(info.st_mode))
+        return err_set(e, ERR_USAGE, "--control: %s exists and is no socket", at->sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool lives = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (lives)
+        return err_set(e, ERR_USAGE, "--control: another program listens at %s", at->sun_path);
+    return unlink(at->sun_path) == 0 ||
+           err_sys(e, ERR_USAGE, "--control: cannot remove %s", at->sun_path);
+}
+
+bool control_open(struct control *c, const char *path, struct err *e)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    *c = (struct control){.listener = -1};
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++)
+        c->clients[i].fd = -1;
+    if (!path)
+        return true;
+    if (strlen(path) >= sizeof at.sun_path)
+        return err_set(e, ERR_USAGE, "--control: a socket's path has at most %zu characters",
+            sizeof at.sun_path - 1);
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    if (!clear_path(&at, e))
+        return false;
+    c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    // Nobody else may connect, from the moment at which the socket is there.
+    mode_t mask = umask(0177);
+    bool bound = c->listener >= 0 &&
+                 bind(c->listener, (const struct sockaddr *)&at, sizeof at) == 0 &&
+                 listen(c->listener, CONTROL_CLIENTS) == 0;
+    int why = errno;
+    umask(mask);
+    errno = why;
+    if (!bound)
+        return err_sys(e, ERR_USAGE, "--control: cannot listen at %s", path);
+    c->path = path;
+    return true;
+}
+
+static void drop(struct control_client *client)
+{
+    close(client->fd);
+    client->fd = -1;
+}
+
+void control_close(struct control *c)
+{
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
+        if (c->path && c->clients[i].fd >= 0)
+            drop(&c->clients[i]);
+    }
+    if (c->path) {
+        close(c->listener);
+        unlink(c->path);
+    }
+    c->path = NULL;
+}
+
+static void take_in(struct control *c)
+{
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
+        if (c->clients[i].fd >= 0)
+            continue;
+        int fd = accept4(c->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        c->clients[i] = (struct control_client){.fd = fd};
+    }
+}
+
+// Obeys a line and answers. A client that does not read its answers is dropped: the proxy waits for
+// nobody.
+static bool answer(struct control_client *client, const char *line, control_obey *obey, void *arg)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    bool go_on = obey(arg, line, &text);
+    if (buf_str(&text) && send(client->fd, text.data, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
+        drop(client);
+    buf_fini(&text);
+    return go_on;
+}
+
+static bool serve_client(struct control_client *client, control_obey *obey, void *arg)
+{
+    bool go_on = true;
+    char *newline;
+    ssize_t got =
+        read(client->fd, client->text + client->len, sizeof client->text - 1 - client->len);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (got <= 0) {
+        drop(client);
+        return true;
+    }
+    client->len += (size_t)got;
+    client->text[client->len] = '\0';
+    while (go_on && client->fd >= 0 && (newline = strchr(client->text, '\n'))) {
+        *newline = '\0';
+        go_on = answer(client, client->text, obey, arg);
+        client->len -= (size_t)(newline + 1 - client->text);
+        memmove(client->text, newline + 1, client->len + 1);
+    }
+    if (client->fd >= 0 && client->len == sizeof client->text - 1)
+        drop(client);
+    return go_on;
+}
+
+bool control_serve(struct control *c, control_obey *obey, void *arg)
+{
+    bool go_on = true;
+
+    if (!c->path)
+        return true;
+    take_in(c);
+    for (size_t i = 0; go_on && i < CONTROL_CLIENTS; i++) {
+        if (c->clients[i].fd >= 0)
+            go_on = serve_client(&c->clients[i], obey, arg);
+    }
+    return go_on;
+}
