@@ -31,7 +31,8 @@ static bool index_spans(struct timeline *t, struct err *e)
 bool timeline_make(struct timeline *t, const struct ledger *l, struct err *e)
 {
     static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
-        source_takeovers, source_senders, source_together, source_slowdowns, source_bequests};
+        source_takeovers, source_readers, source_senders, source_together, source_slowdowns,
+        source_bequests};
     struct sources s = {.l = l, .out = t};
 
     *t = (struct timeline){0};

@@ -6,7 +6,7 @@ void source_faults(struct sources *s)
 {
     for (size_t i = 0; i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
-        if (strike_is_taken_over(s, k))
+        if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
         // A collector whose output nobody reads keeps its turn, as it should, and the others wait.
         bool turn_kept = k->verb->hits == HITS_READER && !check_shares(s->l->scenario);

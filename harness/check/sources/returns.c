@@ -113,7 +113,7 @@ void source_returns(struct sources *s)
 
     for (size_t i = 0; i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
-        if (strike_is_taken_over(s, k))
+        if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
         if (k->instance == EVERY && sc->collector.instances > 1 && check_shares(sc))
             return_each(s, k);

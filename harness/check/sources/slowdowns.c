@@ -1,18 +1,48 @@
 // A fault that delays each step by a known time excuses no time as a whole: while it lasts, a
 // token's way may take longer by some steps.
+#include <math.h>
+
 #include "base/array.h"
+#include "base/clock.h"
 #include "check/sources/sources.h"
 
 static const int steps =
     10; // round trips or flushes of a token's way, with those of the line before
 
-// Returns by how much longer one step takes: a delay of the network meets both ways of a round
-// trip.
-static int64_t longer_ns(const struct fault_spec *f)
-{
-    int64_t by_ns = f->by_ns + f->jitter_ns;
+static const double token_bytes = 1000; // on the wire: announcement, row, confirmation
 
-    return f->verb->hits == HITS_NETWORK ? 2 * by_ns : by_ns;
+// Returns the highest rate of the load; INFINITY where a phase has no rate of its own.
+static double highest_rate(const struct scenario *s)
+{
+    double highest = 0;
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        const struct load_phase *phase = &s->load[i];
+        if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
+            return INFINITY;
+        highest = fmax(highest, fmax(phase->rate_from, phase->rate_to));
+    }
+    return highest;
+}
+
+// A narrow network that still passes twice what the load needs delays each answer by what it is
+// long. One that passes less makes a backlog, and nobody knows how long that lasts.
+static int64_t narrow_ns(const struct scenario *s, const struct fault_spec *f)
+{
+    double line_bytes = token_bytes * (1 + s->collector.batch_limit);
+
+    if (f->rate < 2 * token_bytes * highest_rate(s))
+        return 0;
+    return (int64_t)(line_bytes / f->rate * NS_PER_S);
+}
+
+int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
+{
+    bool network = f->verb->hits == HITS_NETWORK;
+
+    if (f->verb->params & PARAM_BY)
+        return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
+    return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f) : 0;
 }
 
 void source_slowdowns(struct sources *s)
@@ -21,7 +51,8 @@ void source_slowdowns(struct sources *s)
 
     for (uint32_t i = 0; i < s->l->fault_count; i++) {
         const struct fault_record *f = &s->l->faults[i];
-        if (!f->began_ns || !(f->spec->verb->params & PARAM_BY))
+        int64_t step_ns = sources_step_ns(s->l->scenario, f->spec);
+        if (!f->began_ns || step_ns == 0)
             continue;
         if (!array_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns)) {
             s->full = true;
@@ -29,8 +60,8 @@ void source_slowdowns(struct sources *s)
         }
         t->slowdowns[t->slowdown_count++] = (struct slowdown){.from_ns = f->began_ns,
             .until_ns = f->ended_ns,
-            .step_ns = longer_ns(f->spec),
-            .allows_ns = steps * longer_ns(f->spec),
+            .step_ns = step_ns,
+            .allows_ns = steps * step_ns,
             .cause = {CAUSE_FAULT, i}};
     }
 }

@@ -15,6 +15,9 @@ struct sources {
 // True when others go on in the place of the struck instance. Then only the takeover takes time.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k);
 
+// True when a strike only slows a reader. It takes no time as a whole: lines show what it takes.
+bool strike_slows_reader(const struct strike *k);
+
 MUST_USE bool strikes_make(struct sources *s, struct err *e);
 
 // Adds a span, unless it is empty.
@@ -23,10 +26,15 @@ void sources_span(struct sources *s, struct span span);
 void source_faults(struct sources *s);    // from the blow until it is undone
 void source_returns(struct sources *s);   // until the struck ones work again
 void source_takeovers(struct sources *s); // until another works in the place of the struck one
+void source_readers(struct sources *s);   // while lines lie in the pipe of a slow reader
 void source_senders(struct sources *s);   // while no answer comes for all lines in flight
 void source_together(struct sources *s);  // while each of several has a span; after the others
 void source_slowdowns(struct sources *s);
 void source_bequests(struct sources *s);
+
+// Returns by how much longer one step takes while such a fault lasts: a delay of the network meets
+// both ways of a round trip. 0: the fault does not slow, or nobody knows by how much.
+int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f);
 
 // Returns the others_ns of a strike.
 int64_t sources_others_ns(const struct sources *s, const struct strike *k);

@@ -16,7 +16,7 @@ static bool is_blow(const struct scenario *s, const struct fault_spec *f)
     const struct verb *v = f->verb;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
 
-    if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || (v->params & PARAM_BY))
+    if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || sources_step_ns(s, f) > 0)
         return false;
     // A sender that does not answer is measured; its end takes the collector with it.
     if (v->hits == HITS_SENDER)

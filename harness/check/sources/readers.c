@@ -1,0 +1,32 @@
+// While a slow reader takes its time, the lines that it has not read yet lie in the pipe, and
+// perhaps no further line finds room there. The harness knows when it last found the pipe empty.
+#include "check/check.h"
+#include "check/sources/sources.h"
+
+bool strike_slows_reader(const struct strike *k)
+{
+    return k->verb->hits == HITS_READER && k->verb->does == SLOWS;
+}
+
+static void lie_unread(struct sources *s, const struct strike *k)
+{
+    const struct subject_log *log = s->l->log;
+    bool share = check_shares(s->l->scenario);
+
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        int instance = log->processes[line->process].instance;
+        bool read_slowly = line->read_ns >= k->struck_ns && line->empty_ns <= k->undone_ns;
+        if (read_slowly && (k->instance == EVERY || k->instance == instance))
+            sources_span(s, (struct span){line->empty_ns, line->read_ns, share ? instance : EVERY,
+                                {CAUSE_READER, k->cause.index}});
+    }
+}
+
+void source_readers(struct sources *s)
+{
+    for (size_t i = 0; i < s->out->strike_count; i++) {
+        if (strike_slows_reader(&s->out->strikes[i]))
+            lie_unread(s, &s->out->strikes[i]);
+    }
+}
