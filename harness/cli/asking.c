@@ -109,6 +109,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .exits = number_at(figures, "unplanned_exit"),
         .recovery_ms = number_at(figures, "recovery.max"),
         .postgres = number_at(json_object_get(result, "environment"), "postgres_version"),
+        .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
     snprintf(a->folder, sizeof a->folder, "%.199s", outcome->folder);

@@ -68,6 +68,7 @@ static struct seen seen_of(const struct answer *a)
         .exits = a->exits,
         .recovery_ms = a->recovery_ms,
         .judged = a->judged > 0,
+        .deaf = a->deaf > 0,
         .missed = a->planned > 0 && a->struck == 0,
     };
 }

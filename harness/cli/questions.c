@@ -14,6 +14,9 @@ const struct question questions[] = {
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
     {"server killed for 0.5 s", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
+    // As a server that was demoted behind a pooler, or whose disk is full.
+    {"server read-only for 1.5 s", "read-only-server",
+        {LOAD, "faults=[{at: 2s, do: read-only-server, for: 1500ms}]"}, true},
     // The client reaches the primary always at the same address, that of a proxy.
     {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
         true},

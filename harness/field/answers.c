@@ -29,6 +29,7 @@ static const struct {
     {"faults", AT(planned)},
     {"faults_struck", AT(struck)},
     {"postgres_version", AT(postgres)},
+    {"deaf", AT(deaf)},
     {"judged", AT(judged)},
 };
 

@@ -18,6 +18,7 @@ struct answer {
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num
     char folder[200];       // the run's result folder
+    double deaf;            // 1: the consumer lived on, and took no job any more
     double judged;          // 0: the run was inconclusive
 };
 

@@ -97,6 +97,8 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
         return;
     o->judged++;
     o->broken += outcome_convicts(s, t);
+    // Jobs that a dead worker holds make nobody deaf.
+    o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
             widen(&o->seen[m][p], count_meaning(s, p, m, t));
@@ -171,11 +173,9 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
         append(c->text, size, "doubtful: inconclusive");
         return;
     }
-    if (o->broken > 0) {
-        c->mark = tell_broken(o, c);
-        return;
-    }
-    c->mark = tell_unbroken(o, t, c);
-    if (!isnan(o->recovery_ms))
+    c->mark = o->broken > 0 ? tell_broken(o, c) : tell_unbroken(o, t, c);
+    if (o->deaf > 0)
+        append(c->text, size, "; alive but deaf in %d", o->deaf);
+    if (o->broken == 0 && !isnan(o->recovery_ms))
         append(c->text, size, "; back in %.1f s", o->recovery_ms / 1000);
 }

@@ -15,6 +15,7 @@ struct seen {
     double taken;       // number of jobs that a worker had taken and not finished
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
+    bool deaf;          // true: the consumer lived on, and took no job any more
 };
 
 // What the subject promises.
@@ -38,6 +39,7 @@ enum meaning { MEANS_BROKEN, MEANS_DOCUMENTED, MEANS_UNPROMISED, MEANINGS };
 // All runs of one cell.
 struct outcome {
     int runs, judged, broken; // numbers of runs; broken: those that convict
+    int deaf;                 // number of runs after whose fault the consumer took nothing
     bool missed;              // the fault found no target
     struct range seen[MEANINGS][PARTS];
     double recovery_ms; // the longest; NAN: nothing had to recover

@@ -95,9 +95,26 @@ static void several_runs_convict_by_their_number(void **state)
     assert_int_equal(c.mark, CELL_BROKEN);
 }
 
+// A consumer that lives on and takes nothing is worse than one that ends.
+static void a_deaf_consumer_is_told(void **state)
+{
+    const struct terms terms = {MOST, 0};
+    struct seen seen = {.lost = 9, .recovery_ms = NAN, .judged = true, .deaf = true};
+    struct outcome o = OUTCOME_INIT;
+    struct cell c = {0};
+    (void)state;
+
+    outcome_add(&o, &seen, &terms);
+    outcome_add(&o, &seen, &terms);
+    seen.taken = 9; // a dead worker holds them all
+    outcome_add(&o, &seen, &terms);
+    outcome_cell(&o, &terms, &c);
+    assert_string_equal(c.text, "broken 3 of 3: 9 missing; alive but deaf in 2");
+}
+
 static void a_run_tells_only_what_convicts(void **state)
 {
-    struct seen seen = {1, 2, 3, 1, NAN, 2, true, false};
+    struct seen seen = {1, 2, 3, 1, NAN, 2, true, false, false};
     char text[100] = "";
     (void)state;
 
@@ -117,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_run_says_what_was_seen),
         cmocka_unit_test(several_runs_convict_by_their_number),
+        cmocka_unit_test(a_deaf_consumer_is_told),
         cmocka_unit_test(a_run_tells_only_what_convicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
