@@ -1,5 +1,5 @@
 # A worker of delayed_job, as `rake jobs:work` runs it, outside of an application: consumer.rb. With
-# the argument "schema" it only makes its table.
+# the argument "schema" it only makes its table; with "reconnects" a lost session is made anew.
 require "active_support/all"
 require "active_record"
 require "logger"
@@ -42,6 +42,9 @@ if ARGV[0] == "schema"
   exit
 end
 
+if ARGV[0] == "reconnects"
+  Delayed::Job.define_singleton_method(:recover_from) { |_error| ActiveRecord::Base.connection.reconnect! }
+end
 Delayed::Worker.max_run_time = 5
 Delayed::Worker.sleep_delay = 1
 Delayed::Worker.logger = Logger.new($stderr, level: Logger::WARN)
