@@ -79,7 +79,7 @@ struct scenario_postgres {
 
 #define SCHEMA_LATEST 0
 #define SCHEMA_NONE (-1) // for a database that a subject fills itself
-#define SCENARIO_IMAGE "postgres:17"
+#define SCENARIO_IMAGE "postgres:18"
 #define SUBJECT_MAILROOM "mailroom"
 
 // The answers of the harness in the role of the sender. The seed decides the answer for each token
