@@ -220,6 +220,11 @@ int64_t check_starved_ns(
 int64_t check_denied_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
+// Returns the length of a stretch of time in which the harness stood still, less what the
+// collector, all below it and its backends ran beyond one processor meanwhile: that was their own
+// doing.
+int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns);
+
 // --- tokens.c ----------------------------------------------------------------------
 
 MUST_USE bool check_tokens(const struct check *c, struct err *e);

@@ -90,26 +90,26 @@ static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
 }
 
 // Adds the time by which a sample was late. A sample without an answer waited for a connection.
-static void add_late(
-    struct stall_list *s, const struct probe_sample *p, const struct timeline *t, int64_t least_ns)
+static void add_late(struct stall_list *s, const struct probe_sample *p, const struct ledger *l,
+    const struct timeline *t, int64_t least_ns)
 {
     if (p->stall_ns <= least_ns)
         return;
     if (p->took_ns == CLOCK_NEVER)
         add_between(s, p->due_ns, p->due_ns + p->stall_ns, t, least_ns);
     else
-        add(s, p->due_ns, p->stall_ns, least_ns);
+        add(s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
 }
 
 // Adds the times of slow answers. Such an answer began to be slow at an unknown time after the
 // answer before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
-    const struct timeline *t, int64_t least_ns)
+    const struct ledger *l, const struct timeline *t, int64_t least_ns)
 {
     for (size_t i = 0; i < count; i++) {
         const struct probe_sample *p = &probes[i];
         int64_t asked_ns = p->due_ns + p->stall_ns;
-        add_late(s, p, t, least_ns);
+        add_late(s, p, l, t, least_ns);
         if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
             is_disturbed(t, asked_ns, asked_ns + p->took_ns))
             continue;
@@ -181,10 +181,10 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
         return err_memory(e);
     for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *k = &reader->kept[i];
-        add(s, k->from_ns, k->until_ns - k->from_ns, least_ns);
+        add(s, k->from_ns, check_beyond_own_ns(l, k->from_ns, k->until_ns), least_ns);
     }
-    add_answers(s, l->probes, l->probe_count, t, least_ns);
-    add_answers(s, l->flushes, l->flush_count, t, least_ns);
+    add_answers(s, l->probes, l->probe_count, l, t, least_ns);
+    add_answers(s, l->flushes, l->flush_count, l, t, least_ns);
     add_cold_servers(s, l, least_ns);
     merge(s);
     return true;

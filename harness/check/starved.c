@@ -96,6 +96,16 @@ static double share_of_others(const struct starved_sample *w)
     return w->busy_us > w->own_us ? (double)(w->busy_us - w->own_us) / (double)w->busy_us : 0;
 }
 
+int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    if (l->starved_count == 0)
+        return until_ns - from_ns;
+    struct starved_sample w = watched(l, from_ns, until_ns);
+    double processors = w.at_ns > 0 ? (double)w.own_us * NS_PER_US / (double)w.at_ns : 0;
+    double left = fmin(fmax(2 - processors, 0), 1);
+    return (int64_t)(left * (double)(until_ns - from_ns));
+}
+
 int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     if (l->starved_count == 0)
