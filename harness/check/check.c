@@ -22,6 +22,7 @@ static bool (*const judges[])(const struct check *c, struct err *e) = {
     check_repeats,
     check_early,
     check_late,
+    check_fill,
     check_behind,
     check_idle_instances,
     check_sequence,

@@ -102,6 +102,10 @@ enum { check_by_signal = 128 };
 struct cause check_ending_disturbed(
     const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
+// --- fill.c -------------------------------------------------------------------------
+
+MUST_USE bool check_fill(const struct check *c, struct err *e);
+
 // --- figures.c ---------------------------------------------------------------------
 
 MUST_USE bool check_figures(

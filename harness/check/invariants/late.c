@@ -2,6 +2,7 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+#include "check/bounds.h"
 #include "check/lookup.h"
 #include "plan/names.h"
 
@@ -105,30 +106,73 @@ static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_n
                waited_rightly(c, low - 1, start_ns, due_ns));
 }
 
-// Decides whether a token is late. A fault may have hit the collector that had
-// taken the token when it was not yet late. Others had to write it within a time that counts once
-// for each token.
+// Returns until when a token of a bequest must be written by the instance that wrote it.
+static int64_t handed_ns(const struct bequest *b, int instance)
+{
+    return b->instance == EVERY || b->instance == instance ? b->own_until_ns : b->until_ns;
+}
+
+// Returns when a token of this line is due that came with a bequest.
+static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b, uint32_t index)
+{
+    const struct ledger *l = c->l;
+    const struct line_record *line = &l->log->lines[index];
+    int instance = l->log->processes[line->process].instance;
+    int64_t need_ns = l->scenario->collector.batch_timeout_ns + c->r->slack_ns +
+                      timeline_allowance(&c->timeline, b->struck_ns, line->read_ns).ns;
+
+    return timeline_due_ns(&c->timeline, instance, handed_ns(b, instance), need_ns);
+}
+
+static bool explains(const struct check *c, const struct bequest *b, uint32_t index)
+{
+    int64_t due_ns = due_of_bequest_ns(c, b, index);
+
+    return c->l->log->lines[index].read_ns <= due_ns || check_had_to_wait(c, index, due_ns) ||
+           why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
+}
+
+// Returns a second bequest that explains the line: a fault struck again while the heir, who has it
+// from the end of the grace on, had yet to write it. NULL: none does.
+static struct bequest *second_bequest(
+    const struct check *c, const struct bequest *first, uint32_t index)
+{
+    const struct scenario *s = c->l->scenario;
+    int64_t taken_ns = first->struck_ns + bounds_grace_ns(s);
+    int64_t until_ns = taken_ns + s->collector.batch_timeout_ns + c->r->slack_ns;
+    struct bequest *b = NULL;
+
+    until_ns += timeline_allowance(&c->timeline, taken_ns, until_ns + NS_PER_S).ns;
+    for (const struct bequest *after = first;
+         (b = timeline_bequest(&c->timeline, after, taken_ns, until_ns)); after = b)
+        if (explains(c, b, index))
+            return b;
+    return NULL;
+}
+
+// Decides whether a token is late. A fault may have hit the collector that had taken the token when
+// it was not yet late. Others had to write it within a time that counts once for each token, or
+// twice where the heir may have been struck, too.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
-    const struct ledger *l = c->l;
-    uint32_t index = l->tokens[token].first_line;
-    const struct line_record *line = &l->log->lines[index];
-    int instance = l->log->processes[line->process].instance;
-    int64_t sent_ns = ledger_txn(l, token)->commit_ns - c->r->slack_ns;
+    uint32_t index = c->l->tokens[token].first_line;
+    int64_t read_ns = c->l->log->lines[index].read_ns;
+    int64_t sent_ns = ledger_txn(c->l, token)->commit_ns - c->r->slack_ns;
     struct lateness late = lateness_since(t, index, start_ns);
     struct bequest *b = NULL;
 
-    while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, line->read_ns)) &&
+    while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, read_ns)) &&
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
-        int64_t need_ns = l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
-        bool own = b->instance == EVERY || b->instance == instance;
-        int64_t until_ns = own ? b->own_until_ns : b->until_ns;
-        int64_t due_ns = timeline_due_ns(&c->timeline, instance, until_ns, need_ns);
-        if (line->read_ns > due_ns && !check_had_to_wait(c, index, due_ns))
+        bool alone = explains(c, b, index);
+        struct bequest *second = alone ? NULL : second_bequest(c, b, index);
+        if (!alone && !second)
             continue;
         b->most--;
-        return (struct lateness){.cause = b->cause, .due_ns = due_ns};
+        if (second)
+            second->most--;
+        return (struct lateness){
+            .cause = b->cause, .due_ns = due_of_bequest_ns(c, second ? second : b, index)};
     }
     return late;
 }

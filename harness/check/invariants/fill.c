@@ -1,0 +1,177 @@
+// Judges what a batch has to be where the subject promises that it fills its batches: a full one
+// goes out at once (late), and a short one leaves nothing behind (underfull).
+#include "check/inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+// Tokens of one lane that wait.
+struct lane {
+    int64_t count;
+    int64_t since_ns; // since when a full batch of them waits and no line has come
+};
+
+struct fill {
+    const struct check *c;
+    struct spans txns; // all transactions that were sent
+    struct leased leased;
+    uint32_t *order; // owned; the tokens that came out, by the time since when they wait
+    size_t count, next;
+    struct lane lanes[2];
+};
+
+static int lane_of(const struct fill *f, uint32_t token)
+{
+    return f->leased.lanes && token_kind_recovery(f->c->l->plan->kinds[token]);
+}
+
+// Returns since when a token waits: from its acknowledgement or, for a subject that waits for
+// writers, from the end of the last older transaction that was still open.
+static int64_t waits_since_ns(const struct fill *f, uint32_t token)
+{
+    int64_t ack_ns = ledger_txn(f->c->l, token)->ended_ns;
+    bool waits = f->c->l->scenario->collector.promises & PROMISE_WAITS_FOR_WRITERS;
+
+    return waits ? clock_max(ack_ns, spans_latest_end(&f->txns, ack_ns)) : ack_ns;
+}
+
+// True when the token waited from then until its line was read. Nobody promises when a token goes
+// out that changes meanwhile.
+static bool waited(const struct fill *f, uint32_t token)
+{
+    const struct ledger *l = f->c->l;
+    int64_t read_ns = ledger_read_ns(l, token);
+
+    return ledger_txn(l, token)->outcome == TXN_COMMITTED && read_ns != CLOCK_NEVER &&
+           waits_since_ns(f, token) <= read_ns && ledger_changed_ns(l, token) == CLOCK_NEVER;
+}
+
+static int by_wait(const void *a, const void *b, void *fill)
+{
+    int64_t x = waits_since_ns(fill, *(const uint32_t *)a);
+    int64_t y = waits_since_ns(fill, *(const uint32_t *)b);
+
+    return (x > y) - (x < y);
+}
+
+static bool list_tokens(struct fill *f)
+{
+    const struct ledger *l = f->c->l;
+
+    f->order = calloc(l->plan->token_count + 1, sizeof *f->order);
+    if (!f->order || !spans_make(&f->txns, l))
+        return false;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        if (waited(f, token))
+            f->order[f->count++] = token;
+    }
+    if (f->count > 0)
+        qsort_r(f->order, f->count, sizeof *f->order, by_wait, f);
+    return true;
+}
+
+// --- a full batch waits -------------------------------------------------------------
+
+// Returns how long a full batch may wait: for the look, for the commit of the line before and its
+// own, and for as long as it takes to read so many rows.
+static int64_t bound_ns(const struct check *c)
+{
+    const struct scenario_collector *s = &c->l->scenario->collector;
+    const double rows_per_s = 5000;
+    double capacity = s->capacity > 0 && s->capacity < rows_per_s ? s->capacity : rows_per_s;
+
+    return clock_max(
+        c->r->slack_ns + 3 * c->flush_ns, (int64_t)((double)s->batch_limit / capacity * NS_PER_S));
+}
+
+static void judge_full(const struct fill *f, const struct line_record *line, int64_t since_ns)
+{
+    const struct check *c = f->c;
+    int64_t slowed_ns = timeline_allowance(&c->timeline, since_ns, line->read_ns).ns;
+    int64_t denied_ns = check_denied_ns(c->l, line->process, since_ns, line->read_ns);
+    int64_t waited_ns = timeline_free(&c->timeline, EVERY, since_ns, line->read_ns).ns;
+    int64_t beyond_ns = waited_ns - bound_ns(c) - slowed_ns - denied_ns -
+                        2 * stall_list_ns(&c->stalls, since_ns, line->read_ns);
+
+    if (beyond_ns <= 0)
+        return;
+    finding_add(c->r, METRIC_LATE,
+        "a full batch waited from %.3f s until %.3f s, %.0f ms longer than it may",
+        ledger_seconds(c->l, since_ns), ledger_seconds(c->l, line->read_ns),
+        (double)beyond_ns / 1e6);
+    finding_add_faults(c->r, METRIC_LATE, c->l, since_ns);
+}
+
+static void arrive(struct fill *f, int64_t until_ns)
+{
+    for (; f->next < f->count; f->next++) {
+        uint32_t token = f->order[f->next];
+        struct lane *lane = &f->lanes[lane_of(f, token)];
+        int64_t since_ns = waits_since_ns(f, token);
+        if (since_ns > until_ns)
+            return;
+        if (++lane->count == f->c->l->scenario->collector.batch_limit)
+            lane->since_ns = since_ns;
+    }
+}
+
+static void leave(struct fill *f, uint32_t index)
+{
+    const struct ledger *l = f->c->l;
+    const struct line_record *line = &l->log->lines[index];
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (d->token < l->plan->token_count && d->flags == 0 &&
+            l->tokens[d->token].first_line == index && waited(f, d->token))
+            f->lanes[lane_of(f, d->token)].count--;
+    }
+    // What is left may be a full batch, too; its time begins now.
+    f->lanes[0].since_ns = f->lanes[1].since_ns = line->read_ns;
+}
+
+// With a shorter timeout a full batch that waits for it is late by less than the bound is wide.
+static bool shows_full(const struct check *c)
+{
+    const struct scenario *s = c->l->scenario;
+    bool each = s->postgres.announce == ANNOUNCE_EACH && s->postgres.schema == SCHEMA_LATEST;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        each = each && s->load[i].rows_to <= 1; // announcements of one transaction are one
+    return each && s->collector.batch_timeout_ns >= 5 * bound_ns(c);
+}
+
+static void check_full(struct fill *f)
+{
+    const struct ledger *l = f->c->l;
+
+    for (uint32_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        arrive(f, line->read_ns);
+        for (int lane = 0; lane < 2; lane++) {
+            if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
+                judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
+        }
+        leave(f, i);
+    }
+}
+
+bool check_fill(const struct check *c, struct err *e)
+{
+    const struct scenario *s = c->l->scenario;
+    struct fill f = {.c = c};
+    bool shared = s->collector.instances > 1 && check_shares(s);
+
+    // What others have taken, or what the budget holds back, does not wait for this collector.
+    if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent || !shows_full(c))
+        return true;
+    leased_read(&f.leased, s);
+    bool ok = list_tokens(&f) || err_memory(e);
+    if (ok)
+        check_full(&f);
+    spans_fini(&f.txns);
+    free(f.order);
+    return ok;
+}
