@@ -37,6 +37,8 @@ const struct metric metrics[METRIC_COUNT] = {
         VANISHED, "vanished", TOKENS, 0, FOR_ALL, 0, "acknowledged, but gone from the database"),
     INVARIANT(OVER_LIMIT, "over_limit", LINES, PROMISE_LIMIT, FOR_MAIL, 0,
         "lines that hold more than the batch limit"),
+    INVARIANT(UNDERFULL, "underfull", LINES, PROMISE_FILLS, FOR_MAIL, TRAIT_TIME | TRAIT_RARE,
+        "short lines that left tokens behind which could have gone with them"),
     INVARIANT(EARLY, "early", LINES, PROMISE_TIMEOUT, FOR_MAIL, TRAIT_TIME,
         "short lines sent before the batch timeout had passed"),
     INVARIANT(LATE, "late", TOKENS, PROMISE_TIMEOUT, FOR_MAIL, TRAIT_TIME,

@@ -170,6 +170,8 @@ static const struct defect_row defects[] = {
         "reads the address of an account once, when the account is new", "forged", "renamed"},
     {DEFECT_LOWER_CASES, "lower-cases", "writes addresses and logins in small letters", "forged",
         "plain"},
+    {DEFECT_SENDS_SINGLY, "sends-singly", "sends each token of a short batch in a line of its own",
+        "underfull,early", "singly"},
     {DEFECT_WALL_CLOCK, "wall-clock", "measures the timeout by the time of day", "late", "stepped"},
 };
 

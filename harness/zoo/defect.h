@@ -98,6 +98,7 @@ enum defect {
     DEFECT_KEEPS_ADDRESSES,
     DEFECT_LOWER_CASES,
     DEFECT_WALL_CLOCK,
+    DEFECT_SENDS_SINGLY,
 };
 
 struct defect_row {

@@ -171,6 +171,8 @@ static int limit_of(const struct keeper *k)
 {
     if (has(k, DEFECT_NO_LIMIT))
         return LARGEST_WINDOW;
+    if (k->singly)
+        return 1;
     return k->settings->limit + has(k, DEFECT_LIMIT_PLUS_ONE);
 }
 
@@ -239,6 +241,10 @@ static bool look(struct keeper *k, struct err *e)
                    (k->first_ns != CLOCK_NEVER && waited_ns(k, k->looked_ns) >= timeout_of(k));
         if (!read_batch(k, e))
             return false;
+        k->singly = has(k, DEFECT_SENDS_SINGLY) && due && k->batch.tokens > 1 &&
+                    k->batch.tokens < limit_of(k);
+        if (k->singly && !read_batch(k, e))
+            return false;
         full = k->batch.tokens >= limit_of(k);
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
@@ -249,7 +255,7 @@ static bool look(struct keeper *k, struct err *e)
         }
         // The timeout of the waiting tokens starts now and not at looked_ns, because the answer may
         // hold a token that was committed after the question.
-        if (!waits)
+        if (!waits && !k->singly)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER) {
             k->first_ns = clock_now_ns();
@@ -257,6 +263,7 @@ static bool look(struct keeper *k, struct err *e)
         }
         if (full && k->settings->shares && !sharing_free(&k->sharing, &k->session, e))
             return false;
+        k->singly = false;
     }
     k->draining = false;
     if (k->first_ns == CLOCK_NEVER && !leave_to_others(k, e))

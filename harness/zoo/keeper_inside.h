@@ -22,6 +22,7 @@ struct keeper {
     int announced;    // number of tokens that the last look left, and of announcements since then
     int64_t first_ns; // when the oldest waiting token was found; CLOCK_NEVER: none waits
     int64_t first_wall_ns; // defect wall-clock: the same by the time of day
+    bool singly;           // defect sends-singly: the next line holds one token
     int64_t looked_ns;     // time of the last look at the queue
     int64_t backoff_ns;
     int sessions;           // number of sessions in which it worked

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "check/lookup.h"
 #include "plan/names.h"
+
+#define NO_TOKEN UINT32_MAX
 
 // Tokens of one lane that wait.
 struct lane {
@@ -158,6 +161,94 @@ static void check_full(struct fill *f)
     }
 }
 
+// --- a short line leaves tokens behind ---------------------------------------------
+
+// Returns the last time at which a token had to be acknowledged to be seen by the look of the line
+// behind this one: a collector may look while this one is on its way.
+static int64_t seen_ns(const struct check *c, uint32_t before)
+{
+    const struct line_record *line = &c->l->log->lines[before];
+
+    return check_written_ns(c, line) - c->r->slack_ns - c->flush_ns;
+}
+
+// Returns what may explain that the line left tokens behind: a fault, or a collector that got no
+// processor between its look and its write.
+static struct cause why_left(const struct check *c, const struct line_record *line, int64_t seen)
+{
+    int instance = c->l->log->processes[line->process].instance;
+    struct cause cause = timeline_cause(&c->timeline, instance, seen, line->read_ns);
+
+    if (cause.kind == CAUSE_NONE)
+        cause = timeline_allowance(&c->timeline, seen, line->read_ns).cause;
+    if (cause.kind == CAUSE_NONE)
+        cause = stall_list_touches(&c->stalls, seen, line->read_ns);
+    if (cause.kind == CAUSE_NONE &&
+        check_denied_ns(c->l, line->process, seen, line->read_ns) > c->r->slack_ns / 2)
+        return (struct cause){CAUSE_PROCESSORS, line->process};
+    return cause;
+}
+
+// Returns a token that waited since `seen` at the latest and is of a later line; NO_TOKEN: none is.
+static uint32_t left_behind(struct fill *f, uint32_t index, int64_t seen)
+{
+    const struct ledger *l = f->c->l;
+
+    // The tokens before `next` are all in this line or in earlier ones.
+    while (f->next < f->count && l->tokens[f->order[f->next]].first_line <= index)
+        f->next++;
+    return f->next < f->count && waits_since_ns(f, f->order[f->next]) <= seen ? f->order[f->next]
+                                                                              : NO_TOKEN;
+}
+
+static void judge_short(struct fill *f, uint32_t index, int64_t seen)
+{
+    const struct check *c = f->c;
+    const struct line_record *line = &c->l->log->lines[index];
+    char login[NAMES_MAX];
+    uint32_t token = left_behind(f, index, seen);
+    struct cause cause = why_left(c, line, seen);
+
+    judged_add(c->r, METRIC_UNDERFULL, 1, cause);
+    if (token == NO_TOKEN || cause.kind != CAUSE_NONE)
+        return;
+    names_login(login, token);
+    finding_add(c->r, METRIC_UNDERFULL,
+        "pid %d, read at %.3f s: %u tokens, limit %d, but %s had waited since %.3f s",
+        (int)c->l->log->processes[line->process].pid, ledger_seconds(c->l, line->read_ns),
+        line->tokens, c->l->scenario->collector.batch_limit, login,
+        ledger_seconds(c->l, waits_since_ns(f, token)));
+    finding_add_faults(c->r, METRIC_UNDERFULL, c->l, line->read_ns);
+}
+
+// A look reads a bounded number of rows, so one that nobody may send can take a token's place. A
+// retry comes at its own time, and each lane has lines of its own.
+static bool shows_short(const struct fill *f)
+{
+    const struct ledger *l = f->c->l;
+
+    if (f->leased.on || f->leased.lanes || f->c->l->scenario->collector.adaptive_from_ns > 0)
+        return false;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        if (ledger_committed(l, token) && !waited(f, token))
+            return false;
+    }
+    return true;
+}
+
+static void check_short(struct fill *f)
+{
+    const struct subject_log *log = f->c->l->log;
+
+    f->next = 0;
+    for (uint32_t i = 1; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        bool same = log->lines[i - 1].process == line->process;
+        if (!check_is_full(f->c->l, line) && same && line->tokens > 0)
+            judge_short(f, i, seen_ns(f->c, i - 1));
+    }
+}
+
 bool check_fill(const struct check *c, struct err *e)
 {
     const struct scenario *s = c->l->scenario;
@@ -165,12 +256,14 @@ bool check_fill(const struct check *c, struct err *e)
     bool shared = s->collector.instances > 1 && check_shares(s);
 
     // What others have taken, or what the budget holds back, does not wait for this collector.
-    if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent || !shows_full(c))
+    if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
         return true;
     leased_read(&f.leased, s);
     bool ok = list_tokens(&f) || err_memory(e);
-    if (ok)
+    if (ok && shows_full(c))
         check_full(&f);
+    if (ok && shows_short(&f))
+        check_short(&f);
     spans_fini(&f.txns);
     free(f.order);
     return ok;

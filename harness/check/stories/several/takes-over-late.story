@@ -11,4 +11,4 @@ fault {do: kill-collector, for: rest, instance: 0} struck 500 undone 501
 repeat 6 every 100: token 1 at 600
 repeat 5 every 100: token 7 at 2300
 repeat 11 every 1: line at 4000: 1
-=> late 11, unrecovered 1
+=> late 11, unrecovered 1, underfull some

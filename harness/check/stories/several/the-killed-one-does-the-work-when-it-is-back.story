@@ -14,4 +14,4 @@ repeat 6 every 100: token 1 at 600
 repeat 5 every 100: token 7 at 2300
 session at 3600
 repeat 11 every 1: line by 2 at 4000: 1
-=> late 11, unrecovered 1
+=> late 11, unrecovered 1, underfull some
