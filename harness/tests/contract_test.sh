@@ -20,3 +20,10 @@ grep -q '^wire.txt: gone: line 3,' "$place/out" || fail "$(cat "$place/out")"
 grep -q '^schema.txt: new: channel token_insert$' "$place/out" || fail "$(cat "$place/out")"
 [ "$(grep -c ': gone: ' "$place/out")" = 2 ] || fail "$(cat "$place/out")"
 expect_nothing_left
+
+# A release changes two texts: the version, and the heading of what is in it.
+expect_exit 0 "$SOURCE_DIR/ci/release" --texts 99.0.0
+grep -q '^+project(mailproof VERSION 99.0.0 ' "$place/out" || fail "$(cat "$place/out")"
+grep -q '^+## 99.0.0 (20' "$place/out" || fail "$(cat "$place/out")"
+expect_exit 64 "$SOURCE_DIR/ci/release" --texts 0.0.1
+expect_exit 64 "$SOURCE_DIR/ci/release" --texts 1.0
