@@ -8,13 +8,15 @@ bool cuts_tried(const struct options *o)
 }
 
 bool cuts_run(const struct scenario *s, const struct options *o, const struct run_options *run,
-    struct run_outcome *outcome, struct err *e)
+    struct record *record, uint64_t item, struct run_outcome *outcome, struct err *e)
 {
     struct message_kind only;
     struct everycut_options how = {
         .action = o->run.every_kill ? ACTION_KILL : ACTION_CUT,
         .only = o->cut_at ? &only : NULL,
         .pairs = (size_t)o->run.pairs,
+        .record = record,
+        .item = item,
     };
 
     return (!o->cut_at || message_kind_parse(o->cut_at, &only, e)) &&

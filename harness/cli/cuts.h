@@ -3,6 +3,7 @@
 
 #include "cli/options.h"
 #include "runner.h"
+#include "shards/record.h"
 
 // True with --every-cut or --every-kill.
 bool cuts_tried(const struct options *o);
@@ -14,6 +15,8 @@ MUST_USE bool cuts_possible(const struct options *o, struct err *e);
 MUST_USE bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e);
 
-// Cuts, or kills, at every message, as run_scenario runs a scenario.
+// Cuts, or kills, at every message, as run_scenario runs a scenario. The record takes the trials as
+// lines of the item.
 MUST_USE bool cuts_run(const struct scenario *s, const struct options *o,
-    const struct run_options *run, struct run_outcome *outcome, struct err *e);
+    const struct run_options *run, struct record *record, uint64_t item,
+    struct run_outcome *outcome, struct err *e);

@@ -36,6 +36,7 @@ struct tally {
     struct record record; // an item for each run
     json_t *known;        // owned; the runs that are over already, in their order
     size_t known_at;
+    uint64_t item; // number of the run that is made
     int exit_code; // worst exit code so far
     size_t runs, skipped;
     struct buf suites;  // JUnit, of all runs
@@ -92,12 +93,13 @@ int cli_worse(int a, int b)
 
 // Runs a scenario once. False: there is no verdict, and e says why.
 static bool run_once(const struct scenario *s, const struct options *o,
-    const struct run_options *how, struct run_outcome *outcome, struct err *e)
+    const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
     if (o->run.every_flush)
         return everyflush_run(s, how, outcome, e);
-    return cuts_tried(o) ? cuts_run(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
+    return cuts_tried(o) ? cuts_run(s, o, how, &t->record, t->item, outcome, e)
+                         : run_scenario(s, how, outcome, e);
 }
 
 // Runs a scenario again while it is inconclusive. An inconclusive run keeps its folder and its
@@ -106,10 +108,10 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
     for (int retries = 0;; retries++) {
-        if (!run_once(s, o, how, outcome, e))
+        if (!run_once(s, o, how, t, outcome, e))
             return false;
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
-            interrupt_signal())
+            t->record.merged || interrupt_signal())
             return true;
         if (how->suites)
             buf_clear(how->suites);
@@ -204,13 +206,17 @@ static const json_t *known_line(struct tally *t, uint64_t number)
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
 {
-    const json_t *line = known_line(t, number);
+    // With --every-cut the trials of a run are dealt out, so each shard has a part of each run, and
+    // so the run's result follows from the lines of its trials.
+    const bool parts = cuts_tried(o);
+    const json_t *line = parts ? NULL : known_line(t, number);
     struct ran ran;
     bool ok = true;
 
     *code = EXIT_OK;
-    if (!line && !record_has(&t->record, number))
+    if (!line && !parts && !record_has(&t->record, number))
         return true;
+    t->item = number;
     ran_init(&ran);
     suite_begin(&t->table, scenario);
     if (line)
@@ -222,7 +228,7 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     if (ok)
         add_run(t, &ran);
     // A run that a signal has ended early is made again when the shard goes on.
-    if (ok && !line && !interrupt_signal())
+    if (ok && !line && !parts && !interrupt_signal())
         ok = record_add(&t->record, ran_write(&ran, number, o->out), e);
     *code = ran.exit_code;
     ran_fini(&ran);
@@ -306,12 +312,13 @@ static int64_t planned_ns(const struct scenario *s)
 }
 
 // Counts the runs of a scenario that are to be made or taken here.
-static int count_runs(const struct tally *t, size_t scenario, int repeat)
+static int count_runs(const struct tally *t, size_t scenario, const struct options *o)
 {
     int count = 0;
 
-    for (int n = 0; n < repeat; n++)
-        count += t->record.merged || record_has(&t->record, scenario * (size_t)repeat + (size_t)n);
+    for (int n = 0; n < o->repeat; n++)
+        count += t->record.merged || cuts_tried(o) ||
+                 record_has(&t->record, scenario * (size_t)o->repeat + (size_t)n);
     return count;
 }
 
@@ -328,7 +335,7 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     table->gaps = record_gaps(&t->record);
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
-        table->rows[i].runs = count_runs(t, i, o->repeat);
+        table->rows[i].runs = count_runs(t, i, o);
         table->rows[i].planned_ns = table->live ? planned_ns(&scenarios[i]) : 0;
     }
     return true;

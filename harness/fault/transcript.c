@@ -276,6 +276,22 @@ void transcript_take(
                                              : take_server(t, l, m);
 }
 
+bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
+    unsigned char type, int n, const char *text)
+{
+    struct transcript_entry *entry = add_entry(t);
+    size_t place = t->texts.len;
+
+    if (!entry || (*text && !buf_append(&t->texts, text, strlen(text) + 1)))
+        return false;
+    *entry = (struct transcript_entry){.link = link,
+        .sender = sender,
+        .type = type,
+        .n = n,
+        .text = *text ? place : TRANSCRIPT_NO_TEXT};
+    return true;
+}
+
 const char *transcript_text(const struct transcript *t, const struct transcript_entry *entry)
 {
     return entry->text == TRANSCRIPT_NO_TEXT ? "" : t->texts.data + entry->text;

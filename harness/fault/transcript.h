@@ -39,6 +39,10 @@ void transcript_fini(struct transcript *t);
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m);
 
+// Adds an entry as another transcript had it; false without memory or room.
+bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
+    unsigned char type, int n, const char *text);
+
 // Returns the entry's text: the SQL of the statement that the message asks for or answers, the
 // channel of a notification, the text of an error; "" when it has none.
 const char *transcript_text(const struct transcript *t, const struct transcript_entry *entry);

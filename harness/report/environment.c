@@ -47,12 +47,9 @@ static void read_proof(struct durability_proof *p, const json_t *from)
     parse_text(from, "settings", p->settings, sizeof p->settings);
 }
 
-bool environment_read(struct environment *v, const char *folder, struct err *e)
+bool environment_parse(struct environment *v, const json_t *root)
 {
     *v = (struct environment){0};
-    json_t *root = parse_file(folder, "env.json", e);
-    if (!root)
-        return false;
     const json_t *durability = json_object_get(root, "durability");
     bool whole = json_is_object(durability) && json_is_string(json_object_get(root, "mailproof"));
 
@@ -64,6 +61,16 @@ bool environment_read(struct environment *v, const char *folder, struct err *e)
     v->cpus = (int)parse_integer(root, "cpus");
     v->memory_mb = (int)parse_integer(root, "memory_mb");
     read_proof(&v->proof, durability);
+    return whole;
+}
+
+bool environment_read(struct environment *v, const char *folder, struct err *e)
+{
+    json_t *root = parse_file(folder, "env.json", e);
+    bool whole = root && environment_parse(v, root);
+
+    if (!root)
+        return false;
     json_decref(root);
     return whole || err_set(e, ERR_USAGE, "%.500s/env.json is not one of mailproof's", folder);
 }

@@ -20,6 +20,9 @@ void environment_take(
 // Reads the env.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool environment_read(struct environment *v, const char *folder, struct err *e);
 
-// Returns a new json_t object, for env.json and result.json.
+// Reads it from an object that environment_json has made. False when something is missing.
 struct json_t;
+bool environment_parse(struct environment *v, const struct json_t *from);
+
+// Returns a new json_t object, for env.json and result.json.
 struct json_t *environment_json(const struct environment *v);

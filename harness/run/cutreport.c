@@ -75,7 +75,8 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
 {
     double most = unjudged_limit * (double)n->tried;
 
-    if (n->tried == 0) {
+    // A shard may have no cut to try.
+    if (n->tried == 0 && (is_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, r);
         return;
     }
@@ -85,6 +86,8 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
     if ((double)n->inconclusive > most)
         add_reason(r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
             first_inconclusive_reason(c));
+    if (*c->gaps)
+        add_reason(r, "%s", c->gaps);
     if (r->verdict == VERDICT_PASS && r->reason_count > 0)
         r->verdict = VERDICT_INCONCLUSIVE;
 }

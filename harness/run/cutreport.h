@@ -14,11 +14,12 @@ struct cutreport {
     const struct server *server;
     const struct durability_proof *proof;
     struct folder *folder;
-    const struct transcript *transcript; // messages of the trial without any cut
     const struct points *points;
-    const struct trial_result *results; // one result for each of the points
-    const struct trial_result *uncut;   // result of the trial without any cut
-    int64_t start_ns, end_ns;           // when the trials began and ended
+    const struct trial_result *results;  // one result for each of the points
+    const struct trial_result *uncut;    // result of the trial without any cut
+    const struct transcript *transcript; // messages of the trial without any cut
+    const char *gaps;                    // which shards' trials are missing; "": none
+    int64_t start_ns, end_ns;            // when the trials began and ended
 };
 
 // Judges the trials, prints the table and writes the folder.

@@ -5,25 +5,6 @@
 #include "base/utf8.h"
 #include "run/cutkinds.h"
 
-// Where the trials of each kind of message begin among the points. Those of a kind stand together,
-// before and after its first message, before and after its second, and so on.
-struct index {
-    size_t first[2][256];
-    int messages[2][256];
-};
-
-static void index_make(struct index *index, const struct points *points)
-{
-    *index = (struct index){0};
-    for (size_t i = 0; i < points->singles; i++) {
-        const struct cut_point *p = &points->items[i].at[0];
-        if (p->n == 1 && p->side == CUT_BEFORE)
-            index->first[p->sender][p->type] = i;
-        if (p->n > index->messages[p->sender][p->type])
-            index->messages[p->sender][p->type] = p->n;
-    }
-}
-
 static const char *state_of(const struct cutreport *c, size_t i)
 {
     switch (c->results[i].verdict) {
@@ -48,8 +29,19 @@ static json_t *trial_json(const struct cutreport *c, size_t i)
     return json_pack("{s:s, s:s, s:s}", "state", state_of(c, i), "broken", broken, "why", why);
 }
 
-static json_t *message_json(
-    const struct cutreport *c, const struct index *index, const struct transcript_entry *m)
+// Adds the trial on one side of a message. There is none where --cut-at asks for another kind, or
+// where another shard has it.
+static void add_side(
+    const struct cutreport *c, const struct transcript_entry *m, enum cut_side side, json_t *object)
+{
+    for (size_t i = 0; i < c->points->singles; i++) {
+        const struct cut_point *p = &c->points->items[i].at[0];
+        if (p->sender == m->sender && p->type == m->type && p->n == m->n && p->side == side)
+            json_object_set_new(object, points_side(side), trial_json(c, i));
+    }
+}
+
+static json_t *message_json(const struct cutreport *c, const struct transcript_entry *m)
 {
     char text[TRANSCRIPT_TEXT_MAX];
     json_t *object;
@@ -59,11 +51,8 @@ static json_t *message_json(
     object = json_pack("{s:i, s:s, s:s, s:i, s:s}", "link", (int)m->link, "sender",
         message_sender_name(m->sender), "name", message_name(m->sender, m->type), "n", m->n, "text",
         text);
-    if (m->n > index->messages[m->sender][m->type])
-        return object;
-    size_t before = index->first[m->sender][m->type] + 2 * (size_t)(m->n - 1);
-    json_object_set_new(object, "before", trial_json(c, before));
-    json_object_set_new(object, "after", trial_json(c, before + 1));
+    add_side(c, m, CUT_BEFORE, object);
+    add_side(c, m, CUT_AFTER, object);
     return object;
 }
 
@@ -98,11 +87,9 @@ static json_t *pairs_json(const struct cutreport *c)
 json_t *cutstrip_json(const struct cutreport *c)
 {
     json_t *messages = json_array();
-    struct index index;
 
-    index_make(&index, c->points);
     for (size_t i = 0; c->points->count > 0 && i < c->transcript->count; i++)
-        json_array_append_new(messages, message_json(c, &index, &c->transcript->entries[i]));
+        json_array_append_new(messages, message_json(c, &c->transcript->entries[i]));
     return json_pack("{s:s, s:o, s:o, s:o}", "action",
         c->how->action == ACTION_KILL ? "kill" : "cut", "messages", messages, "kinds",
         kinds_json(c), "pairs", pairs_json(c));

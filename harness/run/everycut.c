@@ -11,6 +11,7 @@
 #include "fault/fault.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/cutrecord.h"
 #include "run/cutreport.h"
 #include "run/lanes.h"
 
@@ -37,7 +38,7 @@ struct cuts {
     struct trial_result *results;
     atomic_size_t next, done;
     atomic_bool failed;
-    pthread_mutex_t lock; // guards `why`
+    pthread_mutex_t lock; // guards `why` and the record
     struct err why;
     int64_t start_ns, end_ns;
 };
@@ -49,6 +50,7 @@ struct worker {
     bool started;
 };
 
+static bool take_merged(struct cuts *c, const struct scenario *s, struct err *e);
 static bool prepare(struct cuts *c, const struct scenario *s, struct err *e);
 static bool learn(struct cuts *c, struct err *e);
 static bool try_all(struct cuts *c, struct err *e);
@@ -63,12 +65,32 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     struct cuts c = {.options = o, .how = how};
 
     pthread_mutex_init(&c.lock, NULL);
-    bool ok = folder_make(&c.folder, s, o->out, e) &&    //
-              prepare(&c, s, e) &&                       // server and template database
-              learn(&c, e) &&                            // learns which messages there are
-              (c.points.count == 0 || try_all(&c, e)) && // one trial for each
-              report(&c, outcome, e);
+    bool ok = folder_make(&c.folder, s, o->out, e);
+    if (how->record->merged)
+        ok = ok && take_merged(&c, s, e);
+    else
+        ok = ok && prepare(&c, s, e) &&               // server and template database
+             learn(&c, e) &&                          // learns which messages there are
+             (c.points.count == 0 || try_all(&c, e)); // one trial for each
+    ok = ok && report(&c, outcome, e);
     close_down(&c);
+    return ok;
+}
+
+// Takes the trials that the shards have made.
+static bool take_merged(struct cuts *c, const struct scenario *s, struct err *e)
+{
+    struct cutrecord r = {0};
+
+    c->setting.scenario = s;
+    bool ok = cutrecord_take(&r, c->how->record, c->how->item, e);
+    c->points = r.points;
+    c->results = r.results;
+    c->uncut = r.uncut;
+    c->transcript = r.transcript;
+    c->proof = r.where.proof;
+    c->server.version = r.where.postgres_version;
+    c->end_ns = r.took_ns;
     return ok;
 }
 
@@ -161,6 +183,31 @@ static bool learn_once(
     return true;
 }
 
+static bool record_uncut(struct cuts *c, struct err *e)
+{
+    struct environment where;
+
+    environment_take(&where, &c->proof, c->server.version);
+    return record_add(
+        c->how->record, cutrecord_uncut(c->how->item, &c->uncut, &c->transcript, &where), e);
+}
+
+// Leaves the points of other shards out.
+static void choose_own(struct cuts *c)
+{
+    struct points *p = &c->points;
+    size_t count = 0;
+
+    p->singles = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        if (!record_has(c->how->record, cutrecord_number(&p->items[i])))
+            continue;
+        p->singles += p->items[i].count == 1;
+        p->items[count++] = p->items[i];
+    }
+    p->count = count;
+}
+
 static bool learn(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
@@ -172,11 +219,14 @@ static bool learn(struct cuts *c, struct err *e)
             return false;
         agree(&known, &seen);
     }
+    if (!record_uncut(c, e))
+        return false;
     if (c->uncut.verdict != VERDICT_PASS)
         return true;
     if (!points_make(&c->points, known.all, c->how->only, e) ||
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
+    choose_own(c);
     c->results = calloc(c->points.count, sizeof *c->results);
     return c->results || err_memory(e);
 }
@@ -208,6 +258,27 @@ static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_r
         second->n = (second->n + 1) / 2;
 }
 
+// Finds a trial that an interrupted call of this shard has made.
+static bool find_known(
+    struct cuts *c, const struct trial_cuts *was, struct trial_cuts *cuts, struct trial_result *r)
+{
+    if (!*c->how->record->folder)
+        return false;
+    pthread_mutex_lock(&c->lock);
+    bool known = cutrecord_find(c->how->record, c->how->item, was, cuts, r);
+    pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+static bool keep(struct cuts *c, const struct trial_cuts *was, const struct trial_cuts *cuts,
+    struct trial_result *r, struct err *e)
+{
+    pthread_mutex_lock(&c->lock);
+    bool ok = record_add(c->how->record, cutrecord_trial(c->how->item, was, cuts, r), e);
+    pthread_mutex_unlock(&c->lock);
+    return ok;
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
@@ -218,7 +289,9 @@ static void *work(void *arg)
          !atomic_load(&c->failed) && (i = atomic_fetch_add(&c->next, 1)) < c->points.count;) {
         struct trial_cuts *cuts = &c->points.items[i];
         struct trial_result *result = &c->results[i];
-        for (int tries = 0; tries < TRIES && !is_done(result, cuts); tries++) {
+        const struct trial_cuts was = *cuts;
+        bool known = find_known(c, &was, cuts, result);
+        for (int tries = 0; !known && tries < TRIES && !is_done(result, cuts); tries++) {
             if (tries > 0)
                 move_second_cut_nearer(cuts, result);
             if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
@@ -226,6 +299,8 @@ static void *work(void *arg)
             fail(c, &e);
             return NULL;
         }
+        if (!known && !keep(c, &was, cuts, result, &e))
+            fail(c, &e);
         atomic_fetch_add(&c->done, 1);
     }
     return NULL;
@@ -289,15 +364,17 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
         .server = &c->server,
         .proof = &c->proof,
         .folder = &c->folder,
-        .transcript = &c->transcript,
         .points = &c->points,
         .results = c->results,
+        .transcript = &c->transcript,
         .uncut = &c->uncut,
+        .gaps = record_gaps(c->how->record),
         .start_ns = c->start_ns,
         .end_ns = c->end_ns,
     };
 
-    provider_fetch_log(&c->server);
+    if (c->server.provider)
+        provider_fetch_log(&c->server);
     return cutreport_write(&told, outcome, e);
 }
 

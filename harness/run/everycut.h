@@ -6,12 +6,15 @@
 
 #include "run/points.h"
 #include "runner.h"
+#include "shards/record.h"
 
 struct everycut_options {
     enum cut_action action;
     const struct message_kind *only; // the kind of message to cut at, without its tag; NULL: all
                                      // kinds
     size_t pairs;
+    struct record *record; // takes the trials, and has those that are made already
+    uint64_t item;         // the number that their lines have in it
 };
 
 // Runs all trials as one run, as run_scenario does for a scenario. It uses the scenario's postgres,

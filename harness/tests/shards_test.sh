@@ -15,7 +15,9 @@ deal() {
         mkdir -p "$folder"
         awk -v of="$n" -v shard="$i" '
             NR == 1 {sub(/"shard":[0-9]+,"of":[0-9]+/, "\"shard\":" shard ",\"of\":" of); print; next}
-            /"finished"/ || (match($0, /"n":[0-9]+/) ? substr($0, RSTART + 4, RLENGTH - 4) : 0) % of == shard - 1' \
+            /"finished"/ {print}
+            {item = match($0, /"n":[0-9]+/) ? substr($0, RSTART + 4, RLENGTH - 4) : 0}
+            !/"finished"/ && (/"was":/ ? NR : item) % of == shard - 1' \
             "$record" >"$folder/record.jsonl"
         leave "$folder"
         dealt+=("$below/machine-$i")
@@ -179,6 +181,35 @@ tune_merges() {
     expect_nothing_left
 }
 
+# --- every cut ----------------------------------------------------------------------------------
+
+# The trials of one kind of message. They are dealt out by themselves, because all are of one run.
+cuts_merges() {
+    cuts() {
+        run steady --every-cut --cut-at 'client Execute' "$@"
+    }
+    expect_exit 0 cuts --shard 1/1 --out "$place/cut"
+    whole=$(echo "$place"/cut/shard-1-of-1/run-*/record.jsonl)
+    local trials
+    trials=$(grep -c '"was":' "$whole")
+    [ "$trials" -gt 10 ] || fail "only $trials trials"
+    [ "$(wc -l <"$(echo "$place"/cut/shard-1-of-1/steady/latest/cuts.csv)")" = $((trials + 1)) ] || fail "cuts.csv"
+    leave() { :; }
+    want=0 missing=2
+    same_for_any_number "$whole" 'steady/latest/cuts.csv'
+    grep -qE "client Execute +$trials +$trials " "$place/whole" || fail "$(cat "$place/whole")"
+    grep -q 'reason  *shard 2 of 3 is missing' "$place/out" || fail "$(cat "$place/out")"
+
+    # Each trial belongs to one of two shards.
+    expect_exit 0 cuts --shard 1/2 --out "$place/halves"
+    expect_exit 0 cuts --shard 2/2 --out "$place/halves"
+    expect_exit 0 "$mailproof" merge "$place/halves" --out "$place/both"
+    cut -d, -f1-8 "$place"/both/steady/latest/cuts.csv >"$place/both.csv"
+    cut -d, -f1-8 "$place"/cut/shard-1-of-1/steady/latest/cuts.csv | cmp - "$place/both.csv" ||
+        fail "two shards tried other cuts"
+    expect_nothing_left
+}
+
 # --- ci/trust -----------------------------------------------------------------------------------
 
 # Deals out lines of 30 runs; in one, a good collector was convicted.
@@ -206,7 +237,7 @@ trust_merges() {
     grep -q 'shard 3 of 3 is missing' "$place/err" || fail "$(cat "$place/err")"
 }
 
-[ $# -gt 0 ] || set -- explore run field tune trust
+[ $# -gt 0 ] || set -- explore run field tune trust cuts
 for each in "$@"; do
     "${each}_merges"
 done

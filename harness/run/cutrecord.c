@@ -1,0 +1,292 @@
+#include "run/cutrecord.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+#include "report/parse.h"
+
+// FNV-1a.
+uint64_t cutrecord_number(const struct trial_cuts *cuts)
+{
+    uint64_t hash = 14695981039346656037u;
+    char text[POINTS_TEXT];
+
+    for (const char *p = points_text(cuts, text); *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+    return hash;
+}
+
+// --- writing ----------------------------------------------------------------------------
+
+static json_t *cuts_json(const struct trial_cuts *cuts)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < cuts->count; i++) {
+        const struct cut_point *p = &cuts->at[i];
+        json_array_append_new(list, json_pack("[i, i, i, i]", p->sender, p->type, p->n, p->side));
+    }
+    return list;
+}
+
+static json_t *judged_json(const struct judged *j)
+{
+    json_t *list = json_pack("[f, f]", j->judged, j->of);
+
+    for (int i = 0; i < CAUSE_KINDS; i++)
+        json_array_append_new(list, json_real(j->excused[i]));
+    return list;
+}
+
+static json_t *metrics_json(const struct trial_result *r)
+{
+    json_t *all = json_object();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        char example[sizeof r->example[0]];
+        memcpy(example, r->example[id], sizeof example);
+        utf8_mend(example);
+        json_t *one = json_pack("{s:b, s:o, s:s}", "broken", r->broken[id], "judged",
+            judged_json(&r->judged[id]), "example", example);
+        if (one && !isnan(r->values[id]))
+            json_object_set_new(one, "value", json_real(r->values[id]));
+        json_object_set_new(all, metrics[id].name, one);
+    }
+    return all;
+}
+
+static json_t *result_json(const struct trial_result *r)
+{
+    char why[sizeof r->why];
+    json_t *times = json_array();
+
+    memcpy(why, r->why, sizeof why);
+    utf8_mend(why);
+    for (int i = 0; i < POINTS_CUTS_MAX; i++)
+        json_array_append_new(times, json_integer(r->cut_ns[i]));
+    return json_pack("{s:s, s:i, s:o, s:s, s:o, s:o, s:I}", "verdict", verdict_name(r->verdict),
+        "reached", r->reached, "metrics", metrics_json(r), "why", why, "cut_ns", times,
+        "recovery_ms", isnan(r->recovery_ms) ? json_null() : json_real(r->recovery_ms), "took_ns",
+        (json_int_t)r->took_ns);
+}
+
+json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *was, const struct trial_cuts *cuts,
+    const struct trial_result *r)
+{
+    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, "was", cuts_json(was), "cuts",
+        cuts_json(cuts), "result", result_json(r));
+}
+
+static json_t *messages_json(const struct transcript *t)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < t->count; i++) {
+        const struct transcript_entry *m = &t->entries[i];
+        char text[TRANSCRIPT_TEXT_MAX];
+        snprintf(text, sizeof text, "%s", transcript_text(t, m));
+        utf8_mend(text);
+        json_array_append_new(
+            list, json_pack("[i, i, i, i, s]", (int)m->link, m->sender, m->type, m->n, text));
+    }
+    return list;
+}
+
+json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
+    const struct transcript *messages, const struct environment *where)
+{
+    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, "uncut", result_json(uncut),
+        "messages", messages_json(messages), "where", environment_json(where));
+}
+
+// --- reading ----------------------------------------------------------------------------
+
+static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
+{
+    *cuts = (struct trial_cuts){.count = (int)json_array_size(list)};
+    if (cuts->count < 1 || cuts->count > POINTS_CUTS_MAX)
+        return false;
+    for (int i = 0; i < cuts->count; i++) {
+        int sender, type, n, side;
+        if (json_unpack((json_t *)json_array_get(list, (size_t)i), "[i, i, i, i]", &sender, &type,
+                &n, &side) != 0 ||
+            sender < 0 || sender > 1 || type < 0 || type > 255 || side < 0 || side > 1)
+            return false;
+        cuts->at[i] = (struct cut_point){
+            (enum message_sender)sender, (unsigned char)type, n, (enum cut_side)side};
+    }
+    return true;
+}
+
+static void read_metric(struct trial_result *r, enum metric_id id, const json_t *one)
+{
+    const json_t *judged = json_object_get(one, "judged");
+    const json_t *value = json_object_get(one, "value");
+
+    r->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
+    r->broken[id] = json_is_true(json_object_get(one, "broken"));
+    parse_text(one, "example", r->example[id], sizeof r->example[id]);
+    r->judged[id].judged = json_number_value(json_array_get(judged, 0));
+    r->judged[id].of = json_number_value(json_array_get(judged, 1));
+    for (size_t i = 0; i < CAUSE_KINDS; i++)
+        r->judged[id].excused[i] = json_number_value(json_array_get(judged, i + 2));
+}
+
+static bool read_result(const json_t *from, struct trial_result *r)
+{
+    const json_t *all = json_object_get(from, "metrics");
+    const json_t *times = json_object_get(from, "cut_ns");
+    const json_t *recovery = json_object_get(from, "recovery_ms");
+    char verdict[20];
+
+    *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
+    parse_text(from, "verdict", verdict, sizeof verdict);
+    while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
+        r->verdict++;
+    if (r->verdict > VERDICT_MISSED)
+        return false;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        read_metric(r, id, json_object_get(all, metrics[id].name));
+    parse_text(from, "why", r->why, sizeof r->why);
+    for (size_t i = 0; i < POINTS_CUTS_MAX; i++)
+        r->cut_ns[i] = json_integer_value(json_array_get(times, i));
+    r->recovery_ms = json_is_number(recovery) ? json_number_value(recovery) : NAN;
+    r->took_ns = parse_integer(from, "took_ns");
+    return true;
+}
+
+static bool is_of(const json_t *line, uint64_t item, const char *key)
+{
+    return json_object_get(line, key) && parse_integer(line, "n") == (int64_t)item;
+}
+
+bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *was,
+    struct trial_cuts *cuts, struct trial_result *r)
+{
+    json_t *wanted = cuts_json(was), *line;
+    bool found = false;
+    size_t i;
+
+    json_array_foreach(record->lines, i, line)
+    {
+        if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
+            found = read_cuts(json_object_get(line, "cuts"), cuts) &&
+                    read_result(json_object_get(line, "result"), r);
+    }
+    json_decref(wanted);
+    return found;
+}
+
+// --- all of an item ---------------------------------------------------------------------
+
+struct taken {
+    struct trial_cuts was, cuts;
+    struct trial_result result;
+};
+
+static int compare(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+// The order of points.h: single cuts by kind, then the pairs.
+static int by_cuts(const void *a, const void *b)
+{
+    const struct trial_cuts *x = &((const struct taken *)a)->was,
+                            *y = &((const struct taken *)b)->was;
+    int order = compare(x->count, y->count);
+
+    for (int i = 0; order == 0 && i < x->count; i++) {
+        const struct cut_point *p = &x->at[i], *q = &y->at[i];
+        order = compare((int)p->sender, (int)q->sender);
+        order = order ? order : compare(p->type, q->type);
+        order = order ? order : compare(p->n, q->n);
+        order = order ? order : compare((int)p->side, (int)q->side);
+    }
+    return order;
+}
+
+static bool take_trial(struct taken **all, size_t *count, const json_t *line, struct err *e)
+{
+    if (!array_grow(all, *count, 1, sizeof **all))
+        return err_memory(e);
+    struct taken *t = &(*all)[(*count)++];
+    return (read_cuts(json_object_get(line, "was"), &t->was) &&
+               read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
+               read_result(json_object_get(line, "result"), &t->result)) ||
+           err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
+}
+
+static bool read_messages(struct transcript *t, const json_t *list, struct err *e)
+{
+    json_t *one;
+    size_t i;
+
+    transcript_init(t);
+    json_array_foreach(list, i, one)
+    {
+        int link, sender, type, n;
+        const char *text;
+        if (json_unpack(one, "[i, i, i, i, s]", &link, &sender, &type, &n, &text) != 0 ||
+            sender < 0 || sender > 1 || type < 0 || type > 255)
+            return err_set(e, ERR_USAGE, "an entry of the record does not describe a message");
+        if (!transcript_add(
+                t, (unsigned)link, (enum message_sender)sender, (unsigned char)type, n, text))
+            return err_memory(e);
+    }
+    return true;
+}
+
+static bool fill(struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
+{
+    r->points.items = calloc(count + 1, sizeof *r->points.items);
+    r->results = calloc(count + 1, sizeof *r->results);
+    if (!r->points.items || !r->results)
+        return err_memory(e);
+    for (size_t i = 0; i < count; i++) {
+        r->points.items[r->points.count++] = all[i].cuts;
+        r->points.singles += all[i].was.count == 1;
+        r->results[i] = all[i].result;
+        r->took_ns += all[i].result.took_ns;
+    }
+    return true;
+}
+
+// Takes the trial without a cut; false when it cannot be read.
+static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
+{
+    return ((read_result(json_object_get(line, "uncut"), &r->uncut) &&
+                environment_parse(&r->where, json_object_get(line, "where"))) ||
+               err_set(e, ERR_USAGE, "an entry of the record does not describe a trial")) &&
+           read_messages(&r->transcript, json_object_get(line, "messages"), e);
+}
+
+bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t item, struct err *e)
+{
+    struct taken *all = NULL;
+    bool ok = true, any = false;
+    size_t count = 0, i;
+    json_t *line;
+
+    json_array_foreach(record->lines, i, line)
+    {
+        if (ok && is_of(line, item, "was"))
+            ok = take_trial(&all, &count, line, e);
+        // The shards' first trials differ in their times alone. The lines come by shard.
+        if (ok && !any && is_of(line, item, "uncut")) {
+            any = true;
+            ok = take_uncut(r, line, e);
+        }
+    }
+    if (ok && !any)
+        ok = err_set(e, ERR_SKIP, "no shard has begun with it");
+    if (ok && count > 0)
+        qsort(all, count, sizeof *all, by_cuts);
+    ok = ok && fill(r, all, count, e);
+    free(all);
+    return ok;
+}
