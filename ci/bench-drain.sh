@@ -37,7 +37,7 @@ use_mode() { # mode
 }
 
 # Prints what else a statement sets that moves a cursor by hand. Without it the collector would take
-# the cursor for a restored one. Migrations before 000035 have no such column.
+# the cursor for a restored one. An earlier commit's migrations may have no such column.
 written() {
     sql "SELECT ', written = pg_current_xact_id()' FROM pg_attribute
          WHERE attrelid = 'cursors'::regclass AND attname = 'written'"

@@ -207,8 +207,8 @@ BEGIN
     WHILE size > 0 LOOP
         -- To look at each name by itself takes longer than all the rest. Nearly always a look at all
         -- of them together finds nothing.
-        SELECT array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login,
-                   w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token),
+        SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login,
+                   w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token), '{}'),
                given_n + count(*) FILTER (WHERE w.passed IS NULL), count(*) < size,
                CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
                    THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
@@ -312,7 +312,7 @@ BEGIN
             wanted, fewest, lines);
     END IF;
     lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
-                  ELSE greatest(1, least(lines, 8, 4000 / wanted)) END;
+                  ELSE greatest(1, least(lines, 8, 1000 / wanted)) END;
     room := wanted * lines;
     most := 4 * room + 64000;
     kind := 0;

@@ -111,6 +111,9 @@ def fresh():
 
 def a_look_takes_no_number():
     c = Collector(1)
+    before = value(admin, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+    assert c.take(10) == [] and c.head.more is False
+    assert value(admin, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint") == before
     insert(1, 3)
     before = value(admin, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
     assert c.take(10, fewest=5, lines=2) == [1, 2, 3] and c.head.more is False
@@ -133,7 +136,9 @@ def lines_are_full_or_alone():
     assert c.write() == logins(21, 25)
     insert(26, 125)
     assert len(c.take(1, lines=20)) == 8, "eight lines at most"
-    assert len(c.take(3000, lines=8)) == 92, "4,000 tokens at most, but always one line"
+    assert len(c.take(3000, lines=8)) == 92, "always one line"
+    insert(200, 1399)
+    assert len(c.take(300, lines=8)) == 900, "1,000 tokens at most"
 
 
 def what_cannot_be_sent_is_passed():
@@ -359,6 +364,41 @@ def a_late_answer_is_recorded():
         (v.token, "late", 1), (v.token, "lost", 1)]
 
 
+def an_answer_counts_for_its_line_only():
+    """After a failover another line may have the same n, and other tokens the same ids."""
+    c = Collector(1, "leased")
+    insert(1, 2)
+    c.take(2, answers=True)
+    (t, u), = c.lines.values()
+    rows(admin, "UPDATE deliveries SET nonce = nonce + 1")
+    assert [r.token for r in c.answer((t, "sent", None), (u, "transient", 0))] == [t.token, u.token]
+    assert rows(admin, "SELECT owner, tokens FROM deliveries") == [(1, [t.token, u.token])]
+    assert rows(admin, "SELECT outcome, count(*) FROM attempts GROUP BY 1") == [("late", 2)]
+
+
+def a_mode_that_changes_meanwhile_is_noticed():
+    """The mode counts that is read under the lock of the queue."""
+    Collector(1, "leased").die()
+    late = connect()
+    rows(late, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+    rows(admin, "SELECT mailroom_switch_mode('mailroom', 'cursor')")
+    try:
+        rows(late, "SELECT * FROM mailroom_peers('mailroom', 2, 'leased', 'two')")
+        raise AssertionError("joined in a mode that the queue no longer has")
+    except psycopg2.errors.SerializationFailure:
+        rows(late, "ROLLBACK")
+    assert rows(late, "SELECT state FROM mailroom_peers('mailroom', 2, 'leased', 'two')") == [("cursor",)]
+
+
+def a_secret_of_another_length_is_not_sent():
+    c = Collector(1, "cursor")
+    insert(1, 2)
+    rows(admin, "UPDATE tokens SET secret = repeat('x', 200000)::bytea WHERE id = 1")
+    c.take(2, hold=False)
+    (t, u), = c.lines.values()
+    assert t.secret is None and len(u.secret) == 32
+
+
 def who_dies_with_answers_open_has_tried():
     a = Collector(1, "leased")
     insert(1, 2)
@@ -483,7 +523,8 @@ for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sen
              repeatable_read_ends_in_an_error, a_lazy_take_writes_nothing, the_order_outlives_two_deaths,
              what_is_given_back_comes_first, a_long_line_is_divided, a_long_line_is_consumed_in_parts, a_line_has_a_random_number,
              the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
-             a_late_answer_is_recorded,
+             a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
+             a_mode_that_changes_meanwhile_is_noticed, a_secret_of_another_length_is_not_sent,
              who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
              a_budget_is_spent_for_lines_only, an_alone_token_goes_alone, truncated_tokens_are_forgotten,
              a_storm_loses_and_doubles_nothing):

@@ -159,7 +159,7 @@ a_dump_stops_nobody()
     add_accounts 1 1
     patient="SET statement_timeout = '20s';"
     sql "$patient SELECT state FROM mailroom_peers('mailroom', 1, 'leased', '', host => 'here')" >/dev/null
-    sql "$patient SELECT mailroom_join('mailroom', 2, '{}', 'here', '', '')" >/dev/null
+    sql "$patient SELECT state FROM mailroom_peers('mailroom', 2, 'leased', '', host => 'here')" >/dev/null
     sql "$patient SELECT mailroom_forget('1 day')" >/dev/null
     same "partitions beside a dump" 1 "$(partitions)"
     sql "$patient SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 1, 1, answers => true)" >/dev/null

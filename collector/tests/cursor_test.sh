@@ -94,7 +94,7 @@ locking_and_reading_at_once_doubles()
 reading_from_where_the_oldest_runs_is_slow()
 {
     look="EXECUTE look('mailroom', 10, 1000)"
-    lease="SELECT * FROM mailroom_lease('mailroom', 9, 10, 1)"
+    lease="SELECT * FROM mailroom_take('mailroom', 9, NULL, 10, 1, answers => true)"
     take_all 9
     add_accounts 6 6
     look_before=$(pages "$look")

@@ -260,7 +260,7 @@ a_late_answer_changes_nothing()
     run_answered h
     add late1
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
-    sql "SELECT mailroom_free('mailroom', owner, 'for a test') FROM owners WHERE owner <> 0" >/dev/null
+    sql "SELECT mailroom_release(queue, owner, 'leased', 'for a test') FROM owners WHERE owner <> 0" >/dev/null
     echo "1 sent" >&8
     has_logged h "answers were late"
     same "late1" "late lost" "$(life late1 | awk '{print $1, $2}' | tr ' ' '\n' | sort | paste -sd' ')"

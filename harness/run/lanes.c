@@ -5,8 +5,7 @@
 #include "postgres/sql.h"
 #include "scenario/leased.h"
 
-// A queue that nobody has used yet needs its mode first: before migration 000033 lanes make it a
-// leased one.
+// The queue gets its mode first, so that its cursor is made before anything waits.
 bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
 {
     static const char *const modes[] = {

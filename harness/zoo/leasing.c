@@ -33,7 +33,8 @@ struct leased_token {
 };
 
 struct leased_line {
-    int64_t row; // id of its row in deliveries
+    int64_t row;   // n of its row in deliveries
+    int64_t nonce; // of that row
     int64_t written_ns;
     int count; // tokens in the line; `tokens` has more: behind these it has those that the line
                // cannot carry
@@ -80,7 +81,7 @@ static bool join(struct leasing *g, struct err *e)
 
 static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
 {
-    enum { ID = 4, TROUBLE = 10, LINE, NUMBER, ERRORS };
+    enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS };
     int n = PQntuples(rows), bad = n;
 
     if (g->count == g->cap) {
@@ -93,36 +94,38 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
     }
     struct leased_line *line = &g->lines[g->count++];
     *line = (struct leased_line){.row = strtoll(PQgetvalue(rows, 0, LINE), NULL, 10),
+        .nonce = strtoll(PQgetvalue(rows, 0, NONCE), NULL, 10),
         .left = n,
         .tokens = calloc((size_t)n, sizeof *line->tokens)};
     if (!line->tokens)
         return err_memory_for(e, "%d tokens", n);
     for (int i = 0; i < n; i++)
-        line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] =
-            (struct leased_token){.id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
-                .number = atoi(PQgetvalue(rows, i, NUMBER)),
-                .errors = atoi(PQgetvalue(rows, i, ERRORS))};
+        line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] = (struct leased_token){
+            .id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
+            .number = atoi(PQgetvalue(rows, i, NUMBER)),
+            // What is recorded as given back is no error to the database.
+            .errors = atoi(PQgetvalue(rows, i, has(g, DEFECT_EXCUSES_ERRORS) ? NUMBER : ERRORS)) -
+                      has(g, DEFECT_EXCUSES_ERRORS)};
     return true;
 }
 
 static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
     const char *outcome, int64_t delay_ms, struct err *e)
 {
-    char row[24], id[24], number[16], errors[16], delay[24];
+    char row[24], nonce[24], id[24], number[16], delay[24];
     bool failed = strcmp(outcome, "transient") == 0;
     const char *said = failed && has(g, DEFECT_EXCUSES_ERRORS) ? "returned" : outcome;
-    const char *params[] = {g->settings->queue, g->number, row, id, number, said, "", errors, delay,
-        line->left == 1 ? "t" : "f"};
+    const char *params[] = {g->settings->queue, g->number, row, nonce, id, number, said, delay};
 
     t->answered = true;
     line->left--;
     snprintf(row, sizeof row, "%" PRId64, line->row);
+    snprintf(nonce, sizeof nonce, "%" PRId64, line->nonce);
     snprintf(id, sizeof id, "%" PRId64, t->id);
     snprintf(number, sizeof number, "%d", t->number + has(g, DEFECT_MISCOUNTS));
-    snprintf(errors, sizeof errors, "%d", t->errors + failed);
     snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
     return session_value(
-        &g->session, &(struct session_call){sql_lease_answer, 10, params}, NULL, 0, e);
+        &g->session, &(struct session_call){sql_lease_answer, 8, params}, NULL, 0, e);
 }
 
 // Makes dead letters of the tokens that the line cannot carry. If no other tokens are left, the

@@ -1,2 +1,2 @@
 -- Gives back our tokens that have no answer. $1 queue | $2 our number
-SELECT mailroom_leave($1, $2::bigint, 'stopped', 0)
+SELECT state FROM mailroom_peers($1, $2::bigint, 'leased', 'zoo', leave => 'stopped', written => 0)
