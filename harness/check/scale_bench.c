@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "check/check.h"
 #include "check/intervals.h"
+#include "scenario/promises.h"
 
 #define RATE 100000.0
 #define LIMIT 10
@@ -66,6 +67,7 @@ static bool make_up(struct made_up *m, size_t tokens, struct err *e)
     m->scenario.collector.batch_timeout_ns = NS_PER_S;
     m->scenario.collector.instances = 1;
     m->scenario.collector.layout = LAYOUT_FOREIGN;
+    m->scenario.collector.promises = PROMISES_FOREIGN | PROMISE_FILLS;
     if (!plan_make(&m->plan, &m->scenario, e) ||
         !ledger_init(&m->ledger, &m->scenario, &m->plan, e))
         return false;

@@ -62,15 +62,18 @@ static int by_wait(const void *a, const void *b, void *fill)
 static bool list_tokens(struct fill *f)
 {
     const struct ledger *l = f->c->l;
+    bool sorted = true;
 
     f->order = calloc(l->plan->token_count + 1, sizeof *f->order);
-    if (!f->order || !spans_make(&f->txns, l))
+    if (!f->order)
         return false;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        if (waited(f, token))
-            f->order[f->count++] = token;
+        if (!waited(f, token))
+            continue;
+        f->order[f->count++] = token;
+        sorted = sorted && (f->count == 1 || by_wait(&f->order[f->count - 2], &token, f) <= 0);
     }
-    if (f->count > 0)
+    if (!sorted)
         qsort_r(f->order, f->count, sizeof *f->order, by_wait, f);
     return true;
 }
@@ -252,17 +255,21 @@ static void check_short(struct fill *f)
 bool check_fill(const struct check *c, struct err *e)
 {
     const struct scenario *s = c->l->scenario;
-    struct fill f = {.c = c};
+    bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
     bool shared = s->collector.instances > 1 && check_shares(s);
+    struct fill f = {.c = c};
 
     // What others have taken, or what the budget holds back, does not wait for this collector.
     if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
         return true;
     leased_read(&f.leased, s);
-    bool ok = list_tokens(&f) || err_memory(e);
-    if (ok && shows_full(c))
+    if (waits && !spans_make(&f.txns, c->l))
+        return err_memory(e);
+    bool full = shows_full(c), brief = shows_short(&f);
+    bool ok = !(full || brief) || list_tokens(&f) || err_memory(e);
+    if (ok && full)
         check_full(&f);
-    if (ok && shows_short(&f))
+    if (ok && brief)
         check_short(&f);
     spans_fini(&f.txns);
     free(f.order);
