@@ -99,6 +99,7 @@ enum defect {
     DEFECT_LOWER_CASES,
     DEFECT_WALL_CLOCK,
     DEFECT_SENDS_SINGLY,
+    DEFECT_DOUBTS,
 };
 
 struct defect_row {

@@ -68,7 +68,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
             stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
         k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
     }
-    if (code == 0 && k.unconfirmed && !is_lazy(&k))
+    if (code == 0 && ((k.unconfirmed && !is_lazy(&k)) || defect == DEFECT_DOUBTS))
         code = KEEPER_UNCONFIRMED;
     if (code == 0 && defect == DEFECT_FAILS_AT_TERM)
         code = EX_SOFTWARE;
@@ -151,7 +151,7 @@ static bool serve(struct keeper *k, struct err *e)
             !doorbell_let_go(&k->bell, &k->session, e))
             return false;
     }
-    if (has(k, DEFECT_REOPENS) && *k->before.id)
+    if ((has(k, DEFECT_REOPENS) || has(k, DEFECT_DOUBTS)) && *k->before.id)
         return cursor_move_back(&k->session, s, &k->before, e);
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
