@@ -96,7 +96,7 @@ static bool stock_is_old(const struct collector *c)
 {
     const struct stock *s = &c->fetch.stock;
 
-    return !c->queue.mode->alone && s->left >= c->queue.limit &&
+    return !c->queue.policy->exclusive && s->left >= c->queue.limit &&
            c->now_ns - s->taken_ns > STOCK_OLD_NS;
 }
 
@@ -104,7 +104,7 @@ bool ask_give_back_if_old(struct collector *c, struct err *e)
 {
     const struct stock *s = &c->fetch.stock;
 
-    if (c->queue.mode->alone || c->fetch.asked != ASK_NOTHING || s->left == 0)
+    if (c->queue.policy->exclusive || c->fetch.asked != ASK_NOTHING || s->left == 0)
         return true;
     if (c->now_ns - s->taken_ns > STOCK_OLD_NS) {
         PQclear(c->fetch.early);
@@ -117,7 +117,7 @@ bool ask_give_back_if_old(struct collector *c, struct err *e)
 
 bool ask_give_back(struct collector *c, struct err *e)
 {
-    if (c->queue.mode->alone)
+    if (c->queue.policy->exclusive)
         return true;
     c->fetch.stock = (struct stock){.batches = 1};
     c->left.ours = false;
@@ -143,7 +143,7 @@ bool ask_look(struct collector *c, struct err *e)
 // A collector that works alone takes what others left at once, because no other can come back.
 static struct owner *due(struct collector *c)
 {
-    bool alone = c->queue.mode->alone;
+    bool alone = c->queue.policy->exclusive;
 
     return owners_due(&c->left.others, alone ? 0 : c->config->grace_ms * NS_PER_MS,
         alone ? 0 : c->config->lease_ms * NS_PER_MS, c->now_ns);
@@ -151,7 +151,7 @@ static struct owner *due(struct collector *c)
 
 static bool look_at_owners(const struct collector *c)
 {
-    if (c->queue.mode->alone)
+    if (c->queue.policy->exclusive)
         return c->left.look_at_ns == 0 || c->left.others.n > 0;
     return c->now_ns >= c->left.look_at_ns;
 }

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collect.h"
 #include "connect.h"
 #include "deliver.h"
 #include "fetch.h"
 #include "pay.h"
 #include "random.h"
 #include "ring.h"
+#include "queue_lines.h"
 #include "wait.h"
 #include "work.h"
 
@@ -48,6 +50,7 @@ static const struct {
     [CONNECT] = {connect_connect, 1, 0, 0, 0},
     [SET_UP] = {connect_set_up, 1, 0, 0, 0},
     [STAND_BY] = {turn_stand_by, 1, 1, 0, 0},
+    [SERVE] = {collect_serve, 1, 1, 0, 0},
     [FETCH] = {fetch_fetch, 1, 1, 1, 1},
     [WAIT] = {wait_wait, 1, 1, 0, 0},
     [PAY] = {pay_pay, 1, 1, 0, 1},
@@ -73,6 +76,7 @@ static void validate(const struct collector *c)
     assert(c->fetch.next_step != NEXT_EMPTY || c->state != WRITE);
     assert(c->fetch.next_step != NEXT_EMPTY || !c->fetch.next.result);
     deliver_validate(c);
+    lines_validate(&c->lines);
 }
 
 static void lose(struct collector *c, const struct err *why)
@@ -87,6 +91,8 @@ static void lose(struct collector *c, const struct err *why)
         fetch_abandon(c);
         return;
     }
+    if (collect_uses_lines(c))
+        collect_lose(c);
     fetch_forget(c);
     link_rest(&c->link, c->now_ns);
     c->state = BACK_OFF;
@@ -104,6 +110,13 @@ static void handle(struct collector *c, const struct err *e)
         return;
     }
     log_line("MAIN", "%s", e->text);
+    // Where lines are answered, the unanswered ones are given back first. If the error keeps us
+    // from that, the collector ends at once, and others free them.
+    if (c->queue.policy && c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
+        c->ending.step = RETURNING;
+        c->ending.exit = collector_exit_of(e->kind);
+        return;
+    }
     end(c, collector_exit_of(e->kind));
 }
 
@@ -114,6 +127,8 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     // The result of a read is not freed here, because the batch keeps it.
     if (reply.tag == QUEUE_READ)
         return fetch_on_read(c, reply.result, e);
+    if (reply.tag == QUEUE_LINES)
+        return take_on_lines(c, reply.result, e);
     switch (reply.tag) {
     case QUEUE_TAKE:
         ok = fetch_on_take(c, reply.result, e);
@@ -147,6 +162,21 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
         break;
     case QUEUE_PASS:
         ok = deliver_on_pass(c, reply.result, e);
+        break;
+    case QUEUE_JOIN:
+        ok = peers_on_join(c, reply.result, e);
+        break;
+    case QUEUE_PEERS:
+        ok = peers_on_peers(c, reply.result, e);
+        break;
+    case QUEUE_SETTLED:
+        ok = settle_on_settled(c, reply.result, e);
+        break;
+    case QUEUE_ANSWERED:
+        ok = settle_on_answered(c, reply.result, e);
+        break;
+    case QUEUE_IN_DOUBT:
+        ok = settle_on_doubt(c, reply.result, e);
         break;
     case QUEUE_BELL:
         ok = ring_on_bell(c, reply.result, e);
@@ -200,7 +230,11 @@ static void serve_signals(struct collector *c)
 
     if (c->ending.step != RUNNING || poll(&p, 1, 0) <= 0 || read(c->signal_fd, &byte, 1) != 1)
         return;
-    log_line("MAIN", "stopping while %s", state_doing(c->state));
+    if (c->queue.policy->answers)
+        log_line("MAIN", "stopping; %d lines are without an answer", lines_in(&c->lines, LINE_OUT));
+    else
+        log_line("MAIN", "stopping while %s", state_doing(c->state));
+    child_ask(&c->sender.child);
     c->ending.step = STOPPING;
     c->ending.at_ns = c->now_ns + STOP_NS;
 }
@@ -208,23 +242,28 @@ static void serve_signals(struct collector *c)
 // A line is out, and the database does not know of it yet.
 static bool unconfirmed(const struct collector *c)
 {
-    return c->doubt.n > 0 || deliver_owes(c);
+    return c->doubt.n > 0 || deliver_owes(c) || settle_owes(c);
 }
 
-static void stop_if_due(struct collector *c)
+static bool stop_if_due(struct collector *c, struct err *e)
 {
-    bool owes = unconfirmed(c) || (c->state == WRITE && deliver_begun(c));
+    bool owes = unconfirmed(c) || (c->state == WRITE && deliver_begun(c)), done = !owes;
 
-    if (c->ending.step != STOPPING)
-        return;
+    if (c->ending.step == RUNNING || c->ending.step == ENDED)
+        return true;
+    if (collect_uses_lines(c) && !collect_end(c, &done, e))
+        return false;
     work_wake_at(c, c->ending.at_ns);
-    if (!owes) {
-        end(c, COLLECTOR_OK);
+    if (done) {
+        end(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
+               : c->ending.returned           ? COLLECTOR_UNCONFIRMED
+                                              : COLLECTOR_OK);
     } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
             state_doing(c->state));
         end(c, COLLECTOR_UNCONFIRMED);
     }
+    return true;
 }
 
 static void wait_for_something(struct collector *c)
@@ -232,12 +271,13 @@ static void wait_for_something(struct collector *c)
     struct pollfd fds[] = {
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
-        deliver_poll(c),
+        collect_uses_lines(c) ? collect_poll_output(c) : deliver_poll(c),
+        collect_poll_answers(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
-        [4 + METRICS_FDS - 1] = {.fd = -1},
+        [5 + METRICS_FDS - 1] = {.fd = -1},
     };
 
-    metrics_poll(c->metrics, fds + 4);
+    metrics_poll(c->metrics, fds + 5);
     work_wake_at(c, session_deadline_ns(&c->link.session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), c->wake_ns));
 }
@@ -250,7 +290,8 @@ static bool step(struct collector *c, struct err *e)
     do {
         before = c->state;
         validate(c);
-        stop_if_due(c);
+        if (!stop_if_due(c, e))
+            return false;
         if (c->ending.step == ENDED)
             return true;
         enum state next = c->state;
@@ -267,6 +308,7 @@ static void serve_metrics(struct collector *c)
 {
     bool up = c->link.session.conn && c->state >= STAND_BY;
 
+    collect_count(c);
     c->metrics->meters.of[METER_COLLECTING] = up && c->turn.step == TURN_OURS;
     work_wake_at(c, metrics_serve(c->metrics, up, c->now_ns));
 }
@@ -279,9 +321,9 @@ static bool serve(struct collector *c, struct err *e)
     serve_signals(c);
     // If the reader goes away while a line waits for its confirmation, the collector first deals
     // with the confirmation, and ends afterwards.
-    if (!unconfirmed(c) && !output_check(&c->deliver->output, e))
+    if (!unconfirmed(c) && !c->queue.policy->answers && !output_check(&c->deliver->output, e))
         return false;
-    if (!serve_session(c, e) || !step(c, e))
+    if (!serve_session(c, e) || (collect_uses_lines(c) && !collect_reader(c, e)) || !step(c, e))
         return false;
     if (c->now_ns >= c->tally.log_at_ns)
         tally_log(&c->tally);
@@ -290,8 +332,8 @@ static bool serve(struct collector *c, struct err *e)
     return true;
 }
 
-static bool collector_init(
-    struct collector *c, const struct config *config, int output_fd, struct err *e)
+static bool collector_init(struct collector *c, const struct config *config, int output_fd,
+    char *const command[], struct err *e)
 {
     uint64_t seed;
     int limit = (int)config->batch_limit;
@@ -306,7 +348,8 @@ static bool collector_init(
     if (!window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS, c->window.timeout_ns, limit);
-    return deliver_init(c, output_fd, e);
+    return deliver_init(c, command ? -1 : output_fd, e) &&
+           (!collect_uses_lines(c) || collect_init(c, command, e));
 }
 
 static void collector_fini(struct collector *c)
@@ -317,10 +360,12 @@ static void collector_fini(struct collector *c)
     deliver_fini(c);
     doubt_clear(&c->doubt);
     window_fini(&c->window);
+    if (collect_uses_lines(c))
+        collect_fini(c);
 }
 
-enum collector_exit collector_run(
-    const struct config *config, int signal_fd, int output_fd, struct metrics *metrics)
+enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd,
+    char *const command[], struct metrics *metrics)
 {
     struct deliver deliver = {0};
     struct collector c = {.config = config,
@@ -331,7 +376,7 @@ enum collector_exit collector_run(
     struct err e;
 
     err_clear(&e);
-    if (!collector_init(&c, config, output_fd, &e))
+    if (!collector_init(&c, config, output_fd, command, &e))
         handle(&c, &e);
     while (c.ending.step != ENDED) {
         bool served = serve(&c, &e);

@@ -20,6 +20,7 @@ enum collector_exit {
 enum collector_exit collector_exit_of(enum err_kind kind);
 
 // Runs until a byte can be read from signal_fd or something ends it; logs why
-// and returns the exit code. Lines go to output_fd.
-enum collector_exit collector_run(
-    const struct config *config, int signal_fd, int output_fd, struct metrics *metrics);
+// and returns the exit code. Lines go to output_fd or, unless `command` is NULL, to a child that
+// runs it and answers them.
+enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd,
+    char *const command[], struct metrics *metrics);

@@ -242,12 +242,12 @@ static bool check_url(const struct config *c, struct err *e)
 
 static bool check_together(struct config *c, struct err *e)
 {
-    char names[MODE_NAMES_LEN];
+    char names[POLICY_NAMES_LEN];
 
-    c->mode = mode_find(c->dequeue);
-    if (!c->mode)
+    c->policy = policy_find(c->dequeue);
+    if (!c->policy)
         return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; it must be one of: %s", c->dequeue,
-            mode_names(names));
+            policy_names(names));
     c->sandboxed = strcmp(c->sandbox, "on") == 0;
     if (!c->sandboxed && strcmp(c->sandbox, "off") != 0)
         return err_set(e, ERR_USAGE, PREFIX "SANDBOX is '%s'; it must be on or off", c->sandbox);
@@ -305,7 +305,7 @@ void config_wipe(char *const environ[])
 
 bool config_leased(const struct config *c)
 {
-    return strcmp(c->mode->name, "leased") == 0;
+    return strcmp(c->policy->name, "leased") == 0;
 }
 
 void config_fini(struct config *c)

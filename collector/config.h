@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "mode.h"
+#include "policy.h"
 #include "sign.h"
 
 struct config {
@@ -18,7 +18,7 @@ struct config {
     char *channel_name;
     char *queue_name;
     char *dequeue;
-    const struct mode *mode; // the one that `dequeue` names
+    const struct policy *policy; // the one that `dequeue` names
     int64_t healthcheck_interval_ms;
     int64_t batch_timeout_ms; // adaptive: the upper bound
     int64_t batch_least_ms;   // adaptive: the lower bound; 0: not adaptive

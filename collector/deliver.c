@@ -20,7 +20,8 @@ bool deliver_init(struct collector *c, int output_fd, struct err *e)
     // the signed text, the code, and the commas.
     buf_init(&d->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     batch_init(&d->pass.written, limit);
-    return sign_init(&d->sign, c->config->key, e) && output_init(&d->output, output_fd, e);
+    return sign_init(&d->sign, c->config->key, e) &&
+           (output_fd < 0 || output_init(&d->output, output_fd, e));
 }
 
 void deliver_fini(struct collector *c)
@@ -267,7 +268,7 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
     assert(c->deliver->pass.step == PASS_SENT);
     if (!queue_decode_pass(result, &ours, e))
         return not_passed(c, e);
-    if (!ours && c->queue.mode->alone)
+    if (!ours && c->queue.policy->exclusive)
         return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
     if (!ours)
         log_line("QUEUE", "another collector took over a line of ours that was late");
@@ -335,5 +336,5 @@ void deliver_validate(const struct collector *c)
     assert(p->step == PASS_NONE || c->state == PASS);
     assert(p->step != PASS_NONE || !p->written.result);
     assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || p->step == PASS_DUE);
-    assert(output_idle(&c->deliver->output) || c->state == WRITE);
+    assert(output_idle(&c->deliver->output) || c->state == WRITE || c->sender.writing);
 }

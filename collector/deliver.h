@@ -33,6 +33,7 @@ struct deliver {
 
 struct collector;
 
+// output_fd -1: no output yet.
 bool deliver_init(struct collector *c, int output_fd, struct err *e) MUST_USE;
 void deliver_fini(struct collector *c);
 

@@ -182,8 +182,9 @@ static bool consider_delivery(struct collector *c, enum state *next, struct err 
         return true;
     }
     if (whose) {
-        owners_was_empty(whose, c->queue.mode->alone || !whose->alive, c->now_ns);
-        if (c->queue.mode->alone) // a delivery that keeps its n may come before those that we had
+        owners_was_empty(whose, c->queue.policy->exclusive || !whose->alive, c->now_ns);
+        if (c->queue.policy
+                ->exclusive) // a delivery that keeps its n may come before those that we had
             c->queue.first = 0;
     } else {
         c->left.ours = false;

@@ -66,7 +66,7 @@ static bool still_ours(const struct collector *c, struct err *e)
 {
     int64_t expected = c->queue.lanes ? c->queue.epoch : c->queue.n;
 
-    if (!c->queue.mode->alone || c->fetch.next.source != BATCH_CURSOR ||
+    if (!c->queue.policy->exclusive || c->fetch.next.source != BATCH_CURSOR ||
         c->fetch.next.number == expected)
         return true;
     return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");

@@ -9,7 +9,6 @@
 #include "collector.h"
 #include "config.h"
 #include "launch.h"
-#include "lease/leased.h"
 #include "sandbox.h"
 #include "switch.h"
 
@@ -88,9 +87,7 @@ static int collect(const struct config *config, char *const command[])
         log_line("MAIN", "%s", e.text);
         code = collector_exit_of(e.kind);
     } else {
-        code = config_leased(config)
-                   ? leased_run(config, program_stop_fd(), command, &metrics)
-                   : collector_run(config, program_stop_fd(), STDOUT_FILENO, &metrics);
+        code = collector_run(config, program_stop_fd(), STDOUT_FILENO, command, &metrics);
     }
     metrics_close(&metrics);
     return (int)code;

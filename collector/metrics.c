@@ -21,7 +21,7 @@ static double wall_s(void)
 static bool render(struct metrics *m)
 {
     const struct meters_about about = {.version = MAILROOM_VERSION,
-        .mode = m->config->mode->name,
+        .mode = m->config->policy->name,
         .queue = m->config->queue_name,
         .leased = config_leased(m->config)};
 

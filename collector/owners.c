@@ -65,6 +65,14 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
     return NULL;
 }
 
+void owners_freed(struct owners *o, int64_t number, int64_t now_ns)
+{
+    struct owner *freed = find(o, number);
+
+    if (freed)
+        freed->since_ns = now_ns;
+}
+
 void owners_was_empty(struct owner *o, bool finished, int64_t now_ns)
 {
     o->since_ns = now_ns;

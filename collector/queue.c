@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "column.h"
+#include "queue_lines.h"
 #include "queue_sql.h"
 #include "random.h"
 
@@ -21,7 +22,7 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e)
 
     *q = (struct queue){.name = config->queue_name,
         .channel = config->channel_name,
-        .mode = config->mode,
+        .policy = config->policy,
         .limit = (int)config->batch_limit,
         .budget = config->budget.rate ? &config->budget : NULL,
         .lanes_wanted = config->lanes,
@@ -143,7 +144,9 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
         (q->budget &&
             !session_query(s, QUEUE_SCHEMA, queue_sql_schema_budget, none, deadline_ns, e)) ||
         !queue_send_listen(s, QUEUE_QUIET, q->channel, deadline_ns, e) ||
-        !queue_send_check(q, s, deadline_ns, e) || !send_prepare_all(s, deadline_ns, e))
+        !queue_send_check(q, s, deadline_ns, e) ||
+        !(q->policy->exclusive ? send_prepare_all(s, deadline_ns, e)
+                               : queue_send_prepare_lines(s, deadline_ns, e)))
         return false;
     if (!q->predecessor.pid[0])
         return true;
@@ -184,7 +187,7 @@ bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take d
     char epoch[SESSION_NUMBER_LEN];
 
     return session_execute(s, QUEUE_LOCK, "lock",
-        SESSION_PARAMS(q->name, q->self, "1", q->number, q->mode->alone ? "t" : "f",
+        SESSION_PARAMS(q->name, q->self, "1", q->number, q->policy->exclusive ? "t" : "f",
             due == TAKE_GRACE ? "t" : "f", q->seen.holder,
             due == TAKE_LEASE ? session_number(epoch, q->seen.epoch) : NULL),
         deadline_ns, e);
@@ -195,6 +198,19 @@ bool queue_unknown(const char *name, struct err *e)
     return err_set(e, ERR_USAGE,
         "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
         name);
+}
+
+bool queue_is_unknown(const struct err *e)
+{
+    return strcmp(e->sqlstate, INVALID_TEXT) == 0;
+}
+
+bool queue_other_mode(const struct queue *q, const char *mode, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
+        "and let an administrator run mailroom-collector --switch-mode",
+        q->policy->name, mode);
 }
 
 bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e)
@@ -209,7 +225,7 @@ bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e)
 bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
 {
     if (!session_check(r, e))
-        return strcmp(e->sqlstate, INVALID_TEXT) == 0 ? queue_unknown(q->name, e) : false;
+        return queue_is_unknown(e) ? queue_unknown(q->name, e) : false;
     if (PQntuples(r) != 1)
         return queue_unknown(q->name, e);
     bool taken = PQgetvalue(r, 0, 0)[0] == 't', moved = PQgetvalue(r, 0, 3)[0] == 't';
@@ -219,11 +235,8 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
     q->seen.epoch = strtoll(PQgetvalue(r, 0, 5), NULL, 10);
     q->seen.progress = strtoll(PQgetvalue(r, 0, 6), NULL, 10);
     q->seen.waits = PQgetvalue(r, 0, 7)[0] == 't';
-    if (mode[0] && strcmp(mode, q->mode->name) != 0)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
-            "and let an administrator run mailroom-collector --switch-mode",
-            q->mode->name, mode);
+    if (mode[0] && strcmp(mode, q->policy->name) != 0)
+        return queue_other_mode(q, mode, e);
     if (mode[0] && !queue_check_lanes(q->lanes_wanted, lanes, e))
         return false;
     q->lanes = strchr(lanes, ',') != NULL;
@@ -232,17 +245,23 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
     return true;
 }
 
-bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
+bool queue_send_patience(const struct queue *q, struct session *s, bool for_ever, struct err *e)
 {
     // While we wait for the lock on tokens, producers queue behind us, so we give up after a
     // second. Once we have the lock, the statement may take as long as it needs.
     static const char patient[] = "SELECT set_config('lock_timeout', '1s', false),"
                                   " set_config('statement_timeout', '0', false)";
 
-    return session_query(s, QUEUE_QUIET, patient, none, CLOCK_NEVER, e) &&
-           session_query(s, QUEUE_SETTLE, queue_sql_settle, SESSION_PARAMS(q->name, q->mode->name),
-               CLOCK_NEVER, e) &&
-           send_patience(q, s, CLOCK_NEVER, e);
+    return for_ever ? session_query(s, QUEUE_QUIET, patient, none, CLOCK_NEVER, e)
+                    : send_patience(q, s, CLOCK_NEVER, e);
+}
+
+bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
+{
+    return queue_send_patience(q, s, true, e) &&
+           session_query(s, QUEUE_SETTLE, queue_sql_settle,
+               SESSION_PARAMS(q->name, q->policy->name), CLOCK_NEVER, e) &&
+           queue_send_patience(q, s, false, e);
 }
 
 bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
@@ -251,9 +270,9 @@ bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline
 
     if (q->lanes && !send_prepare_lanes(s, deadline_ns, e))
         return false;
-    return session_query(s, QUEUE_CLAIM, q->mode->alone ? queue_sql_claim : queue_sql_join,
+    return session_query(s, QUEUE_CLAIM, queue_sql_claim,
         SESSION_PARAMS(
-            q->name, q->self, q->number, session_number(epoch, q->seen.epoch), q->mode->name),
+            q->name, q->self, q->number, session_number(epoch, q->seen.epoch), q->policy->name),
         deadline_ns, e);
 }
 
@@ -322,7 +341,8 @@ bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline
     char epoch[SESSION_NUMBER_LEN];
 
     return session_query(s, QUEUE_RENEW, queue_sql_renew,
-        SESSION_PARAMS(q->name, q->number, q->mode->alone ? session_number(epoch, q->epoch) : NULL),
+        SESSION_PARAMS(
+            q->name, q->number, q->policy->exclusive ? session_number(epoch, q->epoch) : NULL),
         deadline_ns, e);
 }
 

@@ -10,7 +10,7 @@
 #include "config.h"
 #include "doubt.h"
 #include "holder.h"
-#include "mode.h"
+#include "policy.h"
 #include "owners.h"
 #include "session.h"
 
@@ -31,12 +31,19 @@ enum queue_request {
     QUEUE_OWNERS,
     QUEUE_RENEW,
     QUEUE_BELL,
+    QUEUE_JOIN,
+    QUEUE_PEERS,
+    QUEUE_LINES,    // a take, or a look
+    QUEUE_SETTLED,  // lines are settled or given back
+    QUEUE_ANSWERED, // answers are recorded
+    QUEUE_IN_DOUBT,
+    QUEUE_LEAVE,
 };
 
 struct queue {
     const char *name;    // jobs.job_type, borrowed
     const char *channel; // borrowed
-    const struct mode *mode;
+    const struct policy *policy;
     int limit;
     const struct budget_config *budget; // borrowed; NULL: there is none
     const char *lanes_wanted;           // the lanes that it must have, borrowed; NULL: any
@@ -70,7 +77,7 @@ struct queue {
 // lanes this is so in every mode, because a line may have tokens of several lanes.
 static inline bool queue_takes(const struct queue *q)
 {
-    return q->mode->takes || q->lanes;
+    return q->lanes;
 }
 
 // Borrows the strings of `config`. Draws our number, and makes our name.
@@ -119,6 +126,14 @@ bool queue_decode_lock(
 bool queue_unknown(const char *name, struct err *e);
 // Sets ERR_USAGE if the queue has other lanes than `wanted`; NULL: any are wanted.
 bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUST_USE;
+
+// True for the error that a queue name causes which is no job_type.
+bool queue_is_unknown(const struct err *e);
+// Sets ERR_USAGE: the queue is used in this other mode.
+bool queue_other_mode(const struct queue *q, const char *mode, struct err *e);
+// Lets the statements that follow take as long as they need, or as long as usual.
+bool queue_send_patience(
+    const struct queue *q, struct session *s, bool for_ever, struct err *e) MUST_USE;
 
 // Makes a new cursor. Once the server has the locks for it, it may take as long as it needs.
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;

@@ -66,7 +66,7 @@ static bool send_adopt_first(
         first[SESSION_NUMBER_LEN];
 
     session_number(other, whose->number);
-    if (q->mode->alone)
+    if (q->policy->exclusive)
         return session_query_first(s, queue_sql_adopt_whole,
             SESSION_PARAMS(q->name, other, q->number, session_number(epoch, q->epoch),
                 session_number(first, q->first)),

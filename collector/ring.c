@@ -71,7 +71,7 @@ bool ring_keep(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
 
-    if (c->queue.mode->alone || !c->queue.bell[0] || !c->link.session.up)
+    if (c->queue.policy->exclusive || !c->queue.bell[0] || !c->link.session.up)
         return true;
     if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
         work_wake_at(c, b->look_at_ns);

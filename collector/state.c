@@ -18,7 +18,13 @@ static const struct {
         "answers",
         TO(STAND_BY)},
     [STAND_BY] = {"stand by", "standing by",
-        "polls for the queue's lock, claims the queue, asks what is still in doubt", TO(FETCH)},
+        "polls for the queue's lock, claims the queue, asks what is still in doubt",
+        TO(SERVE) | TO(FETCH)},
+    [SERVE] = {"serve", "serving lines",
+        "where several collect: takes lines, settles those that are written or answered, watches "
+        "the "
+        "other collectors",
+        0},
     [FETCH] = {"fetch", "reading a batch",
         "asks for what is left over, then for a batch; decides: a line, nothing but rows to pass, "
         "or not yet",

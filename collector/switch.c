@@ -22,16 +22,16 @@ static bool check_schema(PGconn *conn, struct err *e)
 
 static bool ask(PGconn *conn, const struct config *config, struct err *e)
 {
-    const char *values[] = {config->queue_name, config->mode->name};
+    const char *values[] = {config->queue_name, config->policy->name};
     PGresult *result = PQexecParams(conn, queue_sql_switch_mode, 2, NULL, values, NULL, NULL, 0);
     bool ok = session_check_row(result, e);
 
     if (ok && PQgetisnull(result, 0, 0))
-        log_line(
-            "QUEUE", "'%s' is dequeued with '%s' already", config->queue_name, config->mode->name);
+        log_line("QUEUE", "'%s' is dequeued with '%s' already", config->queue_name,
+            config->policy->name);
     else if (ok)
         log_line("QUEUE", "'%s' is dequeued with '%s' from now on; %s tokens wait",
-            config->queue_name, config->mode->name, PQgetvalue(result, 0, 0));
+            config->queue_name, config->policy->name, PQgetvalue(result, 0, 0));
     else if (strcmp(e->sqlstate, NO_DATA_FOUND) == 0)
         queue_unknown(config->queue_name, e);
     PQclear(result);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "collect.h"
+#include "queue_lines.h"
 #include "work.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
@@ -44,7 +46,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
     struct turn *t = &c->turn;
 
     if (t->step == TURN_OURS) {
-        *next = FETCH;
+        *next = collect_uses_lines(c) ? SERVE : FETCH;
         return true;
     }
     if (t->step == TURN_ASKED)
@@ -54,6 +56,8 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
         return true;
     }
     t->step = TURN_ASKED;
+    if (collect_uses_lines(c))
+        return peers_join(c, false, e);
     return queue_send_lock(&c->queue, &c->link.session, what_is_due(c), work_deadline_ns(c), e);
 }
 
@@ -100,7 +104,7 @@ bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e)
     watch(c, lock, before);
     if (what_is_due(c) != TAKE_FREE) {
         t->look_at_ns = c->now_ns;
-    } else if (!c->queue.mode->alone || abandoned(c)) {
+    } else if (!c->queue.policy->exclusive || abandoned(c)) {
         t->look_at_ns = c->now_ns + LOCK_SOON_NS;
     } else if (!t->told) {
         log_line("QUEUE", "standing by: another session has the queue");
@@ -120,7 +124,7 @@ bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-static void begin(struct collector *c)
+void turn_begin(struct collector *c)
 {
     struct queue *q = &c->queue;
 
@@ -129,10 +133,11 @@ static void begin(struct collector *c)
     c->turn.renewed_ns = c->now_ns;
     if (c->link.loss != LOSS_COMPLAINT)
         backoff_reset(&c->link.backoff);
-    if (q->mode->alone)
+    if (q->policy->exclusive)
         log_line("QUEUE", "collecting '%s', epoch %" PRId64, q->name, q->epoch);
     else
-        log_line("QUEUE", "collecting '%s' with others, as %s", q->name, q->number);
+        log_line("QUEUE", "%s '%s' with others, as %s",
+            q->policy->answers ? "leasing from" : "collecting", q->name, q->number);
 }
 
 bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e)
@@ -145,7 +150,7 @@ bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e)
         log_line("QUEUE", "delivering %" PRId64 " tokens that others had taken", adopted);
     if (c->doubt.n > 0)
         return queue_send_doubt(&c->queue, &c->link.session, &c->doubt, work_deadline_ns(c), e);
-    begin(c);
+    turn_begin(c);
     return true;
 }
 
@@ -153,7 +158,7 @@ bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e)
 {
     if (!queue_decode_doubt(&c->doubt, result, e))
         return false;
-    begin(c);
+    turn_begin(c);
     return true;
 }
 
@@ -178,7 +183,7 @@ bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
 {
     if (!session_check_row(result, e))
         return false;
-    if (c->queue.mode->alone && strcmp(PQgetvalue(result, 0, 0), "1") != 0)
+    if (c->queue.policy->exclusive && strcmp(PQgetvalue(result, 0, 0), "1") != 0)
         return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
     return true;
 }
@@ -187,6 +192,16 @@ bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
 // which the server may still confirm the last batch.
 void turn_leave(struct collector *c)
 {
+    struct err ignored;
+
+    err_clear(&ignored);
+    if (collect_uses_lines(c)) {
+        bool left = c->turn.step == TURN_OURS && !collect_owes(c) &&
+                    queue_send_leave(&c->queue, &c->link.session, "stopped", c->sender.answered,
+                        work_deadline_ns(c), &ignored);
+        (void)left; // if it fails, others wait for the grace
+        return;
+    }
     if (c->turn.step == TURN_OURS && c->ending.exit == COLLECTOR_OK)
         queue_send_release(&c->queue, &c->link.session, work_deadline_ns(c));
 }

@@ -36,4 +36,6 @@ bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e) M
 bool turn_renew(struct collector *c, struct err *e) MUST_USE; // renews our lease, if it is time
 bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
+void turn_begin(struct collector *c); // the turn is ours
+
 void turn_leave(struct collector *c); // gives up the turn at the end, in good order

@@ -36,7 +36,7 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     if (!ring_rests(c) && !ring_let_go_if_fast(c, e))
         return false;
     // Nothing announces the death of a collector that has something in hand, so we look for it.
-    if (!c->queue.mode->alone && owners_matter(&c->left.others))
+    if (!c->queue.policy->exclusive && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
     due_ns = clock_min(due_ns, ring_due_ns(c));
     if (c->budget.spent_until_ns > 0) // nothing can go out before, and what waits goes out then

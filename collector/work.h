@@ -17,12 +17,18 @@
 
 #include "ask.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "bell.h"
 #include "budget.h"
 #include "collector.h"
 #include "doubt.h"
+#include "lines.h"
 #include "link.h"
+#include "peers.h"
 #include "queue.h"
+#include "sender.h"
+#include "settle.h"
+#include "take.h"
 #include "tally.h"
 #include "turn.h"
 #include "window.h"
@@ -45,9 +51,21 @@ struct collector {
     struct doubt doubt; // tokens that earlier sessions wrote, and that are not passed
     struct tally tally;
     struct deliver *deliver;
+    struct lines lines;
+    struct taking take;
+    struct settle settle;
+    struct peers peers;
+    struct sender sender;
     bool recheck; // mailroom_announce was called since the last check was sent
     struct ending {
-        enum { RUNNING, STOPPING, ENDED } step;
+        enum {
+            RUNNING,
+            STOPPING,  // what was begun is finished, and answers to it are awaited
+            RETURNING, // with answers: our child is ended, and unanswered tokens are given back
+            LEAVING,   // with answers: the database records what was given back
+            ENDED,
+        } step;
+        bool returned; // something was given back
         enum collector_exit exit;
         int64_t at_ns; // after TERM or INT: when to end, even if something is not done
     } ending;
@@ -83,6 +101,16 @@ static inline int work_most(const struct collector *c)
 // If up to this many answers or lines in a row are late, that counts as chance. If more are late,
 // the network or the machine counts as always slow.
 #define WORK_SLOW_MAX 3
+
+// Returns true, and logs it, if the statement that failed may succeed in this session.
+static inline bool work_may_retry(const struct collector *c, const struct err *e)
+{
+    (void)c;
+    if (e->kind != ERR_SQL || session_remedy(e->sqlstate) != REMEDY_RETRY)
+        return false;
+    log_line("PG", "trying again: %s", e->text);
+    return true;
+}
 
 static inline void work_wake_at(struct collector *c, int64_t at_ns)
 {

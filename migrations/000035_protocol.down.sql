@@ -18,7 +18,6 @@ BEGIN
         'SET n = c.n + 1, seen');
 END
 $$;
-DROP INDEX deliveries_order_idx;
 ALTER TABLE deliveries DROP COLUMN nonce, DROP COLUMN paid_at;
 ALTER TABLE cursors DROP COLUMN written;
 ALTER TABLE attempts DROP COLUMN nonce;

@@ -12,7 +12,6 @@ ALTER TABLE deliveries
     ADD COLUMN nonce bigint NOT NULL DEFAULT 0,
     ADD COLUMN paid_at timestamptz; -- when it was paid for; null: not at all
 ALTER TABLE deliveries ALTER COLUMN nonce SET DEFAULT hashtextextended(gen_random_uuid()::text, 0);
-CREATE INDEX deliveries_order_idx ON deliveries (queue, owner, due, n);
 ALTER TABLE cursors ADD COLUMN written xid8; -- the transaction that wrote the row; README.md says why
 ALTER TABLE attempts ADD COLUMN nonce bigint; -- of the line
 
@@ -287,6 +286,7 @@ DECLARE
     from_alone bool := false;
     due here.mailroom_token[] := '{}';
     paid int := 0;
+    moment timestamptz := looked;     -- of the payment
     granted bigint;
     taken int;
     upto int;                         -- tokens that are taken or passed over
@@ -441,6 +441,8 @@ BEGIN
         IF seen.n > paid THEN
             SELECT s.granted + paid, nullif(s.wait_ms, 0) INTO granted, wait_ms
             FROM here.mailroom_spend(queue, seen.n - paid, per_s, burst, daily) AS s;
+            -- By this clock the budget is kept, however long the rest takes.
+            moment := (SELECT b.at FROM here.budgets AS b WHERE b.queue = q);
         END IF;
     END IF;
     taken := CASE WHEN seen.n < fewest THEN 0
@@ -508,8 +510,8 @@ BEGIN
             gone := 2;
             UPDATE here.deliveries AS d
             SET owner = me, due = '-infinity', alone = from_alone, nonce = DEFAULT,
-                leased_at = CASE WHEN again IS NULL THEN clock_timestamp() ELSE d.leased_at END,
-                paid_at = CASE WHEN per_s > 0 THEN clock_timestamp() END,
+                leased_at = CASE WHEN again IS NULL THEN moment ELSE d.leased_at END,
+                paid_at = CASE WHEN seen.n > paid THEN moment ELSE d.paid_at END,
                 tokens = ids || d.tokens[used + 1:],
                 numbers = CASE WHEN tried OR d.numbers IS NOT NULL THEN tries || coalesce(d.numbers[used + 1:],
                     array_fill(1, ARRAY[greatest(0, from_end[1] - used)])) END,
@@ -529,9 +531,9 @@ BEGIN
     END IF;
     IF ids IS NOT NULL AND gone = 1 THEN
         WITH made AS (
-            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, paid_at)
+            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at, paid_at)
             SELECT q, me, ids[b + 1 : b + wanted], CASE WHEN tried THEN tries END, CASE WHEN tried THEN failed END,
-                   from_alone, CASE WHEN per_s > 0 THEN clock_timestamp() END
+                   from_alone, moment, CASE WHEN per_s > 0 THEN moment END
             FROM generate_series(0, taken - 1, wanted) AS b ORDER BY b
             RETURNING n, nonce
         )

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "lease/answer.h"
+#include "answer.h"
 
 static void takes_what_a_sender_says(void **state)
 {

@@ -236,7 +236,7 @@ SENDER
     same "sender" 1 "$(shown 'mailroom_sender_starts_total{}')"
     until_shown leased 'mailroom_budget_left{}' 45
     same "today" 35 "$(shown 'mailroom_budget_left_today{}')"
-    same "leased" 5 "$(shown 'mailroom_backlog{state="leased"}')"
+    same "leased" 2 "$(shown 'mailroom_backlog{state="leased"}')"
     ends leased TERM 75
 }
 

@@ -99,7 +99,7 @@ static void an_answer_without_its_row_is_refused(void **state)
     (void)state;
     bool (*const decoders[])(struct collector *, const PGresult *, struct err *) = {
         on_schema, on_check, on_bell, on_take, on_pass, turn_on_settle, turn_on_renew};
-    struct collector c = {.queue.mode = mode_find("cursor")};
+    struct collector c = {.queue.policy = policy_find("cursor")};
     PGresult *nothing = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
 
     for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++) {

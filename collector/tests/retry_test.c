@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "lease/retry.h"
+#include "retry.h"
 
 static struct retry a_retry(void)
 {

@@ -3,7 +3,6 @@
 
 #include "collector_sql.h"
 #include "doctor/patient.h"
-#include "leased_sql.h"
 
 #define FIRST_MIGRATION "000001_init.up.sql" // makes the tables
 
@@ -23,16 +22,11 @@ static void examine_migrations(struct patient *p, const char *missing)
     static const char apply[] =
         "Stop the collectors; apply it and those after it: 'migrate -path migrations -database … "
         "up', or psql -v ON_ERROR_STOP=1 -f each.";
-    char leased[80];
 
     if (*missing)
         patient_breaks(p, apply,
             "the tables are there, but migrations/%s is missing: mailroom-collector needs it",
             missing);
-    else if (!patient_ask(p, p->first, leased_sql_schema, leased, sizeof leased))
-        return;
-    else if (*leased)
-        patient_note(p, apply, "migrations/%s is missing: leased mode needs it", leased);
     else
         patient_good(p, "the tables and all migrations that a collector needs are there");
 }

@@ -47,7 +47,7 @@ static void check_settings(const struct config *c)
     FUZZ_MUST(c->batch_limit >= 1 && c->batch_limit <= 100000);
     FUZZ_MUST(c->batch_timeout_ms >= 0 && c->grace_ms >= 0);
     FUZZ_MUST(c->healthcheck_interval_ms >= c->batch_timeout_ms);
-    FUZZ_MUST(c->mode && c->mode == mode_find(c->dequeue));
+    FUZZ_MUST(c->policy && c->policy == policy_find(c->dequeue));
     FUZZ_MUST(!c->secret_key || !c->secret_key[0]);
 }
 

@@ -1,0 +1,69 @@
+#include "answer.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+// Reads a number without sign or leading zero, from *at on.
+static bool take_number(const char **at, const char *end, int64_t most, int64_t *number)
+{
+    const char *from = *at;
+
+    *number = 0;
+    while (*at < end && **at >= '0' && **at <= '9') {
+        *number = *number * 10 + (**at - '0');
+        if (*number > most)
+            return false;
+        (*at)++;
+    }
+    return *at > from && *from != '0';
+}
+
+static bool take_word(const char **at, const char *end, const char *word)
+{
+    size_t len = strlen(word);
+
+    if ((size_t)(end - *at) < len || memcmp(*at, word, len) != 0)
+        return false;
+    *at += len;
+    return true;
+}
+
+// Reads a blank and a text, or nothing at all.
+static bool take_text(struct answer *a, const char *at, const char *end)
+{
+    size_t n = 0;
+
+    if (at < end && *at++ != ' ')
+        return false;
+    for (; at < end && n < ANSWER_TEXT_MAX; at++)
+        a->text[n++] = (char)(*at < 0x20 || *at > 0x7e ? '?' : *at);
+    a->text[n] = '\0';
+    return true;
+}
+
+bool answer_parse(struct answer *a, const char *line, size_t len, const char **why)
+{
+    const char *at = line, *end = line + len;
+    int64_t place = 0;
+
+    *a = (struct answer){0};
+    *why = "it does not begin with a line's number";
+    if (!take_number(&at, end, INT64_MAX / 100, &a->line))
+        return false;
+    *why = "a token's place is a number from 1 on";
+    if (take_word(&at, end, ".") && !take_number(&at, end, 1000000, &place))
+        return false;
+    a->place = (int)place;
+    *why = "'sent', 'error transient' or 'error permanent' must follow the number";
+    if (take_word(&at, end, " sent")) {
+        a->kind = ANSWER_SENT;
+        return at == end;
+    }
+    if (take_word(&at, end, " error transient"))
+        a->kind = ANSWER_TRANSIENT;
+    else if (take_word(&at, end, " error permanent"))
+        a->kind = ANSWER_PERMANENT;
+    else
+        return false;
+    return take_text(a, at, end);
+}

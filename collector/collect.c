@@ -1,0 +1,218 @@
+#include "collect.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "base/log.h"
+#include "deliver.h"
+#include "peers.h"
+#include "queue_lines.h"
+#include "ring.h"
+#include "settle.h"
+#include "take.h"
+#include "work.h"
+
+#define TAKEN_MOST 8               // lines that are taken at once
+#define REMEMBERED 16              // lines that are over and stay known, for late answers
+#define LEAVE_NS (150 * NS_PER_MS) // how long the database has, at the end, to record what remains
+
+bool collect_uses_lines(const struct collector *c)
+{
+    return !c->queue.policy->exclusive;
+}
+
+bool collect_init(struct collector *c, char *const command[], struct err *e)
+{
+    const struct policy *p = c->queue.policy;
+    int out = p->in_flight > 0 ? p->in_flight : (int)c->config->leased.in_flight;
+
+    settle_init(c);
+    return lines_init(
+               &c->lines, out + TAKEN_MOST + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
+           sender_init(c, command, e);
+}
+
+void collect_fini(struct collector *c)
+{
+    sender_fini(c);
+    settle_fini(c);
+    lines_fini(&c->lines);
+}
+
+// --- the loop -----------------------------------------------------------------------
+
+// The reader takes nothing. What was taken and not begun is given back once it is old: meanwhile it
+// may expire, and others may have a reader for it.
+static bool give_back_if_old(struct collector *c, struct err *e)
+{
+    const struct line *first = lines_first(&c->lines, LINE_TAKEN);
+
+    if (output_ready(&c->deliver->output) || (!first && c->lines.held_count == 0))
+        return true;
+    if (first && c->now_ns - first->asked_ns <= take_stale_ns(c)) {
+        work_wake_at(c, first->asked_ns + take_stale_ns(c) + 1);
+        return true;
+    }
+    return settle_give_back(c, e);
+}
+
+// Idle: nothing waits, and nothing is in hand.
+static void give_back_memory(struct collector *c)
+{
+    if (!c->fetch.large)
+        return;
+    c->fetch.large = false;
+    lines_give_back_memory(&c->lines);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+static bool check_health(struct collector *c, struct err *e)
+{
+    struct session *s = &c->link.session;
+    int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
+
+    if (c->now_ns < check_ns || session_awaits(s, QUEUE_CHECK)) {
+        work_wake_at(c, check_ns);
+        return true;
+    }
+    take_look_at_all(c); // nobody announces tokens that are tried once more by hand
+    c->peers.look_at_ns = 0;
+    return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
+}
+
+bool collect_serve(struct collector *c, enum state *next, struct err *e)
+{
+    bool sent;
+
+    (void)next;
+    if (!take_hold_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
+        !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
+        return false;
+    if (c->ending.step == RUNNING && !output_ready(&c->deliver->output))
+        return ring_keep(c, e);
+    if (lines_in(&c->lines, LINE_FREE) == c->lines.count &&
+        window_due_ns(&c->window) == CLOCK_NEVER && !sent)
+        give_back_memory(c);
+    return true;
+}
+
+bool collect_reader(struct collector *c, struct err *e)
+{
+    return sender_serve(c, e) && sender_time_out(c, e) && sender_step(c, e);
+}
+
+void collect_lose(struct collector *c)
+{
+    struct line *line;
+
+    // What was not begun is still ours, unless another has it when we come back: then it is asked
+    // for.
+    while ((line = lines_first(&c->lines, LINE_TAKEN)))
+        lines_drop(line);
+    c->lines.held_count = 0;
+    settle_failed(c);
+    outbox_lost(&c->settle.outbox);
+    c->settle.doubt = DOUBT_DUE;
+    c->settle.busy = false;
+}
+
+bool collect_owes(const struct collector *c)
+{
+    return !c->queue.policy->answers && (settle_owes(c) || lines_in(&c->lines, LINE_OUT) > 0);
+}
+
+// --- the end ------------------------------------------------------------------------
+
+// A line of which nothing is written yet is not begun.
+static void cancel_line(struct collector *c)
+{
+    struct line *line = c->sender.writing;
+
+    if (!line || c->deliver->output.done > 0)
+        return;
+    output_cancel(&c->deliver->output);
+    line->state = LINE_TAKEN;
+    c->sender.writing = NULL;
+    c->sender.numbers--;
+    line->number = 0;
+}
+
+// Gives back the unanswered tokens once no answer is awaited any more. It ends our child first, so
+// that no other collector gets a token that the child might still send.
+static bool return_all(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+
+    if (s->child.pid > 0 && !sender_lost(c, e))
+        return false;
+    if (!sender_return_all(c, "the collector stopped", e))
+        return false;
+    s->in = -1;
+    s->writing = NULL;
+    s->state = SENDER_ENDED;
+    c->ending.step = LEAVING;
+    c->ending.at_ns = c->now_ns + LEAVE_NS;
+    return true;
+}
+
+bool collect_end(struct collector *c, bool *done, struct err *e)
+{
+    struct ending *end = &c->ending;
+
+    *done = false;
+    if (!c->queue.policy->answers) {
+        cancel_line(c);
+        *done = !collect_owes(c) && c->doubt.n == 0;
+        return true;
+    }
+    if (end->step == STOPPING) {
+        cancel_line(c);
+        if (lines_in(&c->lines, LINE_OUT) == 0 || c->now_ns >= end->at_ns ||
+            c->sender.state == SENDER_ENDED)
+            end->step = RETURNING;
+    }
+    if (end->step == RETURNING && !return_all(c, e))
+        return false;
+    if (end->step == LEAVING)
+        *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
+                                               outbox_left(&c->settle.outbox) == 0);
+    return true;
+}
+
+// --- what the loop asks ---------------------------------------------------------------
+
+struct pollfd collect_poll_answers(const struct collector *c)
+{
+    return (struct pollfd){.fd = c->sender.in, .events = POLLIN};
+}
+
+// Waits for the reader while a line is to be written, or would be taken. Where lines are not
+// answered it also notices that the reader has gone, but not while something is unconfirmed: that
+// comes first.
+struct pollfd collect_poll_output(const struct collector *c)
+{
+    const struct output *o = &c->deliver->output;
+    bool wants = c->sender.writing || !output_ready(o);
+    bool watch = wants || !(c->queue.policy->answers || settle_owes(c) || c->doubt.n > 0);
+
+    return (struct pollfd){
+        .fd = watch && c->sender.state == SENDER_HERE ? o->fd : -1, .events = wants ? POLLOUT : 0};
+}
+
+void collect_count(struct collector *c)
+{
+    double *of = c->metrics->meters.of;
+    int64_t oldest_ns = lines_oldest_ns(&c->lines);
+
+    if (!c->queue.policy->answers)
+        return;
+    of[METER_LINES_UNANSWERED] = lines_in(&c->lines, LINE_OUT);
+    of[METER_ANSWER_AWAITED] =
+        oldest_ns == CLOCK_NEVER ? 0 : (double)(c->now_ns - oldest_ns) / (double)NS_PER_S;
+}

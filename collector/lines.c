@@ -1,0 +1,320 @@
+#include "lines.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "column.h"
+#include "lines_columns.h"
+
+// An answer to a take. Lines that are not built yet point into it.
+struct shown {
+    PGresult *result;
+    int users;
+};
+
+bool lines_init(struct lines *l, int count, int limit, struct err *e)
+{
+    *l = (struct lines){.count = count, .limit = limit};
+    l->all = calloc((size_t)count, sizeof *l->all);
+    if (!l->all)
+        return err_memory_for(e, "%d lines", count);
+    for (int i = 0; i < count; i++)
+        // The most that one token needs: email and login of 254 characters, each of up to four
+        // bytes, the signed text, the code, and the commas.
+        buf_init(&l->all[i].text, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
+    return true;
+}
+
+static void leave_shown(struct line *line)
+{
+    if (line->shown && --line->shown->users == 0) {
+        PQclear(line->shown->result);
+        free(line->shown);
+    }
+    line->shown = NULL;
+}
+
+void lines_fini(struct lines *l)
+{
+    for (int i = 0; l->all && i < l->count; i++) {
+        leave_shown(&l->all[i]);
+        free(l->all[i].tokens);
+        buf_fini(&l->all[i].text);
+    }
+    free(l->all);
+    free(l->held);
+    *l = (struct lines){0};
+}
+
+void lines_drop(struct line *line)
+{
+    leave_shown(line);
+    buf_clear(&line->text);
+    *line = (struct line){.text = line->text, .tokens = line->tokens, .room = line->room};
+}
+
+// Returns a free line or, where there is none, the one that has been over for longest. NULL: all
+// are in use.
+static struct line *find_room(struct lines *l)
+{
+    struct line *best = NULL;
+
+    for (int i = 0; i < l->count; i++) {
+        struct line *a = &l->all[i];
+        if (a->state != LINE_FREE && a->state != LINE_OVER)
+            continue;
+        if (!best || a->state < best->state || (a->state == best->state && a->order < best->order))
+            best = a;
+    }
+    return best;
+}
+
+static bool add_token(struct lines *l, struct line *line, const PGresult *r, int row,
+    const struct doubt *doubt, struct err *e)
+{
+    if (line->count == line->room) {
+        int room = line->room > 0 ? 2 * line->room : 16;
+        struct line_token *more = realloc(line->tokens, (size_t)room * sizeof *more);
+        if (!more)
+            return err_memory_for(e, "a line of %d tokens", room);
+        line->tokens = more;
+        line->room = room;
+    }
+    struct token t = lines_token(r, row);
+    struct line_token *token = &line->tokens[line->count];
+    *token = (struct line_token){.id = t.id,
+        .number = column_int32(r, row, LINES_NUMBER),
+        .errors = column_int32(r, row, LINES_ERRORS),
+        .unsendable = line_unsendable(&t)};
+    if (t.secret.len == sizeof token->secret)
+        memcpy(token->secret, t.secret.data, sizeof token->secret);
+    token->skipped = token->unsendable || doubt_has(doubt, &t);
+    line->count++;
+    line->sendable += !token->skipped;
+    line->left = line->sendable;
+    (void)l;
+    return true;
+}
+
+static bool makes_no_sense(struct err *e)
+{
+    return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
+}
+
+// What the server says is compared with what was asked, because whoever replaces a function of the
+// schema, or the server, must not make us write past an array.
+static struct line *add_line(struct lines *l, const PGresult *r, int row, struct err *e)
+{
+    struct line *line = find_room(l);
+
+    if (!line) {
+        makes_no_sense(e);
+        return NULL;
+    }
+    lines_drop(line);
+    line->state = LINE_TAKEN;
+    line->n = column_int64(r, row, LINES_LINE);
+    line->nonce = column_int64(r, row, LINES_NONCE);
+    line->order = ++l->orders;
+    line->first = row;
+    return line;
+}
+
+bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struct doubt *doubt,
+    int *taken, struct err *e)
+{
+    struct shown *shown = calloc(1, sizeof *shown);
+    struct line *line = NULL;
+    bool ok = shown != NULL || err_memory(e);
+
+    *taken = 0;
+    if (ok)
+        *shown = (struct shown){.result = result, .users = 1};
+    for (int row = 0; ok && row < PQntuples(result); row++) {
+        int kind = column_int32(result, row, LINES_KIND);
+        if (kind != 1 && kind != 2)
+            continue;
+        if (!line || column_int64(result, row, LINES_LINE) != line->n) {
+            line = add_line(l, result, row, e);
+            if (!line) {
+                ok = false;
+                break;
+            }
+            line->asked_ns = asked_ns;
+            line->shown = shown;
+            shown->users++;
+            ++*taken;
+        }
+        ok = line->count < l->limit ? add_token(l, line, result, row, doubt, e) : makes_no_sense(e);
+    }
+    if (!shown)
+        PQclear(result);
+    else
+        leave_shown(&(struct line){.shown = shown});
+    return ok;
+}
+
+bool lines_build(struct line *line, struct sign *sign, struct err *e)
+{
+    buf_clear(&line->text);
+    for (int i = 0; i < line->count; i++) {
+        struct token t = lines_token(line->shown->result, line->first + i);
+        if (!line->tokens[i].skipped && !line_add(&line->text, sign, &t, e))
+            return false;
+    }
+    if (line->sendable > 0 && !line_end(&line->text, e))
+        return false;
+    leave_shown(line);
+    line->built = true;
+    return true;
+}
+
+bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
+{
+    int at = l->held_count;
+
+    if (l->held_count == l->held_room) {
+        int room = l->held_room > 0 ? 2 * l->held_room : 16;
+        struct held *more = realloc(l->held, (size_t)room * sizeof *more);
+        if (!more)
+            return err_memory_for(e, "%d rows", room);
+        l->held = more;
+        l->held_room = room;
+    }
+    for (; at > 0 && l->held[at - 1].n >= n; at--)
+        if (l->held[at - 1].n == n)
+            return true;
+    memmove(l->held + at + 1, l->held + at, (size_t)(l->held_count - at) * sizeof *l->held);
+    l->held[at] = (struct held){.n = n, .nonce = nonce};
+    l->held_count++;
+    return true;
+}
+
+bool lines_hold(struct lines *l, struct line *line, struct err *e)
+{
+    int64_t n = line->n, nonce = line->nonce;
+
+    lines_drop(line);
+    return lines_hold_row(l, n, nonce, e);
+}
+
+void lines_unhold(struct lines *l, int64_t n)
+{
+    int kept = 0;
+
+    for (int i = 0; i < l->held_count; i++)
+        if (l->held[i].n != n)
+            l->held[kept++] = l->held[i];
+    l->held_count = kept;
+}
+
+int lines_in(const struct lines *l, enum line_state state)
+{
+    int n = 0;
+
+    for (int i = 0; i < l->count; i++)
+        n += l->all[i].state == state;
+    return n;
+}
+
+struct line *lines_first(const struct lines *l, enum line_state state)
+{
+    struct line *first = NULL;
+
+    for (int i = 0; i < l->count; i++) {
+        struct line *a = &l->all[i];
+        if (a->state == state && (!first || a->order < first->order))
+            first = a;
+    }
+    return first;
+}
+
+bool lines_knows(const struct lines *l, int64_t n, int64_t nonce)
+{
+    for (int i = 0; i < l->count; i++) {
+        const struct line *a = &l->all[i];
+        if (a->state != LINE_FREE && a->state != LINE_OVER && a->n == n && a->nonce == nonce)
+            return true;
+    }
+    return false;
+}
+
+struct line *lines_find(const struct lines *l, int64_t number)
+{
+    for (int i = 0; i < l->count; i++) {
+        struct line *a = &l->all[i];
+        if (a->number == number && (a->state == LINE_OUT || a->state == LINE_OVER))
+            return a;
+    }
+    return NULL;
+}
+
+bool lines_alone(const struct lines *l)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->all[i].state == LINE_OUT && l->all[i].alone)
+            return true;
+    return false;
+}
+
+void lines_answer(struct line *line, struct line_token *token)
+{
+    assert(!token->answered && line->left > 0);
+    token->answered = true;
+    if (--line->left == 0)
+        line->state = LINE_OVER;
+}
+
+struct line *lines_older(const struct lines *l, int64_t than_ns)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->all[i].state == LINE_OUT && l->all[i].out_ns <= than_ns)
+            return &l->all[i];
+    return NULL;
+}
+
+int64_t lines_oldest_ns(const struct lines *l)
+{
+    int64_t oldest = CLOCK_NEVER;
+
+    for (int i = 0; i < l->count; i++)
+        if (l->all[i].state == LINE_OUT)
+            oldest = clock_min(oldest, l->all[i].out_ns);
+    return oldest;
+}
+
+void lines_forget_numbers(struct lines *l)
+{
+    for (int i = 0; i < l->count; i++)
+        l->all[i].number = 0;
+}
+
+void lines_give_back_memory(struct lines *l)
+{
+    for (int i = 0; i < l->count; i++) {
+        struct line *line = &l->all[i];
+        size_t most = line->text.max;
+        if (line->state != LINE_FREE)
+            continue;
+        buf_fini(&line->text);
+        buf_init(&line->text, most);
+        free(line->tokens);
+        line->tokens = NULL;
+        line->room = 0;
+    }
+}
+
+void lines_validate(const struct lines *l)
+{
+    for (int i = 0; i < l->count; i++) {
+        const struct line *a = &l->all[i];
+        (void)a; // unused in a build without assertions
+        assert(0 <= a->left && a->left <= a->sendable && a->sendable <= a->count);
+        assert(a->state != LINE_FREE || (a->count == 0 && !a->shown));
+        assert(a->state != LINE_TAKEN || a->shown || a->built);
+        assert(a->state != LINE_OVER || a->left == 0);
+        assert(!a->settling || a->state == LINE_WRITTEN);
+    }
+}

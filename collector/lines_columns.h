@@ -1,0 +1,41 @@
+// The columns of an answer to sql/lines.sql, in binary.
+#pragma once
+
+#include "column.h"
+
+enum {
+    LINES_KIND,
+    LINES_LINE,
+    LINES_NONCE,
+    LINES_TOKEN,
+    LINES_NUMBER,
+    LINES_ERRORS,
+    LINES_EMAIL,
+    LINES_LOGIN,
+    LINES_SECRET,
+    LINES_CODE,
+    LINES_MORE,
+    LINES_EXPIRED,
+    LINES_CONSUMED,
+    LINES_OTHERS,
+    LINES_WAIT,
+    LINES_NEXT_DUE,
+    LINES_ALONE,
+    LINES_REST,
+    LINES_NOW,
+    LINES_BUSY,
+    LINES_COLUMNS
+};
+
+// Kinds of rows. Any other value is the action of a token.
+enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4 };
+
+static inline struct token lines_token(const PGresult *r, int row)
+{
+    return (struct token){.id = column_int64(r, row, LINES_TOKEN),
+        .action = (enum token_action)column_int32(r, row, LINES_KIND),
+        .email = column_field(r, row, LINES_EMAIL),
+        .login = column_field(r, row, LINES_LOGIN),
+        .secret = column_field(r, row, LINES_SECRET),
+        .code = column_field(r, row, LINES_CODE)};
+}

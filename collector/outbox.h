@@ -1,0 +1,58 @@
+// Keeps what became of tokens until the database has recorded it.
+//
+// Results go out in their order, many in one statement, and are kept until that statement's commit
+// is confirmed. After a lost session they go out again. The random number of their line's row tells
+// the database which ones it has recorded already.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "answer.h"
+
+enum result_kind {
+    RESULT_SENT,
+    RESULT_TRANSIENT,
+    RESULT_DEAD,
+    RESULT_RETURNED,
+    RESULT_LATE, // an answer that came after another result of the same attempt: only recorded
+};
+
+struct outbox_result {
+    int64_t row, nonce; // of its line's row in deliveries
+    int64_t token;
+    int64_t delay_ms; // how long to wait before the next attempt
+    int number;       // the number of the attempt
+    int errors;       // how many attempts were errors so far
+    enum result_kind kind;
+    bool alone; // the token is to come again in a line of its own
+    char text[ANSWER_TEXT_MAX + 1];
+};
+
+enum { OUTBOX_COLUMNS = 8 };
+
+struct outbox {
+    struct outbox_result *results; // owned, in their order
+    size_t first, count, cap;
+    size_t sent; // how many results are in the statement that is under way
+    struct buf columns[OUTBOX_COLUMNS];
+};
+
+void outbox_init(struct outbox *o);
+void outbox_fini(struct outbox *o);
+
+bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
+size_t outbox_left(const struct outbox *o); // results that are not confirmed
+
+// True while a result of a token of this row is not confirmed.
+bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
+
+// Writes the next statement's arrays as text: lines, nonces, tokens, numbers, outcomes, texts,
+// delays, alones. They stay until the next call.
+bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
+void outbox_confirmed(struct outbox *o);
+void outbox_lost(struct outbox *o); // the session was lost before the statement was confirmed
+
+void outbox_validate(const struct outbox *o); // asserts what holds between two calls

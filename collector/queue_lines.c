@@ -1,0 +1,119 @@
+#include "queue_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "queue_sql.h"
+
+bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e)
+{
+    static const struct {
+        const char *name, *sql;
+    } statements[] = {
+        {"lines", queue_sql_lines},
+        {"settled", queue_sql_settled},
+        {"answered", queue_sql_answered},
+        {"in_doubt", queue_sql_in_doubt},
+        {"peers", queue_sql_peers},
+    };
+
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (!session_prepare(s, QUEUE_QUIET, statements[i].name, statements[i].sql, deadline_ns, e))
+            return false;
+    return true;
+}
+
+bool queue_send_lines(const struct queue *q, struct session *s, const struct lines_request *r,
+    int64_t deadline_ns, struct err *e)
+{
+    char epoch[SESSION_NUMBER_LEN], wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN],
+        lines[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN], burst[SESSION_NUMBER_LEN],
+        daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], again[32];
+    const struct settled *d = r->settled;
+
+    snprintf(again, sizeof again, "{%" PRId64 "}", r->again);
+    snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
+    return session_execute_binary(s, QUEUE_LINES, "lines",
+        SESSION_PARAMS(q->name, q->number,
+            q->policy->exclusive ? session_number(epoch, q->epoch) : NULL,
+            session_number(wanted, q->limit), session_number(fewest, r->fewest),
+            session_number(lines, r->lines), q->policy->answers ? "t" : "f",
+            r->again != 0 ? again : NULL, r->due_ms < 0 ? NULL : session_number(due, r->due_ms),
+            per_s, session_number(burst, q->budget ? q->budget->burst : 1),
+            session_number(daily, q->budget ? q->budget->daily : 0), r->aged ? "t" : "f",
+            session_number(ageing, (q->ageing_ms + 999) / 1000), r->busy ? "t" : "f",
+            d ? d->lines.data : "{}", d ? d->nonces.data : "{}", d && d->part ? d->ends.data : NULL,
+            d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL),
+        deadline_ns, e);
+}
+
+bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *d,
+    const char *outcome, bool last, int64_t deadline_ns, struct err *e)
+{
+    return session_execute_binary(s, QUEUE_SETTLED, "settled",
+        SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
+            d->part ? d->ends.data : NULL, d->dead ? d->tokens.data : NULL,
+            d->dead ? d->reasons.data : NULL, last ? "t" : "f"),
+        deadline_ns, e);
+}
+
+bool queue_send_answered(const struct queue *q, struct session *s, const char *c[OUTBOX_COLUMNS],
+    int64_t deadline_ns, struct err *e)
+{
+    return session_execute(s, QUEUE_ANSWERED, "answered",
+        SESSION_PARAMS(q->name, q->number, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]),
+        deadline_ns, e);
+}
+
+bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
+    int64_t deadline_ns, struct err *e)
+{
+    return session_execute_binary(
+        s, QUEUE_IN_DOUBT, "in_doubt", SESSION_PARAMS(q->name, q->number, tokens), deadline_ns, e);
+}
+
+static bool send_peers(const struct queue *q, struct session *s, int tag, const char *epoch,
+    bool renew, bool settle, const struct owner *dead, const char *leave, const struct run *run,
+    int64_t answered, int64_t deadline_ns, struct err *e)
+{
+    char gone[32] = "{}", counters[32] = "{}", written[SESSION_NUMBER_LEN];
+
+    if (dead) {
+        snprintf(gone, sizeof gone, "{%" PRId64 "}", dead->number);
+        snprintf(counters, sizeof counters, "{%" PRId64 "}", dead->renewed);
+    }
+    return session_execute(s, tag, "peers",
+        SESSION_PARAMS(q->name, q->number, q->policy->name, q->self, epoch, renew ? "t" : "f",
+            settle ? "t" : "f", gone, counters,
+            !dead         ? "{}"
+            : dead->alive ? "{t}"
+                          : "{f}",
+            leave, run ? run->host : NULL, run ? MAILROOM_VERSION : NULL,
+            run ? run->settings : NULL, session_number(written, answered)),
+        deadline_ns, e);
+}
+
+bool queue_send_join(const struct queue *q, struct session *s, bool settle, const struct run *run,
+    int64_t deadline_ns, struct err *e)
+{
+    return send_peers(q, s, QUEUE_JOIN, NULL, true, settle, NULL, NULL, run, 0, deadline_ns, e);
+}
+
+bool queue_send_peers(const struct queue *q, struct session *s, const struct owner *dead,
+    bool renew, int64_t deadline_ns, struct err *e)
+{
+    char epoch[SESSION_NUMBER_LEN];
+
+    return send_peers(q, s, QUEUE_PEERS, session_number(epoch, q->epoch), renew, false, dead, NULL,
+        NULL, 0, deadline_ns, e);
+}
+
+bool queue_send_leave(const struct queue *q, struct session *s, const char *why, int64_t answered,
+    int64_t deadline_ns, struct err *e)
+{
+    char epoch[SESSION_NUMBER_LEN];
+
+    return send_peers(q, s, QUEUE_LEAVE, session_number(epoch, q->epoch), false, false, NULL, why,
+        NULL, answered, deadline_ns, e);
+}

@@ -1,0 +1,467 @@
+#include "sender.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "deliver.h"
+#include "random.h"
+#include "take.h"
+#include "work.h"
+
+#define ANSWERS_MAX ((size_t)1024 * 1024)
+#define ROUND_MAX ((size_t)16 * 1024) // bytes that are read before other work has its turn
+#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before a sender is started again
+
+// Puts what became of a token into the outbox. Transient errors are tried again, until there were
+// too many.
+bool sender_result(struct collector *c, struct line *line, struct line_token *t,
+    enum result_kind kind, const char *text, struct err *e)
+{
+    static const enum meter_id outcomes[] = {
+        [RESULT_SENT] = METER_TOKENS_SENT,
+        [RESULT_TRANSIENT] = METER_TOKENS_RETRY,
+        [RESULT_DEAD] = METER_TOKENS_DEAD,
+        [RESULT_RETURNED] = METER_TOKENS_RETURNED,
+    };
+    struct outbox_result r = {.row = line->n,
+        .nonce = line->nonce,
+        .token = t->id,
+        .number = t->number,
+        .errors = t->errors,
+        .kind = kind};
+
+    snprintf(r.text, sizeof r.text, "%s", text);
+    if (kind == RESULT_TRANSIENT) {
+        r.errors++;
+        r.kind = retry_is_last(&c->sender.retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
+        r.delay_ms = retry_delay_ms(&c->sender.retry, r.errors);
+    }
+    work_count(c, outcomes[r.kind], 1);
+    // Without its result the token stays unanswered, and is given back.
+    if (!outbox_add(&c->settle.outbox, &r, e))
+        return false;
+    lines_answer(line, t);
+    return true;
+}
+
+// Records a token that will get no answer. A token that was in flight when two senders died comes
+// again in a line of its own, so that it harms no other. When it already was alone in its line, its
+// sender's death counts as an error.
+static bool give_back(
+    struct collector *c, struct line *line, bool died, const char *why, struct err *e)
+{
+    bool out = line->state == LINE_OUT;
+
+    for (int i = 0; i < line->count; i++) {
+        struct line_token *t = &line->tokens[i];
+        if (t->answered)
+            continue;
+        c->ending.returned = c->ending.returned || work_stopping(c);
+        bool guilty = died && out && line->count == 1 && line->alone;
+        if (!sender_result(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
+            return false;
+        struct outbox_result *r = &c->settle.outbox.results[c->settle.outbox.count - 1];
+        r->alone = died && out && (guilty || t->number >= 2);
+    }
+    return true;
+}
+
+static bool give_back_out(struct collector *c, bool died, const char *why, struct err *e)
+{
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (line->state == LINE_OUT && line->left > 0 && !give_back(c, line, died, why, e))
+            return false;
+    }
+    return true;
+}
+
+bool sender_return_all(struct collector *c, const char *why, struct err *e)
+{
+    return give_back_out(c, false, why, e);
+}
+
+static bool answer_one(struct collector *c, struct line *line, struct line_token *t,
+    const struct answer *a, struct err *e)
+{
+    static const enum result_kind kinds[] = {
+        [ANSWER_SENT] = RESULT_SENT,
+        [ANSWER_TRANSIENT] = RESULT_TRANSIENT,
+        [ANSWER_PERMANENT] = RESULT_DEAD,
+    };
+
+    c->sender.answered++;
+    return sender_result(c, line, t, kinds[a->kind], a->text, e);
+}
+
+// The answer is for a line that nobody waits for any more: it is recorded, but has no effect.
+static bool answer_late(
+    struct collector *c, const struct line *line, const struct answer *a, struct err *e)
+{
+    log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+    for (int i = 0; i < line->count; i++) {
+        if (a->place != 0 && a->place != i + 1)
+            continue;
+        const struct line_token *t = &line->tokens[i];
+        struct outbox_result r = {.row = line->n,
+            .nonce = line->nonce,
+            .token = t->id,
+            .number = t->number,
+            .kind = RESULT_LATE};
+        snprintf(r.text, sizeof r.text, "%s", a->text);
+        work_count(c, METER_TOKENS_LATE, 1);
+        if (!outbox_add(&c->settle.outbox, &r, e))
+            return false;
+    }
+    return true;
+}
+
+static bool answer(struct collector *c, const struct answer *a, struct err *e)
+{
+    const struct sender *s = &c->sender;
+    struct line *line = a->line <= s->numbers ? lines_find(&c->lines, a->line) : NULL;
+
+    if (a->line > s->numbers || (line && a->place > line->count)) {
+        log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
+            a->line, a->place);
+        return true;
+    }
+    if (!line) {
+        log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+        return true;
+    }
+    if (a->place > 0 && line->tokens[a->place - 1].answered) {
+        if (line->timed_out)
+            return answer_late(c, line, a, e);
+        log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
+        return true;
+    }
+    if (a->place > 0)
+        return answer_one(c, line, &line->tokens[a->place - 1], a, e);
+    if (line->left == 0) {
+        if (line->timed_out)
+            return answer_late(c, line, a, e);
+        log_line("SENDER", "line %" PRId64 " was answered before", a->line);
+        return true;
+    }
+    for (int i = 0; i < line->count; i++)
+        if (!line->tokens[i].answered && !answer_one(c, line, &line->tokens[i], a, e))
+            return false;
+    return true;
+}
+
+static bool take_lines(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+    const char *end;
+    size_t from = 0;
+
+    while (from < s->input.len &&
+           (end = memchr(s->input.data + from, '\n', s->input.len - from)) != NULL) {
+        const char *line = s->input.data + from, *why;
+        size_t len = (size_t)(end - line);
+        struct answer a;
+        from += len + 1;
+        if (!answer_parse(&a, line, len, &why))
+            log_line(
+                "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
+        else if (!answer(c, &a, e))
+            return false;
+        else
+            s->heard = true;
+    }
+    buf_consume(&s->input, from);
+    if (s->input.len == ANSWERS_MAX) {
+        log_line("SENDER", "%zu bytes without a line end are not an answer", ANSWERS_MAX);
+        buf_clear(&s->input);
+    }
+    return true;
+}
+
+// Reads what is there, but not more than about `most` bytes, because a sender may write faster than
+// we read. Sets *ended at the end of the file.
+static bool read_answers(struct collector *c, size_t most, bool *ended, struct err *e)
+{
+    struct sender *s = &c->sender;
+    struct pollfd p = {.fd = s->in, .events = POLLIN};
+
+    *ended = false;
+    for (size_t done = 0; done < most && poll(&p, 1, 0) > 0;) {
+        size_t left = ANSWERS_MAX - s->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
+        char *room = buf_reserve(&s->input, want);
+        if (!room)
+            return err_memory(e);
+        ssize_t n = read(s->in, room, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            *ended = true;
+            return true;
+        }
+        s->input.len += (size_t)n;
+        done += (size_t)n;
+        if (!take_lines(c, e))
+            return false;
+    }
+    return true;
+}
+
+bool sender_lost(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+    char how[CHILD_HOW_LEN];
+    bool stopped = work_stopping(c); // we asked it to end, so no token is to blame
+    bool ended;
+    int unanswered = 0;
+
+    // The answers that the sender wrote before its end count. Its pipe holds no more than these.
+    if (s->child.out >= 0 && !read_answers(c, ANSWERS_MAX, &ended, e))
+        return false;
+    for (int i = 0; i < c->lines.count; i++)
+        unanswered += c->lines.all[i].state == LINE_OUT ? c->lines.all[i].left : 0;
+    child_end(&s->child, how);
+    if (!give_back_out(c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
+        return false;
+    s->writing = NULL;
+    lines_forget_numbers(&c->lines);
+    buf_clear(&s->input);
+    s->in = -1;
+    s->numbers = 0;
+    s->state = stopped ? SENDER_ENDED : SENDER_AWAY;
+    s->start_at_ns = c->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
+    log_line(
+        "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
+    return true;
+}
+
+// Standard input has ended: no sender answers any more, and none can be started.
+static bool reader_lost(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+
+    s->state = SENDER_ENDED;
+    s->in = -1;
+    if (work_stopping(c))
+        return true;
+    return err_set(e, s->heard ? ERR_OUTPUT : ERR_USAGE, "%s",
+        s->heard ? "standard input has ended: nobody answers any more"
+                 : "standard input has ended before any answer: MAILROOM_DEQUEUE=leased needs a "
+                   "sender that answers there, or one after '--'");
+}
+
+bool sender_serve(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+    bool ended;
+
+    if (s->in < 0)
+        return true;
+    int64_t before = s->answered;
+    if (!read_answers(c, ROUND_MAX, &ended, e))
+        return false;
+    if (s->answered > before)
+        backoff_reset(&s->backoff);
+    if (!ended)
+        return true;
+    return s->starts ? sender_lost(c, e) : reader_lost(c, e);
+}
+
+static bool start(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+
+    if (!child_start(&s->child, e) || !output_init(&c->deliver->output, s->child.in, e))
+        return false;
+    work_count(c, METER_SENDER_STARTS, 1);
+    log_line("SENDER", "started as process %d", (int)s->child.pid);
+    s->in = s->child.out;
+    s->state = SENDER_HERE;
+    return true;
+}
+
+// Tokens that the wire cannot carry become dead letters. Where lines are answered they leave the
+// line, whose places are counted without them.
+static bool bury(struct collector *c, struct line *line, struct err *e)
+{
+    int kept = 0;
+
+    for (int i = 0; i < line->count; i++) {
+        struct line_token *t = &line->tokens[i];
+        if (!t->unsendable) {
+            line->tokens[kept++] = *t;
+            continue;
+        }
+        struct outbox_result r = {.row = line->n,
+            .nonce = line->nonce,
+            .token = t->id,
+            .number = t->number,
+            .kind = RESULT_DEAD};
+        snprintf(r.text, sizeof r.text, "%s", t->unsendable);
+        work_count(c, METER_TOKENS_DEAD_LETTER, 1);
+        if (!outbox_add(&c->settle.outbox, &r, e))
+            return false;
+    }
+    line->count = kept;
+    return true;
+}
+
+// Makes the line, so that it can begin as soon as it may.
+static bool build(struct collector *c, struct line *line, struct err *e)
+{
+    if (line->built)
+        return true;
+    return lines_build(line, &c->deliver->sign, e) &&
+           (!c->queue.policy->answers || bury(c, line, e));
+}
+
+// True if this line may begin, but for the reader and the clock. Where lines are not answered, no
+// byte of a line is written before the one before it is settled: so a lost session leaves at most
+// one in doubt. A suspected token goes out only while no other line is out: if the sender dies
+// then, this token has killed it.
+static bool may_begin(const struct collector *c, const struct line *line)
+{
+    int out = lines_in(&c->lines, LINE_OUT);
+
+    if (c->state != SERVE || work_stopping(c) || c->settle.doubt != DOUBT_CLEARED)
+        return false;
+    if (!c->queue.policy->answers)
+        return out == 0 && lines_in(&c->lines, LINE_WRITTEN) == 0;
+    return out < (int)c->config->leased.in_flight && (out == 0 || !line->alone) &&
+           !lines_alone(&c->lines);
+}
+
+static bool begin_line(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+    struct line *line = lines_first(&c->lines, LINE_TAKEN);
+
+    if (!line || !build(c, line, e))
+        return line == NULL;
+    if (!may_begin(c, line))
+        return true;
+    if (line->sendable == 0) { // nothing of it is to be written
+        line->state = c->queue.policy->answers ? LINE_OVER : LINE_WRITTEN;
+        return true;
+    }
+    // The process may have been stopped since this round began, and signing took a while.
+    c->now_ns = clock_boot_ns();
+    if (c->now_ns - line->asked_ns > take_stale_ns(c))
+        return take_hold_old(c, e);
+    if (!output_ready(&c->deliver->output)) {
+        work_wake_at(c, line->asked_ns + take_stale_ns(c) + 1);
+        return true;
+    }
+    line->state = LINE_OUT;
+    line->out_ns = c->now_ns;
+    line->number = ++s->numbers;
+    s->writing = line;
+    output_begin(&c->deliver->output, line->text.data, line->text.len);
+    return true;
+}
+
+static void written(struct collector *c)
+{
+    struct line *line = c->sender.writing;
+
+    output_end(&c->deliver->output);
+    metrics_line(c->metrics, (enum meter_id)line->reason, line->sendable);
+    c->sender.writing = NULL;
+    if (!c->queue.policy->answers)
+        line->state = LINE_WRITTEN;
+}
+
+bool sender_ready(const struct collector *c)
+{
+    return c->sender.state == SENDER_HERE && !c->sender.writing &&
+           output_ready(&c->deliver->output);
+}
+
+bool sender_step(struct collector *c, struct err *e)
+{
+    struct sender *s = &c->sender;
+    struct err broken;
+
+    if (s->state == SENDER_AWAY && !work_stopping(c)) {
+        if (c->now_ns < s->start_at_ns) {
+            work_wake_at(c, s->start_at_ns);
+            return true;
+        }
+        if (!start(c, e))
+            return false;
+    }
+    err_clear(&broken);
+    while (s->state == SENDER_HERE) {
+        if (!s->writing && !begin_line(c, e))
+            return false;
+        if (!s->writing)
+            return true;
+        if (!output_pump(&c->deliver->output, &broken)) {
+            if (s->starts)
+                return sender_lost(c, e);
+            *e = broken;
+            return false;
+        }
+        if (!output_idle(&c->deliver->output))
+            return true;
+        written(c);
+    }
+    return true;
+}
+
+// Gives up a line that nobody answered in time. The sender may hang or only be slow; its lines are
+// tried again in any case.
+bool sender_time_out(struct collector *c, struct err *e)
+{
+    int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;
+    struct line *line;
+
+    while ((line = lines_older(&c->lines, c->now_ns - most_ns)) != NULL) {
+        log_line("SENDER",
+            "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d tokens; "
+            "does the sender hang?",
+            line->number, c->config->leased.answer_timeout_ms, line->left, line->count);
+        line->timed_out = true;
+        for (int i = 0; i < line->count; i++)
+            if (!line->tokens[i].answered &&
+                !sender_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
+                return false;
+    }
+    if (lines_oldest_ns(&c->lines) != CLOCK_NEVER)
+        work_wake_at(c, lines_oldest_ns(&c->lines) + most_ns);
+    return true;
+}
+
+bool sender_init(struct collector *c, char *const command[], struct err *e)
+{
+    const struct config *cfg = c->config;
+    struct sender *s = &c->sender;
+    uint64_t seeds[2];
+    bool answers = c->queue.policy->answers;
+
+    *s = (struct sender){.state = command ? SENDER_AWAY : SENDER_HERE,
+        .starts = command != NULL,
+        .in = command || !answers ? -1 : STDIN_FILENO};
+    child_init(&s->child);
+    buf_init(&s->input, 2 * ANSWERS_MAX);
+    if (!random_fill(seeds, sizeof seeds, e))
+        return false;
+    s->retry = (struct retry){.base_ms = cfg->leased.retry_base_ms,
+        .max_ms = cfg->leased.retry_max_ms,
+        .attempts = (int)cfg->leased.attempts,
+        .random = seeds[0]};
+    backoff_init(&s->backoff, seeds[1]);
+    return true;
+}
+
+void sender_fini(struct collector *c)
+{
+    char how[CHILD_HOW_LEN];
+
+    child_end(&c->sender.child, how);
+    buf_fini(&c->sender.input);
+}

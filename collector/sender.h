@@ -1,0 +1,47 @@
+// Lines out, and where they are answered, answers in. The sender is a child of ours, or the program
+// that reads our output.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backoff.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "child.h"
+#include "lines.h"
+#include "outbox.h"
+#include "retry.h"
+
+struct sender {
+    enum sender_state {
+        SENDER_AWAY,  // our child is to be started at start_at_ns
+        SENDER_HERE,  // our child runs, or there is no command
+        SENDER_ENDED, // no other sender will be started
+    } state;
+    int64_t start_at_ns;
+    bool starts; // we start it; else it has our standard output and input
+    struct child child;
+    struct backoff backoff;
+    struct line *writing; // the line of which the output holds a part; NULL: none
+    int in;               // where answers are read; -1: none
+    struct buf input;
+    int64_t numbers;  // how many lines went to this sender: the last one has this number
+    int64_t answered; // how many tokens were answered since the start
+    bool heard;       // an answer came from the reader of our output
+    struct retry retry;
+};
+
+struct collector;
+
+bool sender_init(struct collector *c, char *const command[], struct err *e) MUST_USE;
+void sender_fini(struct collector *c);
+
+bool sender_ready(const struct collector *c);                   // a line could be begun at once
+bool sender_step(struct collector *c, struct err *e) MUST_USE;  // starts the sender, writes to it
+bool sender_serve(struct collector *c, struct err *e) MUST_USE; // deals with its answers
+bool sender_time_out(struct collector *c, struct err *e) MUST_USE;
+bool sender_return_all(struct collector *c, const char *why, struct err *e) MUST_USE;
+bool sender_lost(struct collector *c, struct err *e) MUST_USE; // call it when the sender has ended
+bool sender_result(struct collector *c, struct line *line, struct line_token *t,
+    enum result_kind kind, const char *text, struct err *e) MUST_USE;

@@ -1,0 +1,386 @@
+#include "settle.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "lines_columns.h"
+#include "queue_lines.h"
+#include "take.h"
+#include "work.h"
+
+#define RETRY_NS (50 * NS_PER_MS)
+#define ROWS_MOST 1000 // as many rows of ours as the server names
+
+void settle_init(struct collector *c)
+{
+    struct settled *s = &c->settle.sent;
+    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
+
+    outbox_init(&c->settle.outbox);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buf_init(all[i], SIZE_MAX);
+}
+
+void settle_fini(struct collector *c)
+{
+    struct settled *s = &c->settle.sent;
+    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
+
+    outbox_fini(&c->settle.outbox);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buf_fini(all[i]);
+}
+
+// --- lines as arrays ----------------------------------------------------------------
+
+static void open_arrays(struct settled *s)
+{
+    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        buf_clear(all[i]);
+        buf_append_char(all[i], '{');
+    }
+    s->part = s->dead = false;
+}
+
+static const char *comma(const struct buf *b)
+{
+    return b->len > 1 ? "," : "";
+}
+
+static void add_row(struct settled *s, int64_t n, int64_t nonce)
+{
+    buf_printf(&s->lines, "%s%" PRId64, comma(&s->lines), n);
+    buf_printf(&s->nonces, "%s%" PRId64, comma(&s->nonces), nonce);
+}
+
+static void add_line(struct settled *s, const struct line *line)
+{
+    add_row(s, line->n, line->nonce);
+    // A row may have more tokens than its line, after the limit was made smaller.
+    if (line->part)
+        buf_printf(&s->ends, "%s%" PRId64, comma(&s->ends), line->tokens[line->count - 1].id);
+    else
+        buf_printf(&s->ends, "%sNULL", comma(&s->ends));
+    s->part = s->part || line->part;
+    for (int i = 0; i < line->count; i++) {
+        if (!line->tokens[i].unsendable)
+            continue;
+        buf_printf(&s->tokens, "%s%" PRId64, comma(&s->tokens), line->tokens[i].id);
+        buf_printf(&s->reasons, "%s\"%s\"", comma(&s->reasons), line->tokens[i].unsendable);
+        s->dead = true;
+    }
+}
+
+static bool close_arrays(struct settled *s, struct err *e)
+{
+    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        buf_append_char(all[i], '}');
+        if (!buf_str(all[i]))
+            return err_memory(e);
+    }
+    return true;
+}
+
+// --- what is in doubt ---------------------------------------------------------------
+
+void settle_restart(struct collector *c)
+{
+    c->settle.doubt = DOUBT_DUE;
+    c->settle.busy = false;
+    c->settle.retry_at_ns = 0;
+    c->lines.held_count = 0; // the answer tells what we have
+}
+
+// A line is in doubt when it is out and not settled. Where lines are answered, the answers tell.
+static bool doubtful(const struct collector *c, const struct line *line)
+{
+    return !c->queue.policy->answers && (line->state == LINE_OUT || line->state == LINE_WRITTEN);
+}
+
+static bool ask_doubt(struct collector *c, struct err *e)
+{
+    struct buf ids;
+    const char *sep = "{";
+
+    buf_init(&ids, SIZE_MAX);
+    for (int i = 0; i < c->lines.count; i++) {
+        const struct line *line = &c->lines.all[i];
+        for (int k = 0; doubtful(c, line) && k < line->count; k++) {
+            buf_printf(&ids, "%s%" PRId64, sep, line->tokens[k].id);
+            sep = ",";
+        }
+    }
+    struct buf more;
+    buf_init(&more, SIZE_MAX);
+    bool ok = doubt_ids(&c->doubt, &more);
+    if (ok && c->doubt.n > 0)
+        buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
+    buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
+    ok = ok && buf_str(&ids);
+    c->settle.doubt = DOUBT_ASKED;
+    ok = ok ? queue_send_in_doubt(&c->queue, &c->link.session, ids.data, work_deadline_ns(c), e)
+            : err_memory(e);
+    buf_fini(&ids);
+    buf_fini(&more);
+    return ok;
+}
+
+// Brings the tokens of a line that is out into doubt. Its row may be ours still; or gone, because
+// the line was settled, the server has lost the take, or somebody has taken it over. In each case a
+// token of it that waits must not be written again, and what does not wait is settled.
+static bool doubt_line(struct collector *c, struct line *line, struct err *e)
+{
+    for (int i = 0; i < line->count; i++) {
+        const struct line_token *t = &line->tokens[i];
+        if (t->skipped)
+            continue;
+        const struct token token = {
+            .id = t->id, .secret = {.data = t->secret, .len = sizeof t->secret}};
+        if (!doubt_add(&c->doubt, &token, e))
+            return false;
+    }
+    lines_drop(line);
+    return true;
+}
+
+// Gives up the lines that wait for answers, and whose rows others have freed. Answers to them are
+// late. Where the list may not be complete, nothing is known.
+static void give_up_freed(struct collector *c, const PGresult *r)
+{
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        bool ours = PQntuples(r) >= ROWS_MOST;
+        if (line->state != LINE_OUT || !c->queue.policy->answers)
+            continue;
+        for (int row = 0; row < PQntuples(r); row++)
+            ours = ours ||
+                   (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
+        if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
+            continue;
+        log_line("QUEUE", "another collector took us for dead, and has freed a line of %d tokens",
+            line->count);
+        line->timed_out = true;
+        line->left = 0;
+        line->state = LINE_OVER;
+        c->ending.returned = c->ending.returned || work_stopping(c);
+    }
+}
+
+bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    if (PQnfields(r) != 4)
+        return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (doubtful(c, line) && !doubt_line(c, line, e))
+            return false;
+    }
+    give_up_freed(c, r);
+    doubt_close(&c->doubt);
+    for (int row = 0; row < PQntuples(r); row++) {
+        if (!PQgetisnull(r, row, 0)) {
+            int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
+            if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
+                !lines_hold_row(&c->lines, n, nonce, e))
+                return false;
+            continue;
+        }
+        struct token t = {.id = column_int64(r, row, 2), .secret = column_field(r, row, 3)};
+        doubt_mark(&c->doubt, &t);
+    }
+    doubt_keep_marked(&c->doubt);
+    c->settle.doubt = DOUBT_CLEARED;
+    c->take.look_at_ns = 0;
+    return true;
+}
+
+// --- settling -----------------------------------------------------------------------
+
+static bool in_hand(const struct collector *c)
+{
+    const struct lines *l = &c->lines;
+
+    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0 ||
+           outbox_left(&c->settle.outbox) > 0;
+}
+
+static bool send_written(struct collector *c, struct err *e)
+{
+    struct settled *s = &c->settle.sent;
+    bool rode;
+
+    open_arrays(s);
+    for (int i = 0; i < c->lines.count; i++)
+        if (c->lines.all[i].state == LINE_WRITTEN) {
+            add_line(s, &c->lines.all[i]);
+            c->lines.all[i].settling = true;
+        }
+    if (!close_arrays(s, e) || !take_step(c, s, &rode, e))
+        return false;
+    if (rode)
+        return true;
+    bool last = c->settle.busy && !in_hand(c);
+    if (last)
+        c->settle.busy = false;
+    return queue_send_settled(
+        &c->queue, &c->link.session, s, "written", last, work_deadline_ns(c), e);
+}
+
+bool settle_give_back(struct collector *c, struct err *e)
+{
+    struct settled *s = &c->settle.sent;
+    struct line *line;
+
+    if (session_awaits(&c->link.session, QUEUE_SETTLED))
+        return true;
+    open_arrays(s);
+    for (int i = 0; i < c->lines.held_count; i++)
+        add_row(s, c->lines.held[i].n, c->lines.held[i].nonce);
+    while ((line = lines_first(&c->lines, LINE_TAKEN))) {
+        add_row(s, line->n, line->nonce);
+        lines_drop(line);
+    }
+    c->lines.held_count = 0;
+    take_look_at_all(c);
+    bool last = c->settle.busy && !in_hand(c);
+    if (last)
+        c->settle.busy = false;
+    return close_arrays(s, e) &&
+           queue_send_settled(&c->queue, &c->link.session, s, "back", last, work_deadline_ns(c), e);
+}
+
+static void count_settled(struct collector *c, const struct line *line)
+{
+    int dead = 0;
+
+    for (int i = 0; i < line->count; i++) {
+        dead += line->tokens[i].unsendable != NULL;
+        if (line->tokens[i].skipped && !line->tokens[i].unsendable) {
+            const struct token t = {.id = line->tokens[i].id,
+                .secret = {.data = line->tokens[i].secret, .len = SIGN_SECRET_LEN}};
+            doubt_mark(&c->doubt, &t);
+        }
+    }
+    tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
+    work_count(c, METER_TOKENS_PASSED, line->sendable);
+    doubt_drop_marked(&c->doubt);
+}
+
+// Ends the lines that were being settled. A row of which a part was in the line stays ours.
+static bool end_settling(struct collector *c, struct err *e)
+{
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (!line->settling)
+            continue;
+        count_settled(c, line);
+        if (line->part) {
+            line->settling = false;
+            if (!lines_hold(&c->lines, line, e))
+                return false;
+        } else {
+            lines_drop(line);
+        }
+    }
+    return true;
+}
+
+static void say_lost(void)
+{
+    log_line("QUEUE", "another collector took over a line of ours that was late");
+}
+
+void settle_done(struct collector *c, const PGresult *r)
+{
+    struct err e;
+
+    for (int row = 0; row < PQntuples(r); row++)
+        if (column_int32(r, row, LINES_KIND) == LINES_LOST)
+            say_lost();
+    err_clear(&e);
+    if (!end_settling(c, &e))
+        log_line("MAIN", "%s", e.text);
+}
+
+void settle_failed(struct collector *c)
+{
+    for (int i = 0; i < c->lines.count; i++)
+        c->lines.all[i].settling = false;
+    c->settle.retry_at_ns = c->now_ns + RETRY_NS;
+}
+
+bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e)) {
+        settle_failed(c);
+        return work_may_retry(c, e);
+    }
+    for (int row = 0; row < PQntuples(r); row++)
+        if (!PQgetisnull(r, row, 0))
+            say_lost();
+    return end_settling(c, e);
+}
+
+bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e)) {
+        outbox_lost(&c->settle.outbox);
+        c->settle.retry_at_ns = c->now_ns + RETRY_NS;
+        return work_may_retry(c, e);
+    }
+    outbox_confirmed(&c->settle.outbox);
+    if (PQntuples(r) > 0)
+        log_line("QUEUE",
+            "%d answers were late, because their lines had ended; the first is for token %s",
+            PQntuples(r), PQgetvalue(r, 0, 0));
+    // Tokens may have become due to be tried again at once.
+    c->take.look_at_ns = 0;
+    return true;
+}
+
+static bool send_answers(struct collector *c, struct err *e)
+{
+    const char *columns[OUTBOX_COLUMNS];
+
+    if (session_awaits(&c->link.session, QUEUE_ANSWERED) || outbox_left(&c->settle.outbox) == 0)
+        return true;
+    return outbox_send(&c->settle.outbox, columns, e) &&
+           queue_send_answered(&c->queue, &c->link.session, columns, work_deadline_ns(c), e);
+}
+
+bool settle_step(struct collector *c, struct err *e)
+{
+    struct session *s = &c->link.session;
+
+    if (c->settle.doubt == DOUBT_DUE) {
+        // A line that was begun is finished first: only then it is certain what is out.
+        if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
+            return true;
+        return ask_doubt(c, e);
+    }
+    if (c->settle.doubt != DOUBT_CLEARED)
+        return true;
+    if (c->now_ns < c->settle.retry_at_ns) {
+        work_wake_at(c, c->settle.retry_at_ns);
+        return true;
+    }
+    if (!send_answers(c, e))
+        return false;
+    struct line *line = lines_first(&c->lines, LINE_WRITTEN);
+    if (!line || line->settling || session_awaits(s, QUEUE_SETTLED) ||
+        session_awaits(s, QUEUE_LINES))
+        return true;
+    return send_written(c, e);
+}
+
+bool settle_owes(const struct collector *c)
+{
+    return lines_in(&c->lines, LINE_WRITTEN) > 0;
+}

@@ -1,0 +1,10 @@
+-- Joins the collectors that share a queue, keeps our lease, lists the others and frees what the dead
+-- have in hand.
+--
+-- $1 queue | $2 our number | $3 the mode | $4 our name | $5 the epoch; null: we want to join
+-- $6 whether to renew our lease | $7 whether to make a new cursor where one is needed
+-- $8, $9, $10 collectors that are gone or hang, their counters, whether they hang
+-- $11 why we leave, or null | $12, $13, $14 host, version, settings | $15 tokens that we answered
+SELECT * FROM mailroom_peers($1, $2::bigint, $3, $4, $5::bigint, $6::bool, settle => $7::bool,
+    gone => $8::bigint[], counters => $9::bigint[], hangs => $10::bool[], leave => $11, host => $12,
+    version => $13, settings => $14, written => $15::bigint)

@@ -1,0 +1,365 @@
+// A take looks first, in the database: if too few tokens wait, it changes nothing and tells their
+// ids, which the window (window.h) needs. So a look and a take are one request.
+//
+// While tokens wait in plenty, several lines are taken at once, and the next take rides in the
+// transaction that settles the last of them, so that it costs no flush of its own. Each line must
+// be begun soon after its tokens were read. If it was not, its row is still ours and is read again:
+// a token may have expired meanwhile, and a collector that was stopped learns so that it lost the
+// row.
+#include "take.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "lines_columns.h"
+#include "queue_lines.h"
+#include "ring.h"
+#include "settle.h"
+#include "work.h"
+
+#define RETRY_NS (50 * NS_PER_MS)  // before a statement is tried again
+#define ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due
+#define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
+#define SOON_NS (125 * NS_PER_MS)  // lines that were used up sooner may be more next time
+#define LINES_MOST 8               // most lines, and
+#define LARGE_ROWS 500             // memory for more than this is given back when idle
+#define TOKENS_MOST 4000           // most tokens, that are taken at once
+
+void take_restart(struct collector *c)
+{
+    c->take = (struct taking){.at_once = true,
+        .all_due = true,
+        .all_due_at_ns = c->now_ns + ALL_DUE_NS,
+        .complete_ns = CLOCK_NEVER,
+        .lines = 1};
+    window_restart(&c->window, c->now_ns);
+}
+
+void take_look_at_all(struct collector *c)
+{
+    c->take.all_due = true;
+    c->take.look_at_ns = 0;
+}
+
+// If our session ended meanwhile, others leave us the grace; half of it keeps us clear of them. On
+// a network or a machine that is always slow, no answer would be young enough. There the quickest
+// of the last takes says what can be expected, up to half a lease.
+int64_t take_stale_ns(const struct collector *c)
+{
+    int64_t quickest_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < TAKE_TRIPS; i++)
+        quickest_ns = clock_min(quickest_ns, c->take.trips_ns[i]);
+    int64_t usual_ns = work_stale_ns(c), slow_ns = 2 * quickest_ns;
+    return clock_min(slow_ns > usual_ns ? slow_ns : usual_ns, work_lease_ns(c->config) / 2);
+}
+
+bool take_hold_old(struct collector *c, struct err *e)
+{
+    struct line *first = lines_first(&c->lines, LINE_TAKEN), *line;
+
+    if (!first || c->now_ns - first->asked_ns <= take_stale_ns(c))
+        return true;
+    // All of them: a line that was taken later must not go out before an older one.
+    while ((line = lines_first(&c->lines, LINE_TAKEN)))
+        if (!lines_hold(&c->lines, line, e))
+            return false;
+    return true;
+}
+
+// Doubles the number of lines to take at once if the last ones were used up soon, or else halves
+// it. With lanes or a budget it stays one: what is taken goes out before any token of a higher lane
+// that comes later, and is paid for. With answers no more are taken than may be out at once: the
+// others would only be kept from other senders.
+static int choose_lines(struct collector *c)
+{
+    struct taking *t = &c->take;
+    int64_t most = clock_min(LINES_MOST, TOKENS_MOST / c->queue.limit);
+
+    if (c->queue.lanes || c->queue.budget)
+        return 1;
+    if (c->queue.policy->answers)
+        most = clock_min(most, c->config->leased.in_flight - lines_in(&c->lines, LINE_OUT));
+    if (c->now_ns - t->taken_ns <= SOON_NS)
+        t->lines *= 2;
+    else
+        t->lines /= 2;
+    t->lines = (int)clock_max(1, clock_min(t->lines, most));
+    t->taken_ns = c->now_ns;
+    return t->lines;
+}
+
+// Returns since when something may have come due, as milliseconds before now; -1: always, 0: never.
+// Only answers make rows that come due by themselves. All others belong to nobody since somebody
+// gave them back, which the look at the other collectors tells.
+static int64_t due_ms(struct collector *c)
+{
+    struct taking *t = &c->take;
+
+    if (c->now_ns >= t->all_due_at_ns ||
+        (c->queue.policy->answers && t->complete_ns == CLOCK_NEVER))
+        t->all_due = true;
+    if (t->all_due)
+        return -1;
+    return c->queue.policy->answers ? (c->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS : 0;
+}
+
+static bool send(struct collector *c, int fewest, const struct settled *settled, struct err *e)
+{
+    struct taking *t = &c->take;
+    const struct held *held = c->lines.held_count > 0 ? &c->lines.held[0] : NULL;
+    int64_t due = due_ms(c);
+
+    // The bell is taken first, so that tokens that are inserted after this look are announced.
+    if (!held && !ring_take(c, e))
+        return false;
+    t->asked_ns = c->now_ns;
+    t->asked_all = due < 0;
+    t->again = held ? held->n : 0;
+    t->asked_partial = fewest < c->queue.limit;
+    t->look_at_ns = CLOCK_NEVER;
+    if (!held)
+        window_reading(&c->window, c->now_ns);
+    return queue_send_lines(&c->queue, &c->link.session,
+        &(struct lines_request){.fewest = fewest,
+            .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
+            .again = t->again,
+            .due_ms = due,
+            .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
+            .busy = !c->settle.busy,
+            .settled = settled},
+        work_deadline_ns(c), e);
+}
+
+// True when a line could be begun at once. One that had to wait here would only be kept from
+// others.
+static bool may_take(const struct collector *c, const struct settled *settled)
+{
+    const struct lines *l = &c->lines;
+
+    if (work_stopping(c) || c->settle.doubt != DOUBT_CLEARED ||
+        session_awaits(&c->link.session, QUEUE_LINES) || !sender_ready(c) ||
+        lines_in(l, LINE_TAKEN) > 0)
+        return false;
+    if (!c->queue.policy->answers)
+        return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
+    return !lines_alone(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
+}
+
+// Returns when to look for tokens; 0: at once.
+static int64_t due_at_ns(struct collector *c)
+{
+    struct taking *t = &c->take;
+    int64_t at_ns = clock_min(window_due_ns(&c->window), t->look_at_ns);
+
+    if (t->at_once || t->more || c->lines.held_count > 0)
+        at_ns = 0;
+    at_ns = clock_min(at_ns, ring_due_ns(c));
+    if (t->budget_ns > c->now_ns && c->lines.held_count == 0) // nothing can go out before
+        at_ns = t->budget_ns;
+    return clock_max(at_ns, t->retry_at_ns);
+}
+
+bool take_step(struct collector *c, const struct settled *settled, bool *sent, struct err *e)
+{
+    struct taking *t = &c->take;
+
+    *sent = false;
+    if (!may_take(c, settled))
+        return true;
+    // What rides with a settle must find a full line: else two requests are as good.
+    if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget))
+        return true;
+    int64_t at_ns = due_at_ns(c);
+    if (at_ns > c->now_ns) {
+        work_wake_at(c, at_ns);
+        return true;
+    }
+    bool timeout = t->at_once || window_timeout_ns(&c->window) <= c->now_ns;
+    t->reason = t->at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
+    *sent = true;
+    return send(c, timeout && !settled ? 1 : c->queue.limit, settled, e);
+}
+
+// --- the answer -------------------------------------------------------------------
+
+// The look saw everything, and took nothing.
+static bool too_few(struct collector *c, const PGresult *r, struct err *e)
+{
+    struct taking *t = &c->take;
+    int waiting = 0;
+
+    window_shown_all(&c->window, c->now_ns);
+    for (int row = 0; row < PQntuples(r); row++)
+        if (column_int32(r, row, LINES_KIND) == LINES_WAITS) {
+            window_shown(&c->window, column_int64(r, row, LINES_TOKEN));
+            waiting++;
+        }
+    t->at_once = false;
+    if (!ring_let_go_if_fast(c, e))
+        return false;
+    if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !ring_rests(c)) {
+        c->bell.step = BELL_WANTED; // then looks once more
+        t->look_at_ns = 0;
+    }
+    return true;
+}
+
+// Notes what the first row tells. Returns its place; -1: there is none.
+static int head_of(const PGresult *r)
+{
+    for (int row = 0; row < PQntuples(r); row++)
+        if (column_int32(r, row, LINES_KIND) == LINES_HEAD)
+            return row;
+    return -1;
+}
+
+static void count_passed(struct collector *c, const PGresult *r, int head)
+{
+    struct passed passed = {.expired = column_int64(r, head, LINES_EXPIRED),
+        .consumed = column_int64(r, head, LINES_CONSUMED),
+        .status = column_int64(r, head, LINES_OTHERS)};
+
+    tally_add(
+        &c->tally, &c->metrics->meters, &passed, column_int32(r, head, LINES_ERRORS), c->now_ns);
+}
+
+static void note_trip(struct collector *c)
+{
+    c->take.trips_ns[c->take.trip++ % TAKE_TRIPS] = c->now_ns - c->take.asked_ns;
+}
+
+static void note_line(struct collector *c, struct line *line, bool part, bool alone)
+{
+    line->part = part;
+    line->alone = alone;
+    line->reason = line->sendable >= c->queue.limit ? METER_BATCHES_FULL : c->take.reason;
+    for (int i = 0; i < line->count; i++) {
+        window_taken(&c->window, line->tokens[i].id, c->now_ns);
+        if (line->tokens[i].number > 1)
+            work_count(c, METER_RETRIES, 1);
+    }
+}
+
+static bool took(struct collector *c, PGresult *r, int head, struct err *e)
+{
+    struct taking *t = &c->take;
+    bool part = column_int32(r, head, LINES_REST) > 0,
+         alone = *PQgetvalue(r, head, LINES_ALONE) != 0;
+    int lines;
+
+    note_trip(c);
+    c->settle.busy = true;
+    t->turns++;
+    c->fetch.large = c->fetch.large || PQntuples(r) > LARGE_ROWS;
+    // To read a row again tells nothing of what waits.
+    if (t->again == 0) {
+        t->at_once = false;
+        if (!t->more)
+            window_shown_all(&c->window, c->now_ns);
+        else if (!ring_let_go(c, e))
+            return false;
+    }
+    if (!lines_show(&c->lines, r, t->asked_ns, &c->doubt, &lines, e))
+        return false;
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (line->state == LINE_TAKEN && line->asked_ns == t->asked_ns)
+            note_line(c, line, part, alone);
+    }
+    return true;
+}
+
+static bool try_again(struct collector *c, struct err *e)
+{
+    struct taking *t = &c->take;
+
+    if (!work_may_retry(c, e))
+        return false;
+    t->retry_at_ns = c->now_ns + RETRY_NS;
+    t->look_at_ns = 0;
+    return true;
+}
+
+static bool is_within(int64_t value, int64_t least, int64_t most)
+{
+    return least <= value && value <= most;
+}
+
+// True when all numbers are such as a server that works may give. Others would overflow in what is
+// computed from them.
+static bool makes_sense(const PGresult *r)
+{
+    const int64_t most = 1 << 24, most_ms = INT64_C(1) << 40;
+    bool ok = true;
+
+    for (int row = 0; ok && row < PQntuples(r); row++)
+        ok = is_within(column_int32(r, row, LINES_NUMBER), 0, most) &&
+             is_within(column_int32(r, row, LINES_ERRORS), 0, most) &&
+             is_within(column_int64(r, row, LINES_EXPIRED), 0, most) &&
+             is_within(column_int64(r, row, LINES_CONSUMED), 0, most) &&
+             is_within(column_int64(r, row, LINES_OTHERS), 0, most) &&
+             is_within(column_int64(r, row, LINES_WAIT), 0, most_ms) &&
+             is_within(column_int64(r, row, LINES_NEXT_DUE), -most_ms, most_ms);
+    return ok;
+}
+
+bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
+{
+    struct taking *t = &c->take;
+
+    if (!session_check(r, e)) {
+        PQclear(r);
+        settle_failed(c);
+        return try_again(c, e);
+    }
+    int head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
+    if (head < 0) {
+        PQclear(r);
+        return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
+    }
+    if (!makes_sense(r)) {
+        PQclear(r);
+        return err_set(e, ERR_INTERNAL, "the server's answer makes no sense");
+    }
+    bool any = false, waiting = false;
+    for (int row = 0; row < PQntuples(r); row++) {
+        int kind = column_int32(r, row, LINES_KIND);
+        any = any || kind == 1 || kind == 2;
+        waiting = waiting || kind == LINES_WAITS;
+    }
+    settle_done(c, r);
+    count_passed(c, r, head);
+    if (t->again == 0)
+        t->more = *PQgetvalue(r, head, LINES_MORE) != 0;
+    if (t->again != 0)
+        lines_unhold(&c->lines, t->again);
+    else if (!t->more)
+        bell_looked(&c->bell, PQgetvalue(r, head, LINES_NOW), c->now_ns);
+    if (!t->more && t->again == 0 && t->asked_all && !waiting) {
+        t->all_due = false;
+        t->all_due_at_ns = c->now_ns + ALL_DUE_NS;
+    }
+    if (!t->more && t->again == 0 && !waiting)
+        t->complete_ns = t->asked_ns;
+    if (!PQgetisnull(r, head, LINES_NEXT_DUE))
+        t->look_at_ns = clock_min(t->look_at_ns,
+            c->now_ns + clock_max(column_int64(r, head, LINES_NEXT_DUE), 1) * NS_PER_MS);
+    int64_t wait_ms = column_int64(r, head, LINES_WAIT);
+    if (wait_ms > 0) {
+        t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
+        if (!any)
+            log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
+        t->look_at_ns = t->budget_ns;
+        if (!any) {
+            PQclear(r);
+            return true;
+        }
+    }
+    if (any)
+        return took(c, r, head, e);
+    bool ok = t->more || t->again != 0 || too_few(c, r, e);
+    PQclear(r);
+    return ok;
+}
