@@ -69,7 +69,7 @@ a_dead_claim_is_freed_during_a_backlog()
     sql "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(0.05); RETURN OLD; END';
          CREATE TRIGGER slow BEFORE DELETE ON deliveries FOR EACH ROW EXECUTE FUNCTION dawdle()"
-    add_accounts 8101 8247
+    add_accounts 8101 8497
     sql "INSERT INTO owners (queue, owner) VALUES ('mailroom', 1);
          WITH old AS (
              UPDATE tokens SET xid = '0' FROM accounts a
@@ -79,7 +79,7 @@ a_dead_claim_is_freed_during_a_backlog()
          INSERT INTO deliveries (queue, owner, tokens) SELECT 'mailroom', 1, array_agg(id) FROM old"
     MAILROOM_GRACE=300 run s
     drained
-    same "tokens, each once" "147 147" "$(tokens s)"
+    same "tokens, each once" "397 397" "$(tokens s)"
     same "freed only with the last line" 0 "$(tail -n 1 "$server_dir/s.out" | grep -c u8101)"
     ends s TERM 0
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
