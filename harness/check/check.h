@@ -117,6 +117,10 @@ double check_load_starved(const struct ledger *l);
 // transaction holds.
 bool check_shares(const struct scenario *s);
 
+// Returns how much of a plan's load no fault can excuse, ns: less at worst, if each fault takes all
+// of the time that its bound allows.
+int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan);
+
 const char *verdict_name(enum verdict verdict);
 
 // Returns 0 for pass, 1 violated, 2 inconclusive, 3 missed.

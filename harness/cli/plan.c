@@ -3,8 +3,18 @@
 
 #include <stdio.h>
 
+#include "check/check.h"
 #include "cli/locate.h"
 #include "plan/plan.h"
+
+// Tells beforehand what a run would say little about.
+static void foresee(const struct plan *plan, const struct scenario *s, struct buf *out)
+{
+    buf_printf(out,
+        "# time is judged in %.1f s of %.1f s of load at least; each fault excuses it until the "
+        "collector must work again (collector.returns_within, starts_within, recovery_limit)\n",
+        (double)check_foreseen_ns(s, plan) / 1e9, (double)plan->load_ns / 1e9);
+}
 
 static bool print(const char *path, const struct options *o, struct err *e)
 {
@@ -17,6 +27,8 @@ static bool print(const char *path, const struct options *o, struct err *e)
 
     buf_init(&out, (size_t)4 << 30);
     bool ok = scenario_load(&s, path, &sets, e) && plan_make(&plan, &s, e);
+    if (ok && !o->json && plan.fault_count > 0)
+        foresee(&plan, &s, &out);
     if (ok && !(o->json ? plan_print_json(&plan, &s, &out) : plan_print(&plan, &s, &out)))
         ok = err_set(e, ERR_INTERNAL, "the plan is too long to print");
     if (ok)

@@ -12,6 +12,11 @@ struct sources {
     bool full;            // there was no memory for a span
 };
 
+// True when the fault may stop the subject. What only burdens its server, or slows it by a known
+// time, does not. What slows it by a time that nobody knows counts as if it stopped it. Another
+// writer holds up only a subject that waits for open writers.
+bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f);
+
 // True when others go on in the place of the struck instance. Then only the takeover takes time.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k);
 

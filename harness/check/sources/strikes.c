@@ -8,10 +8,7 @@
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 
-// True when the fault may stop the subject. What only burdens its server, or slows it by a known
-// time, does not. What slows it by a time that nobody knows counts as if it stopped it. Another
-// writer holds up only a subject that waits for open writers.
-static bool is_blow(const struct scenario *s, const struct fault_spec *f)
+bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
 {
     const struct verb *v = f->verb;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
@@ -91,7 +88,7 @@ bool strikes_make(struct sources *s, struct err *e)
         return err_memory(e);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && is_blow(l->scenario, f->spec))
+        if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
             add(s, (struct strike){.struck_ns = f->began_ns,
                        .undone_ns = f->ended_ns,
                        .instance = instance_of(l->scenario, f->spec),

@@ -1,0 +1,41 @@
+// Tells from a plan how much of its load will be judged by the clock.
+#include "base/clock.h"
+#include "check/bounds.h"
+#include "check/check.h"
+#include "check/sources/sources.h"
+
+static const int64_t restart_ns = 100 * NS_PER_MS; // until a process that the plan ends is started
+
+// Returns until when a fault may excuse all collectors at the latest.
+static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
+{
+    const struct fault_spec *spec = &s->faults[f->spec];
+    bool one =
+        s->collector.instances > 1 && (spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0;
+    bool process = spec->verb->ends == ENDS_PROCESSES;
+    int64_t back_ns = process ? restart_ns + scenario_starts_ns(s) : 0;
+
+    if (!process || verb_stops_server(spec->verb))
+        back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
+    if (one && check_shares(s))
+        return f->at_ns;
+    int64_t handed_ns = one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
+    if (spec->for_ns == FOR_REST)
+        return handed_ns == CLOCK_NEVER ? CLOCK_NEVER : f->at_ns + handed_ns;
+    return clock_min(
+        f->end_ns + back_ns, handed_ns == CLOCK_NEVER ? handed_ns : f->at_ns + handed_ns);
+}
+
+int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan)
+{
+    int64_t judged_ns = 0, done_ns = 0;
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const struct plan_fault *f = &plan->faults[i];
+        if (!strike_is_made_by(s, &s->faults[f->spec]))
+            continue;
+        judged_ns += clock_max(0, clock_min(f->at_ns, plan->load_ns) - done_ns);
+        done_ns = clock_max(done_ns, clock_min(until_ns(s, f), plan->load_ns));
+    }
+    return judged_ns + clock_max(0, plan->load_ns - done_ns);
+}
