@@ -60,6 +60,35 @@ static int call(
     return code;
 }
 
+// True for a word that a shard's command notes. Any other option of a record is somebody's text: it
+// might name a file to write.
+static bool is_noted(const char *word)
+{
+    char name[40];
+
+    if (*word != '-')
+        return true;
+    int len = snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    return strncmp(word, "--", 2) == 0 && len < (int)sizeof name && options_decide(name + 2);
+}
+
+// Takes the words of the record behind the command's name.
+static bool take_words(char **words, const json_t *asked, struct err *e)
+{
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(asked, i, word)
+    {
+        const char *text = json_string_value(word);
+        if (!text || !is_noted(text))
+            return err_set(
+                e, ERR_USAGE, "a shard's record cannot ask for '%.60s'", text ? text : "");
+        words[i + 1] = (char *)text;
+    }
+    return true;
+}
+
 // Calls the command with the options that the shards had.
 static int finish(const struct merged *m, const struct options *o, struct err *e)
 {
@@ -77,9 +106,9 @@ static int finish(const struct merged *m, const struct options *o, struct err *e
         return cli_fail(e);
     }
     words[0] = (char *)commands[command].name;
-    for (size_t i = 0; i < count; i++) {
-        const char *word = json_string_value(json_array_get(asked, i));
-        words[i + 1] = (char *)(word ? word : "");
+    if (!take_words(words, asked, e)) {
+        free(words);
+        return cli_fail(e);
     }
     int code = call(command, words, (int)count + 1, m, o);
     free(words);

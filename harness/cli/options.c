@@ -229,19 +229,26 @@ static bool take(struct options *o, size_t row, const char *value, struct err *e
     return true;
 }
 
-// Notes an option or an argument that decides the result, so that merge can call the command again.
-// The others say where the runs are made and what is written about them.
-static bool note(struct options *o, const char *name, const char *value, struct err *e)
+bool options_decide(const char *name)
 {
     static const char *const others[] = {"out", "shard", "quiet", "help", "junit", "markdown",
         "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep", "postgres",
         "workers", "pass-env", "trust", "within"};
-    char text[4096];
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(others[i], name) == 0)
-            return true;
+            return false;
     }
+    return options_scope(name) != 0;
+}
+
+// Notes an option that decides the result, so that merge can call the command again.
+static bool note(struct options *o, const char *name, const char *value, struct err *e)
+{
+    char text[4096];
+
+    if (!options_decide(name))
+        return true;
     int len = value ? snprintf(text, sizeof text, "--%s=%s", name, value)
                     : snprintf(text, sizeof text, "--%s", name);
     return (len < (int)sizeof text || err_set(e, ERR_USAGE, "--%s: this is too long", name)) &&

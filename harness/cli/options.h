@@ -104,6 +104,10 @@ MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
+// True when the option decides what a command finds. The others say where its runs are made and
+// what is written about them.
+bool options_decide(const char *name);
+
 // Returns the scopes of all options of that name, as a set of bits.
 unsigned options_scope(const char *name);
 

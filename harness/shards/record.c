@@ -140,12 +140,20 @@ static bool write_line(struct record *r, const json_t *line, struct err *e)
            err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
 }
 
-static bool take_merged(struct record *r, const struct merged *m, struct err *e)
+// The options were read anew, so they must mean what they meant to the shards: a scenario may have
+// been changed meanwhile.
+static bool take_merged(
+    struct record *r, const struct merged *m, const struct record_head *here, struct err *e)
 {
+    const char *about = json_string_value(json_object_get(m->head, "about"));
     size_t i;
     json_t *line;
 
     r->merged = m;
+    if (!about || strcmp(about, here->about) != 0)
+        return err_set(e, ERR_USAGE,
+            "the shards did other work than these options mean here: %.300s; here it is %.300s",
+            about ? about : "none", here->about);
     json_array_foreach(m->lines, i, line)
     {
         if (!record_add(r, json_incref(line), e))
@@ -180,7 +188,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
         ok = write_line(r, head, e);
     }
     json_decref(head);
-    return ok && (!h->merged || take_merged(r, h->merged, e));
+    return ok && (!h->merged || take_merged(r, h->merged, h, e));
 }
 
 void record_close(struct record *r)

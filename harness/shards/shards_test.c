@@ -144,6 +144,27 @@ static void any_number_of_shards_gives_the_same(void **state)
     free(whole);
 }
 
+static void other_work_is_refused(void **state)
+{
+    (void)state;
+    char dir[] = DIR_TEMPLATE, *names[] = {dir, NULL};
+    struct record_head head = head_of((struct shard){0});
+    struct merges m;
+    struct record r;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    write_shard(dir, (struct shard){1, 1}, ITEMS, true);
+    assert_true(merge_records(&m, names, &e));
+    head.merged = &m.items[0];
+    head.about = "seed 7, of a scenario that was changed";
+    assert_false(record_open(&r, NULL, &head, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    record_close(&r);
+    merges_fini(&m);
+    workdir_remove_tree(dir);
+}
+
 static void missing_shards_are_named(void **state)
 {
     (void)state;
@@ -253,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_shard_is_read_or_refused),
         cmocka_unit_test(each_item_belongs_to_one_shard),
         cmocka_unit_test(any_number_of_shards_gives_the_same),
+        cmocka_unit_test(other_work_is_refused),
         cmocka_unit_test(missing_shards_are_named),
         cmocka_unit_test(shards_that_do_not_fit_are_refused),
         cmocka_unit_test(a_record_goes_on),

@@ -61,7 +61,7 @@ explore_merges() {
     # The record of a search that found two failures. The record tells all; nothing is run.
     whole=$place/whole.jsonl
     {
-        echo '{"record":1,"command":"explore","about":"seed 5","asked":["--seed=5","--draws=60"],"program":"mailproof","shard":1,"of":1}'
+        echo '{"record":1,"command":"explore","about":"seed 5, the reference collector cursor shared leased","asked":["--seed=5","--draws=60"],"program":"mailproof","shard":1,"of":1}'
         for ((n = 59; n >= 0; n--)); do
             broken='' verb=reset verdict=pass
             ((n % 3)) || verb=kill-collector
@@ -81,6 +81,12 @@ explore_merges() {
         mkdir "$1/found"
         echo 'name: x' | tee "$1/found/lost-reset.yaml" >"$1/found/lost-kill-collector.yaml"
     }
+    # A record asks for no file to be written.
+    sed 's|"--draws=60"|"--out=/var/tmp/mp-nowhere"|' "$whole" >"$place/asks.jsonl"
+    mkdir -p "$place/asks/shard" && mv "$place/asks.jsonl" "$place/asks/shard/record.jsonl"
+    expect_exit 64 "$mailproof" merge "$place/asks" --out "$place/merged"
+    grep -q "cannot ask for '--out=" "$place/err" || fail "$(cat "$place/err")"
+
     want=1 missing=1
     same_for_any_number "$whole" 'explore/*/explore.html' 'explore/*/found/*'
     grep -q 'found  *lost-reset: lost' "$place/out" || fail "$(cat "$place/out")"
@@ -130,7 +136,7 @@ field_merges() {
     mkdir -p "$place/field/shard-1-of-1/work"
     whole=$place/field/shard-1-of-1/work/record.jsonl
     {
-        echo '{"record":1,"command":"field","about":"","asked":["--verdicts","--quick","textbook","pgq","mailroom"],"program":"mailproof","shard":1,"of":1}'
+        echo '{"record":1,"command":"field","about":"--verdicts --quick textbook pgq mailroom (811c9dc5) textbook pgq mailroom","asked":["--verdicts","--quick","textbook","pgq","mailroom"],"program":"mailproof","shard":1,"of":1}'
         echo '{"n":0,"row":"textbook","absent":"","runtime":"Python 3","machine":"one machine","when":"2026-01-01"}'
         echo '{"n":1,"row":"pgq","absent":"pgq is not installed","runtime":"","machine":"one machine","when":"2026-01-01"}'
         echo '{"n":2,"row":"mailroom","absent":"","runtime":"","machine":"another","when":"2026-01-02"}'
