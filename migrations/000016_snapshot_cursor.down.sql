@@ -31,8 +31,11 @@ BEGIN
 END
 $$;
 
+DROP FUNCTION mailroom_lanes(text, text);
 DROP FUNCTION mailroom_switch_mode(text, text);
 DROP FUNCTION mailroom_settle(text, text);
+DROP FUNCTION mailroom_moved(text);
+DROP FUNCTION mailroom_clamp(pg_snapshot, xid8);
 DROP FUNCTION mailroom_untaken(text);
 DROP FUNCTION mailroom_lock_key(text, text);
 DROP TABLE deliveries;

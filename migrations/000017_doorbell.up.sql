@@ -16,19 +16,32 @@
 
 BEGIN;
 
-CREATE FUNCTION token_rings() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Executes a statement, with the name of this schema in place of `here`. The functions name every
+-- table by its schema, and their search path has pg_catalog alone. So no function, operator or
+-- table that another role makes can come in between.
+CREATE OR REPLACE PROCEDURE pg_temp.make(statement text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE regexp_replace(statement, '\mhere\.(?=[a-z%])', quote_ident(current_schema()) || '.',
+    'g');
+END
+$$;
+
+CALL pg_temp.make($make$
+CREATE FUNCTION here.token_rings() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('mailroom.announce', true) = 'never' THEN
         RETURN NULL;
     END IF;
-    IF pg_try_advisory_lock_shared(TG_ARGV[0]::bigint) THEN
-        PERFORM pg_advisory_unlock_shared(TG_ARGV[0]::bigint);
-    ELSE
+    -- One expression takes the lock and releases it, because no cancel is served within it.
+    IF NOT (CASE WHEN pg_try_advisory_lock_shared(TG_ARGV[0]::bigint)
+                 THEN pg_advisory_unlock_shared(TG_ARGV[0]::bigint) ELSE false END) THEN
         PERFORM pg_notify('token_insert', NEW.id::text);
     END IF;
     RETURN NULL;
 END
-$$;
+$$
+$make$);
 
 -- The bell's number is that of the schema, and an argument of the trigger, so that
 -- producers need not look it up.
@@ -67,7 +80,7 @@ DO $$
 DECLARE
     f regprocedure;
 BEGIN
-    FOREACH f IN ARRAY ARRAY['mailroom_bell()', 'token_rings()', 'mailroom_announce(text)']::regprocedure[]
+    FOREACH f IN ARRAY ARRAY['mailroom_bell()', 'mailroom_announce(text)']::regprocedure[]
     LOOP
         EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',
             f, current_schema());

@@ -105,6 +105,21 @@ schema()
     pg_dump --schema-only | sed '/^\\\(un\)\{0,1\}restrict /d'
 }
 
+# Prints the schema for people: without owners, settings, and pg_dump's headings.
+final_schema()
+{
+    echo "-- The schema as all migrations leave it. ci/schema wrote this with PostgreSQL $(server_major);"
+    echo "-- pg_dump leaves out the role mailroom_collector, which 000009 makes."
+    pg_dump --schema-only --no-owner | sed -E -e '/^\\(un)?restrict /d' \
+        -e '/^--($| Name: | Dumped | PostgreSQL database )/d' -e '/^SET |^SELECT pg_catalog.set_config/d' |
+        cat -s
+}
+
+server_major()
+{
+    sql "SELECT current_setting('server_version_num')::int / 10000"
+}
+
 rows()
 {
     [ "$at" -eq 0 ] || sql "SELECT id, email, status, login, created_at, status_changed_at,

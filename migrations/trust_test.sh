@@ -86,16 +86,16 @@ taken_by() # owner
 a_schema_that_others_may_write_to_is_refused()
 {
     new_database open
-    up_to 35
+    up_to 21
     sql "CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory, public"
     refused "PUBLIC, mallory may create objects" "REVOKE CREATE ON SCHEMA public FROM PUBLIC, mallory"
     sql "REVOKE CREATE ON SCHEMA public FROM PUBLIC, mallory"
-    up 36
+    up 22
 }
 
 refused() # message, hint
 {
-    if said=$(psql -v ON_ERROR_STOP=1 -qX -f "$(migration 36 up)" 2>&1); then failed "not refused: $1"; fi
+    if said=$(psql -v ON_ERROR_STOP=1 -qX -f "$(migration 22 up)" 2>&1); then failed "not refused: $1"; fi
     case $said in
     *"$1"*"$2"*) ;;
     *) failed "expected '$1' and '$2', got: $said" ;;
@@ -107,7 +107,7 @@ another_encoding_is_refused()
     sql "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
     PGDATABASE=latin
     at=0
-    up_to 35
+    up_to 21
     refused "has the encoding LATIN1" "createdb -T template0 -E UTF8"
 }
 

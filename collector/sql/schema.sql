@@ -19,6 +19,6 @@ SELECT CASE
         THEN '000016_snapshot_cursor.up.sql'
     WHEN to_regproc('mailroom_bell') IS NULL
         THEN '000017_doorbell.up.sql'
-    WHEN to_regproc('mailroom_moved') IS NULL
-        THEN '000035_protocol.up.sql'
+    WHEN to_regproc('mailroom_take') IS NULL
+        THEN '000021_protocol.up.sql'
 END AS missing

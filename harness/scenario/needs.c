@@ -50,9 +50,9 @@ static const struct implied {
 } implied[] = {
     {PROMISE_STANDBY, has_standby, 1},
     {PROMISE_SHARING, is_shared, 13},
-    {PROMISE_OUTCOME, is_leased, 19},
-    {PROMISE_BUDGET, has_budget, 31},
-    {PROMISE_LANES, has_lanes, 31},
+    {PROMISE_OUTCOME, is_leased, 21},
+    {PROMISE_BUDGET, has_budget, 21},
+    {PROMISE_LANES, has_lanes, 21},
 };
 
 #define IMPLIED (sizeof implied / sizeof *implied)

@@ -28,7 +28,7 @@ for scenario in "$SOURCE_DIR"/scenarios/promise-*.yaml; do
 done
 
 # So does a schema that stops before the migration that adds it.
-skipped 'it needs budget, which comes with migration 31; postgres.schema is 1' \
+skipped 'it needs budget, which comes with migration 21; postgres.schema is 1' \
     lanes-cursor --set postgres.schema=1 --promises standby,lanes,budget
 for scenario in lanes-shared promise-priority promise-outcome promise-sharing promise-budget; do
     skipped 'it needs ' "$scenario" --set postgres.schema=1

@@ -98,7 +98,8 @@ LANGUAGE sql STABLE AS $$
     WHERE tgrelid = 'tokens'::regclass AND NOT tgisinternal
     UNION ALL
     SELECT format('ALTER TABLE tokens %s TRIGGER %I', CASE tgenabled
-               WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname)
+               WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA'
+                   ELSE 'ENABLE ALWAYS' END, tgname)
     FROM pg_trigger WHERE tgrelid = 'tokens'::regclass AND NOT tgisinternal AND tgenabled <> 'O'
     UNION ALL
     SELECT format('GRANT %s%s ON tokens TO %s%s', g.privilege_type, g.columns,
@@ -229,7 +230,8 @@ BEGIN
         SELECT p.part INTO newest FROM mailroom_token_partitions() AS p
         ORDER BY p.number DESC LIMIT 1;
         EXECUTE format('CREATE TABLE %s.%I (LIKE %s INCLUDING ALL) %s',
-            mailroom_partition_schema(), 'tokens_' || n, newest, (SELECT format('WITH (%s)', array_to_string(reloptions, ', '))
+            mailroom_partition_schema(), 'tokens_' || n, newest,
+            (SELECT format('WITH (%s)', array_to_string(reloptions, ', '))
                 FROM pg_class WHERE oid = newest AND reloptions IS NOT NULL));
         -- The foreign key gets its triggers there.
         PERFORM mailroom_lock_tables('accounts', 'SHARE ROW EXCLUSIVE');
@@ -364,7 +366,8 @@ DECLARE
     f regprocedure;
 BEGIN
     FOREACH f IN ARRAY ARRAY['mailroom_lock_tables(text, text)', 'mailroom_partition_width()',
-        'mailroom_partition_now()', 'mailroom_is_partitioned()', 'mailroom_partition_schema()', 'mailroom_token_partitions()',
+        'mailroom_partition_now()', 'mailroom_is_partitioned()', 'mailroom_partition_schema()',
+        'mailroom_token_partitions()',
         'mailroom_partition_obstacles()', 'mailroom_partition_hangings()',
         'mailroom_partition_exchange(regclass, text)', 'mailroom_partition_bound()',
         'mailroom_partition_validate()', 'mailroom_partition_attach()', 'mailroom_partition_next()',

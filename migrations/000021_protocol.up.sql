@@ -1,42 +1,24 @@
--- Mends: there were two collectors, one for the modes cursor and shared and one for leased, each with
--- statements of its own; whoever wrote a collector had to copy them.
+-- Mends: there were two collectors, one for the modes cursor and shared and one for leased, each
+-- with statements of its own; whoever wrote a collector had to copy them.
 --
 -- The protocol of the queue is now functions, for collectors in any language (README.md, "The
 -- functions of the queue"). The unit is the line: a row of deliveries. A random number beside its n
--- tells it from a line that gets the same n after a failover. The statements of older collectors
--- keep working beside the functions.
+-- tells it from a line that gets the same n after a failover.
 
 BEGIN;
 
-ALTER TABLE deliveries
-    ADD COLUMN nonce bigint NOT NULL DEFAULT 0,
-    ADD COLUMN paid_at timestamptz; -- when it was paid for; null: not at all
-ALTER TABLE deliveries ALTER COLUMN nonce SET DEFAULT hashtextextended(gen_random_uuid()::text, 0);
-ALTER TABLE cursors ADD COLUMN written xid8; -- the transaction that wrote the row; README.md says why
-ALTER TABLE attempts ADD COLUMN nonce bigint; -- of the line
-
 -- Executes a statement, with the name of this schema in place of `here`. The functions name every
--- table by its schema, and their search path has pg_catalog alone. So no function, operator or table
--- that another role makes can come in between.
+-- table by its schema, and their search path has pg_catalog alone. So no function, operator or
+-- table that another role makes can come in between.
 CREATE OR REPLACE PROCEDURE pg_temp.make(statement text) LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE regexp_replace(statement, '\mhere\.(?=[a-z])', quote_ident(current_schema()) || '.', 'g');
+    EXECUTE regexp_replace(statement, '\mhere\.(?=[a-z%])', quote_ident(current_schema()) || '.',
+    'g');
 END
 $$;
 
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_protocol() RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1'
-$make$);
-
--- Returns the snapshot, with a transaction among those that run. A transaction's own number is missing
--- from its own snapshot, so without this a token that it inserts later would count as seen.
-CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_clamp(now pg_snapshot, own xid8) RETURNS pg_snapshot
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('%s:%s:%s', least(pg_snapshot_xmin(now), own), pg_snapshot_xmax(now),
-               string_agg(x::text, ',' ORDER BY x) FILTER (WHERE x < pg_snapshot_xmax(now)))::pg_snapshot
-    FROM (SELECT pg_snapshot_xip(now) UNION SELECT own) AS running (x)
-$$
 $make$);
 
 -- Raises. Queries call it where a condition must hold.
@@ -50,25 +32,27 @@ $$
 $make$);
 
 -- The tokens that wait, in their order, each with the reason why it is passed over now, or null.
--- Everything is lazy: whoever reads ten rows makes the server walk ten. The server puts the function
--- into the statement that calls it, so it must stay a plain SQL function.
+-- Everything is lazy: whoever reads ten rows makes the server walk ten. The server puts the
+-- function into the statement that calls it, so it must stay a plain SQL function.
 --
--- Two parts of each lane wait: the rest of the tick, and what came after it. Between two snapshots a
--- and b two kinds of transactions have ended: those that ran in a and do not run in b, and those from
--- xmax(a) up to below xmax(b) that do not run in b. They are a few stretches of the index on (action,
--- xid, id). Nothing else is looked at, however much a running transaction has inserted.
+-- Two parts of each lane wait: the rest of the tick, and what came after it. Between two snapshots
+-- a and b two kinds of transactions have ended: those that ran in a and do not run in b, and those
+-- from xmax(a) up to below xmax(b) that do not run in b. They are a few stretches of the index on
+-- (action, xid, id). Nothing else is looked at, however much a running transaction has inserted.
 --
 -- A stretch begins behind (from_xid, from_id): with the least possible id, the tokens of from_xid
--- belong to it, and with the largest they do not. It ends before to_xid. That is a comparison of xid
--- alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
+-- belong to it, and with the largest they do not. It ends before to_xid. That is a comparison of
+-- xid alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
 RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
     WITH cursor AS MATERIALIZED (
-        SELECT c.*, CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
-                        THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
+        SELECT c.*, CASE
+            WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
+                        THEN here.mailroom_clamp(pg_current_snapshot(),
+                        pg_current_xact_id_if_assigned())
                         ELSE pg_current_snapshot() END AS now
         FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
              LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
@@ -92,9 +76,11 @@ LANGUAGE sql STABLE AS $$
                              ELSE p.id END,
                         gap.to_xid
                  FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
-                              lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
+                              lag(9223372036854775807, 1,
+                              -9223372036854775808) OVER runs AS from_id,
                               x AS to_xid
-                       FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x WHERE x >= pg_snapshot_xmax(p.a)
+                       FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x
+                           WHERE x >= pg_snapshot_xmax(p.a)
                              UNION ALL
                              SELECT pg_snapshot_xmax(p.b)) AS ends (x)
                        WINDOW runs AS (ORDER BY x)) AS gap
@@ -130,15 +116,16 @@ LANGUAGE sql STABLE AS $$
         ORDER BY xid, id) AS t
     -- One look at the index for each token. A join might walk all accounts where there are no
     -- statistics yet.
-    LEFT JOIN LATERAL (SELECT x.email, x.login, x.status FROM here.accounts AS x WHERE x.id = t.account
+    LEFT JOIN LATERAL (SELECT x.email, x.login, x.status FROM here.accounts AS x
+        WHERE x.id = t.account
                        LIMIT 1) AS a ON true
     OFFSET 0
 $$
 $make$);
 
--- Returns why a line cannot carry a token, or null. Nothing in a line is quoted, so nothing in it may
--- end a field or a line, or control a terminal. The server puts the function into the statement that
--- calls it.
+-- Returns why a line cannot carry a token, or null. Nothing in a line is quoted, so nothing in it
+-- may end a field or a line, or control a terminal. The server puts the function into the
+-- statement that calls it.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar, login varchar,
     secret bytea, code varchar) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -148,7 +135,8 @@ CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar
                 WHEN ',' THEN 'comma in email'
                 WHEN '"' THEN 'quote in email'
                 ELSE CASE
-                    WHEN email COLLATE "C" ~ '[\x01-\x1f\x7f-\x9f]' THEN 'control character in email'
+                    WHEN email COLLATE "C" ~ '[\x01-\x1f\x7f-\x9f]'
+                        THEN 'control character in email'
                     ELSE CASE substring(login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
                         WHEN ',' THEN 'comma in login'
                         WHEN '"' THEN 'quote in login'
@@ -163,12 +151,15 @@ CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar
 $$
 $make$);
 
--- A token that was examined for a take. `lane`, `part` and `xid` are its place (mailroom_walk); the
--- lane is 0 in a row of deliveries, which has the number of the attempt, the errors before it, and
--- whether it is paid for. `passed` is why it is passed over, or null; `dead` that no line can carry it.
+-- A token that was examined for a take. `lane`, `part` and `xid` are its place (mailroom_walk);
+-- the lane is 0 in a row of deliveries, which has the number of the attempt, the errors before it,
+-- and whether it is paid for. `passed` is why it is passed over, or null; `dead` that no line can
+-- carry it.
 CALL pg_temp.make($make$
-CREATE TYPE here.mailroom_token AS (lane int, part int, xid xid8, id bigint, action here.token_action,
-    account bigint, email varchar, login varchar, secret bytea, code varchar, number int, errors int,
+CREATE TYPE here.mailroom_token AS (lane int, part int, xid xid8, id bigint,
+    action here.token_action,
+    account bigint, email varchar, login varchar, secret bytea, code varchar, number int,
+    errors int,
     paid bool, passed text, dead bool)
 $make$);
 
@@ -188,7 +179,8 @@ $make$);
 -- In most cases as many are examined as there is room for. Where some of them are passed over, more
 -- are read, from the first one again: a list is what one snapshot saw.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, judge bool, room int, most int,
+CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, judge bool, room int,
+    most int,
     INOUT list here.mailroom_token[], OUT n int, OUT ended bool, OUT tick pg_snapshot)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -204,12 +196,14 @@ BEGIN
     n := given_n;
     ended := false;
     WHILE size > 0 LOOP
-        -- To look at each name by itself takes longer than all the rest. Nearly always a look at all
-        -- of them together finds nothing.
-        SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email, w.login,
+        -- To look at each name by itself takes longer than all the rest. Nearly always a look at
+        -- all of them together finds nothing.
+        SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email,
+        w.login,
                    w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token), '{}'),
                given_n + count(*) FILTER (WHERE w.passed IS NULL), count(*) < size,
-               CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
+               CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(),
+               pg_current_snapshot())
                    THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
                    ELSE pg_current_snapshot() END,
                judge AND (string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
@@ -246,26 +240,31 @@ $make$);
 -- Takes lines, and returns their tokens, judged and ready to be printed. README.md has the
 -- parameters and columns.
 --
--- A look comes first: as long as too few tokens wait, nothing is locked, and the transaction gets no
--- number. It is left out where the transaction has one, as behind a settled line. Then one statement
--- locks the first lane's cursor, which stands for those of all lanes, and the next one reads. A
--- statement that did both and had to wait for the lock would see the new cursor, but the tokens as
--- they were before its wait.
+-- A look comes first: as long as too few tokens wait, nothing is locked, and the transaction gets
+-- no number. It is left out where the transaction has one, as behind a settled line. Then one
+-- statement locks the first lane's cursor, which stands for those of all lanes, and the next one
+-- reads. A statement that did both and had to wait for the lock would see the new cursor, but the
+-- tokens as they were before its wait.
 --
--- What is due comes first, and goes into the row of the first of it: so its order outlives any number
--- of deaths. Behind it come the tokens of the cursor.
+-- What is due comes first, and goes into the row of the first of it: so its order outlives any
+-- number of deaths. Behind it come the tokens of the cursor.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_take(queue text, owner bigint, epoch bigint, wanted int, fewest int,
-    lines int DEFAULT 1, hold bool DEFAULT true, answers bool DEFAULT false, again bigint[] DEFAULT NULL,
-    due_ms bigint DEFAULT NULL, per_s float8 DEFAULT 0, burst float8 DEFAULT 1, daily bigint DEFAULT 0,
+    lines int DEFAULT 1, hold bool DEFAULT true, answers bool DEFAULT false,
+    again bigint[] DEFAULT NULL,
+    due_ms bigint DEFAULT NULL, per_s float8 DEFAULT 0, burst float8 DEFAULT 1,
+    daily bigint DEFAULT 0,
     aged bool DEFAULT false, ageing_s int DEFAULT 30)
-RETURNS TABLE (kind int, line bigint, nonce bigint, token bigint, number int, errors int, email varchar,
-    login varchar, secret bytea, code varchar, more bool, expired bigint, consumed bigint, others bigint,
+RETURNS TABLE (kind int, line bigint, nonce bigint, token bigint, number int, errors int,
+    email varchar,
+    login varchar, secret bytea, code varchar, more bool, expired bigint, consumed bigint,
+    others bigint,
     wait_ms bigint, next_due_ms bigint, alone bool, rest int, place text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_mergejoin = off SET enable_material = off SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -335,15 +334,18 @@ BEGIN
             seen := here.mailroom_examine(q, 1, false, fewest - cardinality(waits), most, '{}');
             -- Rows at the head that cannot be sent are passed when they are many, or alone.
             IF seen.n < fewest - cardinality(waits) AND (cardinality(waits) > 0
-                   OR coalesce(here.mailroom_place(seen.list, 1) <= 100, cardinality(seen.list) = 0)) THEN
+                   OR coalesce(here.mailroom_place(seen.list, 1) <= 100,
+                   cardinality(seen.list) = 0)) THEN
                 more := false;
                 next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
                     FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
                     ORDER BY d.due LIMIT 1);
                 RETURN NEXT;
                 RETURN QUERY SELECT 3, NULL::bigint, NULL::bigint, w.id, NULL::int, NULL::int,
-                    NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool, NULL::bigint,
-                    NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
+                    NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool,
+                    NULL::bigint,
+                    NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int,
+                    NULL::text
                 FROM (SELECT * FROM unnest(waits) UNION ALL
                       SELECT t.id FROM unnest(seen.list) AS t WHERE t.passed IS NULL) AS w (id);
                 RETURN;
@@ -352,17 +354,22 @@ BEGIN
     END IF;
 
     IF hold THEN
-        PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
+        PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC
+            LIMIT 1 FOR UPDATE;
         PERFORM pg_current_xact_id();
-        IF epoch IS NOT NULL AND epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
+        IF epoch IS NOT NULL
+            AND epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q)
+            THEN
             RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
         END IF;
         IF again IS NOT NULL OR due_ms IS DISTINCT FROM 0 AND EXISTS (
-               SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
+               SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0
+                   AND d.due <= looked
                  AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')) THEN
             WITH locked AS MATERIALIZED (
                 SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
-                FROM (SELECT * FROM here.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d -- null: none
+                -- null: none
+                FROM (SELECT * FROM here.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d
                 WHERE d.queue = q AND d.owner = me
                 UNION ALL
                 SELECT d.*
@@ -394,7 +401,8 @@ BEGIN
                            ELSE 'the account is ' || coalesce(a.status::text, 'gone')
                        END AS passed
                 FROM used AS o
-                CROSS JOIN unnest(o.tokens, o.numbers, o.errors) WITH ORDINALITY AS u (id, number, errors, at)
+                CROSS JOIN unnest(o.tokens, o.numbers, o.errors) WITH ORDINALITY AS u (id, number,
+                errors, at)
                 LEFT JOIN here.tokens AS t ON t.id = u.id
                 LEFT JOIN here.accounts AS a ON a.id = t.account
             )
@@ -402,13 +410,17 @@ BEGIN
             INTO from_n, from_end, from_alone, due
             FROM (SELECT coalesce(array_agg(u.n ORDER BY u.at), '{}') AS n,
                          coalesce(bool_or(u.single), false) AS single,
-                         coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until FROM used AS u) AS f,
-                 (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email, r.login,
-                             r.secret, r.code, r.number, r.errors, r.paid, coalesce(r.passed, d.why),
+                         coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until
+                             FROM used AS u) AS f,
+                 (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email,
+                 r.login,
+                             r.secret, r.code, r.number, r.errors, r.paid,
+                             coalesce(r.passed, d.why),
                              r.passed IS NULL AND d.why IS NOT NULL)::here.mailroom_token
                              ORDER BY r.at, r.place), '{}') AS list
                   FROM read AS r,
-                       here.mailroom_unsendable(r.action, r.email, r.login, r.secret, r.code) AS d (why)) AS t;
+                       here.mailroom_unsendable(r.action, r.email, r.login, r.secret,
+                       r.code) AS d (why)) AS t;
             IF cardinality(due) > 0 THEN
                 lines := 1;
                 room := wanted;
@@ -417,12 +429,13 @@ BEGIN
         IF again IS NOT NULL OR from_alone THEN
             fewest := 1;
         END IF;
-        -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens are
-        -- whole seconds, rounded to the nearest. A lane of which none of the tokens looked at can be
-        -- sent goes first, too, because one that has aged may stand behind them.
+        -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens
+        -- are whole seconds, rounded to the nearest. A lane of which none of the tokens looked at
+        -- can be sent goes first, too, because one that has aged may stand behind them.
         IF aged THEN
             FOR lane_ IN REVERSE lanes .. 2 LOOP
-                IF (SELECT count(*) > 0 AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
+                IF (SELECT count(*) > 0
+                    AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
                            + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
                     FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_) AS b
                           LIMIT wanted) AS w) THEN
@@ -435,7 +448,8 @@ BEGIN
         END IF;
     END IF;
 
-    seen := here.mailroom_examine(q, first_lane, hold, room, CASE WHEN from_alone THEN 0 ELSE most END, due);
+    seen := here.mailroom_examine(q, first_lane, hold, room, CASE WHEN from_alone THEN 0
+        ELSE most END, due);
     IF per_s > 0 AND hold AND seen.n >= fewest THEN
         paid := (SELECT count(*) FROM unnest(seen.list) AS t WHERE t.passed IS NULL AND t.paid);
         IF seen.n > paid THEN
@@ -446,7 +460,8 @@ BEGIN
         END IF;
     END IF;
     taken := CASE WHEN seen.n < fewest THEN 0
-                  ELSE least(seen.n - CASE WHEN seen.n > wanted THEN seen.n % wanted ELSE 0 END, granted) END;
+                  ELSE least(seen.n - CASE WHEN seen.n > wanted THEN seen.n % wanted
+                      ELSE 0 END, granted) END;
     upto := CASE WHEN taken = seen.n THEN cardinality(seen.list)
                  WHEN taken > 0 THEN here.mailroom_place(seen.list, taken)
                  -- Nothing is taken, but what stands before the first that can be sent is passed.
@@ -458,7 +473,8 @@ BEGIN
               UNION ALL SELECT max(t.ordinality) FROM unnest(seen.list[:upto]) WITH ORDINALITY AS t
               WHERE lanes > 1 AND t.lane > 0 GROUP BY t.lane LOOP
         last := seen.list[at];
-        SELECT c.ctid AS at, c.n, CASE WHEN every OR at < upto THEN seen.tick WHEN last.part = 2 THEN c.tick
+        SELECT c.ctid AS at, c.n, CASE WHEN every OR at < upto THEN seen.tick WHEN last.part = 2
+            THEN c.tick
                    ELSE c.seen END AS seen,
                CASE WHEN every OR at < upto OR last.part = 2 THEN seen.tick ELSE c.tick END AS tick
         INTO goal FROM here.cursors AS c
@@ -468,18 +484,21 @@ BEGIN
                 format('%s;%s;%s;%s;%s', goal.n, goal.seen, goal.tick, last.xid, last.id) END;
             CONTINUE;
         END IF;
-        -- The row's place finds it. To find it by its key, the planner might walk all earlier versions.
+        -- The row's place finds it. To find it by its key, the planner might walk all earlier
+        -- versions.
         UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(), seen = goal.seen,
             tick = goal.tick, xid = last.xid, id = last.id
         WHERE c.ctid = goal.at
         RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
         IF whole IS NOT TRUE THEN
-            PERFORM here.mailroom_refuse('mailroom_take was called in a savepoint, or in a block with EXCEPTION');
+            PERFORM here.mailroom_refuse(
+                'mailroom_take was called in a savepoint, or in a block with EXCEPTION');
         END IF;
     END LOOP;
 
     IF upto > taken THEN
-        SELECT count(*) FILTER (WHERE t.passed = 'expired'), count(*) FILTER (WHERE t.passed = 'consumed'),
+        SELECT count(*) FILTER (WHERE t.passed = 'expired'), count(*)
+            FILTER (WHERE t.passed = 'consumed'),
                count(*) FILTER (WHERE t.dead),
                count(*) FILTER (WHERE NOT t.dead AND t.passed NOT IN ('expired', 'consumed'))
         INTO expired, consumed, errors, others
@@ -495,13 +514,14 @@ BEGIN
     END IF;
 
     IF taken > 0 AND hold THEN
-        SELECT array_agg(t.id), array_agg(t.number), array_agg(t.errors), bool_or(t.number > 1 OR t.errors > 0)
+        SELECT array_agg(t.id), array_agg(t.number), array_agg(t.errors),
+        bool_or(t.number > 1 OR t.errors > 0)
         INTO ids, tries, failed, tried
         FROM unnest(found[:taken]) AS t;
     END IF;
-    -- n tokens of the rows that come first are used up, and so many whole rows. The line goes into the
-    -- first of them. What it leaves of a longer one others may take, except where the order of the
-    -- rows must stay.
+    -- n tokens of the rows that come first are used up, and so many whole rows. The line goes into
+    -- the first of them. What it leaves of a longer one others may take, except where the order of
+    -- the rows must stay.
     used := least(upto, cardinality(due));
     gone := 1;
     IF used > 0 THEN
@@ -513,9 +533,11 @@ BEGIN
                 leased_at = CASE WHEN again IS NULL THEN moment ELSE d.leased_at END,
                 paid_at = CASE WHEN seen.n > paid THEN moment ELSE d.paid_at END,
                 tokens = ids || d.tokens[used + 1:],
-                numbers = CASE WHEN tried OR d.numbers IS NOT NULL THEN tries || coalesce(d.numbers[used + 1:],
+                numbers = CASE WHEN tried OR d.numbers IS NOT NULL
+                    THEN tries || coalesce(d.numbers[used + 1:],
                     array_fill(1, ARRAY[greatest(0, from_end[1] - used)])) END,
-                errors = CASE WHEN tried OR d.numbers IS NOT NULL THEN failed || coalesce(d.errors[used + 1:],
+                errors = CASE WHEN tried OR d.numbers IS NOT NULL
+                    THEN failed || coalesce(d.errors[used + 1:],
                     array_fill(0, ARRAY[greatest(0, from_end[1] - used)])) END
             WHERE d.n = from_n[1]
             RETURNING ARRAY[d.n], ARRAY[d.nonce] INTO line_n, line_nonce;
@@ -525,19 +547,23 @@ BEGIN
         IF whole_n + 1 >= gone THEN
             cut := used - coalesce(from_end[whole_n], 0);
             UPDATE here.deliveries AS d
-            SET tokens = d.tokens[cut + 1:], numbers = d.numbers[cut + 1:], errors = d.errors[cut + 1:]
+            SET tokens = d.tokens[cut + 1:], numbers = d.numbers[cut + 1:],
+            errors = d.errors[cut + 1:]
             WHERE d.n = from_n[whole_n + 1] AND cut > 0;
         END IF;
     END IF;
     IF ids IS NOT NULL AND gone = 1 THEN
         WITH made AS (
-            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at, paid_at)
-            SELECT q, me, ids[b + 1 : b + wanted], CASE WHEN tried THEN tries END, CASE WHEN tried THEN failed END,
+            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
+            paid_at)
+            SELECT q, me, ids[b + 1 : b + wanted], CASE WHEN tried THEN tries END, CASE
+                WHEN tried THEN failed END,
                    from_alone, moment, CASE WHEN per_s > 0 THEN moment END
             FROM generate_series(0, taken - 1, wanted) AS b ORDER BY b
             RETURNING n, nonce
         )
-        SELECT array_agg(m.n ORDER BY m.n), array_agg(m.nonce ORDER BY m.n) INTO line_n, line_nonce FROM made AS m;
+        SELECT array_agg(m.n ORDER BY m.n), array_agg(m.nonce ORDER BY m.n)
+            INTO line_n, line_nonce FROM made AS m;
     END IF;
 
     more := CASE WHEN taken > 0 THEN from_alone OR NOT every
@@ -551,8 +577,10 @@ BEGIN
     RETURN NEXT;
     RETURN QUERY
     SELECT CASE WHEN taken = 0 THEN 3 WHEN t.action = 'activation' THEN 1 ELSE 2 END,
-           line_n[(t.ordinality - 1) / wanted + 1], line_nonce[(t.ordinality - 1) / wanted + 1], t.id,
-           t.number, t.errors, t.email, t.login, t.secret, t.code, NULL::bool, NULL::bigint, NULL::bigint,
+           line_n[(t.ordinality - 1) / wanted + 1], line_nonce[(t.ordinality - 1) / wanted + 1],
+           t.id,
+           t.number, t.errors, t.email, t.login, t.secret, t.code, NULL::bool, NULL::bigint,
+           NULL::bigint,
            NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
     FROM unnest(found) WITH ORDINALITY AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
 END
@@ -562,7 +590,8 @@ $make$);
 -- Settles lines: tells what became of them, or of their tokens. README.md has the parameters and
 -- outcomes. Returns what was no longer ours, and in doubt what is still there.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_settle_lines(queue text, owner bigint, lines bigint[], nonces bigint[],
+CREATE FUNCTION here.mailroom_settle_lines(queue text, owner bigint, lines bigint[],
+    nonces bigint[],
     outcome text DEFAULT 'written', ends bigint[] DEFAULT NULL, dead_tokens bigint[] DEFAULT NULL,
     dead_reasons text[] DEFAULT NULL, place text DEFAULT NULL, tokens bigint[] DEFAULT NULL,
     numbers int[] DEFAULT NULL, outcomes text[] DEFAULT NULL, texts text[] DEFAULT NULL,
@@ -571,7 +600,8 @@ RETURNS TABLE (kind text, line bigint, nonce bigint, token bigint, secret bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_mergejoin = off SET enable_material = off SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -585,7 +615,9 @@ DECLARE
     counted int;                 -- answers to them
 BEGIN
     IF outcome NOT IN ('written', 'back') THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('the outcome of a line is %L; allowed is written or back', outcome);
+        RAISE invalid_parameter_value
+            USING MESSAGE = format('the outcome of a line is %L; allowed is written or back',
+        outcome);
     END IF;
     IF in_doubt IS NOT NULL THEN
         RETURN QUERY SELECT 'ours', d.n, d.nonce, NULL::bigint, NULL::bytea
@@ -615,30 +647,37 @@ BEGIN
             kind := 'lost';
             RETURN NEXT;
         ELSIF NOT whole THEN
-            PERFORM here.mailroom_refuse('mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
+            PERFORM here.mailroom_refuse(
+                'mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
         END IF;
     END IF;
 
-    -- Whoever frees the lines of the dead waits here, or we for them. From here on the rows are found
-    -- by their places: a planner that takes the table for empty thinks any index as good, and walks
-    -- all that an old snapshot keeps. OFFSET 0 leaves it the index on n.
+    -- Whoever frees the lines of the dead waits here, or we for them. From here on the rows are
+    -- found by their places: a planner that takes the table for empty thinks any index as good,
+    -- and walks all that an old snapshot keeps. OFFSET 0 leaves it the index on n.
     IF lines IS NOT NULL THEN
         SELECT array_agg(x.ctid), array_agg(x.n) INTO rows, ours
-        FROM (SELECT x.ctid, x.* FROM here.deliveries AS x WHERE x.n = ANY (lines) ORDER BY x.n FOR UPDATE OFFSET 0) AS x
-        WHERE x.queue = q AND x.owner = me AND (x.n, x.nonce) IN (SELECT * FROM unnest(lines, nonces));
+        FROM (SELECT x.ctid, x.* FROM here.deliveries AS x WHERE x.n = ANY (lines)
+            ORDER BY x.n FOR UPDATE OFFSET 0) AS x
+        WHERE x.queue = q AND x.owner = me
+            AND (x.n, x.nonce) IN (SELECT * FROM unnest(lines, nonces));
     ELSIF outcome = 'back' THEN
-        rows := ARRAY(SELECT x.ctid FROM here.deliveries AS x WHERE x.queue = q AND x.owner = me FOR UPDATE);
+        rows := ARRAY(SELECT x.ctid FROM here.deliveries AS x WHERE x.queue = q
+            AND x.owner = me FOR UPDATE);
     END IF;
 
     IF answered IS NOT NULL THEN
         INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
         SELECT a.t, a.number, me, x.leased_at, a.what, a.why, a.nonce
-        FROM unnest(lines, nonces, answered, numbers, outcomes, texts) AS a (line, nonce, t, number, what, why)
-        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x WHERE x.ctid = ANY (rows) OFFSET 0) AS x
+        FROM unnest(lines, nonces, answered, numbers, outcomes, texts) AS a (line, nonce, t,
+        number, what, why)
+        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x
+            WHERE x.ctid = ANY (rows) OFFSET 0) AS x
             ON x.n = a.line AND x.nonce = a.nonce
         -- IS TRUE keeps the server from a join here: it makes one hash table.
         WHERE a.what <> 'late' AND ((a.line, a.t) IN (
-            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t) WHERE x.ctid = ANY (rows))) IS TRUE;
+            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
+                WHERE x.ctid = ANY (rows))) IS TRUE;
         GET DIAGNOSTICS counted = ROW_COUNT;
         IF counted < cardinality(answered) THEN
             -- An answer that we have counted already, and whose confirmation got lost, is not late.
@@ -662,21 +701,27 @@ BEGIN
             FROM unnest(lines, nonces, answered, outcomes, texts) AS a (line, nonce, t, what, why)
             JOIN here.tokens AS t ON t.id = a.t
             WHERE a.what = 'dead' AND ((a.line, a.nonce, a.t) IN (SELECT x.n, x.nonce, u.t
-                FROM here.deliveries AS x, unnest(x.tokens) AS u (t) WHERE x.ctid = ANY (rows))) IS TRUE;
+                FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
+                    WHERE x.ctid = ANY (rows))) IS TRUE;
         END IF;
         IF counted > 0 AND outcomes && ARRAY['transient', 'returned'] THEN
             INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
-            SELECT q, 0, ARRAY[b.t], ARRAY[max(b.number) + 1], ARRAY[max(b.errors) + (max(b.what) = 'transient')::int],
-                   coalesce(bool_or(b.alone), false), clock_timestamp() + coalesce(max(b.delay), 0) * interval '1 ms'
+            SELECT q, 0, ARRAY[b.t], ARRAY[max(b.number) + 1],
+            ARRAY[max(b.errors) + (max(b.what) = 'transient')::int],
+                   coalesce(bool_or(b.alone), false),
+                   clock_timestamp() + coalesce(max(b.delay), 0) * interval '1 ms'
             -- Grouping, and not a join, keeps this in proportion for the largest lines.
-            FROM (SELECT x.n, x.nonce, u.t, u.at, coalesce(u.number, 1), coalesce(u.errors, 0), NULL, NULL::bigint, NULL::bool
+            FROM (SELECT x.n, x.nonce, u.t, u.at, coalesce(u.number, 1), coalesce(u.errors, 0),
+            NULL, NULL::bigint, NULL::bool
                   FROM here.deliveries AS x,
-                       unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
+                       unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number,
+                       errors, at)
                   WHERE x.ctid = ANY (rows)
                   UNION ALL
                   SELECT a.line, a.nonce, a.t, NULL, NULL, NULL, a.what, a.delay, a.alone
                   FROM unnest(lines, nonces, answered, outcomes, delays_ms, alones)
-                      AS a (line, nonce, t, what, delay, alone) WHERE a.what IN ('transient', 'returned')
+                      AS a (line, nonce, t, what, delay, alone)
+                          WHERE a.what IN ('transient', 'returned')
                  ) AS b (line, nonce, t, at, number, errors, what, delay, alone)
             GROUP BY b.line, b.nonce, b.t HAVING count(b.at) > 0 AND count(b.what) > 0
             ORDER BY b.line, max(b.at);
@@ -685,19 +730,26 @@ BEGIN
         IF counted > 0 THEN
             WITH rest AS MATERIALIZED (
                 SELECT u.row, array_agg(u.t ORDER BY u.at) FILTER (WHERE NOT u.over) AS tokens,
-                       array_agg(u.number ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS numbers,
-                       array_agg(u.errors ORDER BY u.at) FILTER (WHERE NOT u.over AND u.counted) AS errors
-                FROM (SELECT x.ctid AS row, x.numbers IS NOT NULL AS counted, u.*, (x.n, x.nonce, u.t) IN (
-                             SELECT a.line, a.nonce, a.t FROM unnest(lines, nonces, answered, outcomes)
+                       array_agg(u.number ORDER BY u.at)
+                           FILTER (WHERE NOT u.over AND u.counted) AS numbers,
+                       array_agg(u.errors ORDER BY u.at)
+                           FILTER (WHERE NOT u.over AND u.counted) AS errors
+                FROM (SELECT x.ctid AS row, x.numbers IS NOT NULL AS counted, u.*,
+                (x.n, x.nonce, u.t) IN (
+                             SELECT a.line, a.nonce, a.t
+                                 FROM unnest(lines, nonces, answered, outcomes)
                                  AS a (line, nonce, t, what) WHERE a.what <> 'late') AS over
                       FROM here.deliveries AS x,
-                           unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number, errors, at)
+                           unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number,
+                           errors, at)
                       WHERE x.ctid = ANY (rows)) AS u
                 GROUP BY u.row HAVING bool_or(u.over)
             ), whole AS (
-                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.ctid = r.row AND r.tokens IS NULL
+                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.ctid = r.row
+                    AND r.tokens IS NULL
             )
-            UPDATE here.deliveries AS x SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
+            UPDATE here.deliveries AS x
+                SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
             FROM rest AS r WHERE x.ctid = r.row AND r.tokens IS NOT NULL;
         END IF;
         RETURN;
@@ -716,14 +768,18 @@ BEGIN
     IF cardinality(dead_tokens) > 0 THEN
         INSERT INTO here.dead_letters (token, account, action, reason)
         SELECT t.id, t.account, t.action, l.reason
-        FROM unnest(dead_tokens, dead_reasons) AS l (token, reason) JOIN here.tokens AS t ON t.id = l.token
-        WHERE whole OR (l.token IN (SELECT unnest(x.tokens) FROM here.deliveries AS x WHERE x.ctid = ANY (rows))) IS TRUE;
+        FROM unnest(dead_tokens, dead_reasons) AS l (token, reason)
+            JOIN here.tokens AS t ON t.id = l.token
+        WHERE whole OR (l.token IN (SELECT unnest(x.tokens) FROM here.deliveries AS x
+            WHERE x.ctid = ANY (rows))) IS TRUE;
     END IF;
     -- Of a row that others may not have, only what was written goes. It gets another place by that.
     IF cardinality(array_remove(ends, NULL)) > 0 THEN
-        UPDATE here.deliveries AS x SET tokens = x.tokens[l.until + 1:], numbers = x.numbers[l.until + 1:],
+        UPDATE here.deliveries AS x
+            SET tokens = x.tokens[l.until + 1:], numbers = x.numbers[l.until + 1:],
             errors = x.errors[l.until + 1:]
-        FROM (SELECT x.ctid AS row, nullif(array_position(x.tokens, l.last), cardinality(x.tokens)) AS until
+        FROM (SELECT x.ctid AS row,
+        nullif(array_position(x.tokens, l.last), cardinality(x.tokens)) AS until
               FROM here.deliveries AS x JOIN unnest(lines, ends) AS l (n, last) ON l.n = x.n
               WHERE x.ctid = ANY (rows)) AS l
         WHERE x.ctid = l.row AND l.until IS NOT NULL;
@@ -744,40 +800,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$
 $make$);
 
--- Returns true when a queue's cursor does not belong to this database, or is of the older kind.
---
--- Each move of a cursor stores the number of its transaction. The row was written here exactly if its
--- own xmin is that number, modulo 2^32. A restored row has the xmin of the restore. A physical copy,
--- pg_upgrade and VACUUM keep both. A move in a savepoint, or an ALTER TABLE that writes the table
--- anew, looks like a restored row: then a new cursor is made in vain, which loses nothing. Whatever
--- calls this must do so before it writes the row.
---
--- A token whose number has not been given out yet was restored, too.
+-- Makes nobody's what a collector has in hand. Where there are answers, its lines may be out, so
+-- the attempts count. Returns how many tokens these are.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_moved(queue text) RETURNS bool
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
-    SELECT j.mode IS NULL
-        OR EXISTS (SELECT
-                   FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
-                        LATERAL (SELECT c.xmin AS row_xmin, c.written
-                                 FROM here.cursors AS c WHERE c.queue = j.job_type AND c.lane = l.lane
-                                 ORDER BY c.n DESC LIMIT 1) AS c
-                   WHERE c.written IS NULL
-                      OR c.row_xmin::text::bigint <> c.written::text::bigint & 4294967295)
-        OR EXISTS (SELECT FROM unnest(enum_range(NULL::here.token_action)) AS a (action),
-                        LATERAL (SELECT FROM here.tokens AS t WHERE t.action = a.action
-                                   AND t.xid >= pg_snapshot_xmax(pg_current_snapshot())
-                                   AND t.xid IS DISTINCT FROM pg_current_xact_id_if_assigned()
-                                 LIMIT 1) AS t)
-    FROM here.jobs AS j WHERE j.job_type::text = queue
-$$
-$make$);
-
--- Makes nobody's what a collector has in hand. Where there are answers, its lines may be out, so the
--- attempts count. Returns how many tokens these are.
-CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_release(q here.job_type, gone bigint, mode text, how text) RETURNS bigint
+CREATE FUNCTION here.mailroom_release(q here.job_type, gone bigint, mode text,
+    how text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     total bigint;
@@ -792,7 +819,8 @@ BEGIN
         -- Its line may be out already, so what it paid does not count for the next one.
         UPDATE here.deliveries AS d SET owner = 0, due = '-infinity', paid_at = NULL,
             numbers = CASE WHEN mode = 'leased' THEN ARRAY(SELECT coalesce(d.numbers[u.at], 1) + 1
-                FROM unnest(d.tokens) WITH ORDINALITY AS u (t, at) ORDER BY u.at) ELSE d.numbers END,
+                FROM unnest(d.tokens) WITH ORDINALITY AS u (t, at) ORDER BY u.at)
+                    ELSE d.numbers END,
             errors = CASE WHEN mode = 'leased' AND d.errors IS NULL
                 THEN array_fill(0, ARRAY[cardinality(d.tokens)]) ELSE d.errors END
         WHERE d.queue = q AND d.owner = gone
@@ -812,21 +840,26 @@ $make$);
 -- lists the others, and frees what those have in hand that are gone. README.md has the parameters.
 --
 -- Every collector shares the lock 'queue', which keeps an administrator's commands out. Its own
--- number's lock shows that it lives; a collector that works alone has the lock of its epoch, too. One
--- that takes over needs the lock of the next epoch, so it does not wait for a holder that hangs. All
--- locks are taken before the rows are read that they stand for.
+-- number's lock shows that it lives; a collector that works alone has the lock of its epoch, too.
+-- One that takes over needs the lock of the next epoch, so it does not wait for a holder that
+-- hangs. All locks are taken before the rows are read that they stand for.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_peers(queue text, owner bigint, mode text, holder text, epoch bigint DEFAULT NULL,
-    renew bool DEFAULT true, "over" text DEFAULT NULL, hung bigint DEFAULT NULL, settle bool DEFAULT true,
+CREATE FUNCTION here.mailroom_peers(queue text, owner bigint, mode text, holder text,
+    epoch bigint DEFAULT NULL,
+    renew bool DEFAULT true, "over" text DEFAULT NULL, hung bigint DEFAULT NULL,
+    settle bool DEFAULT true,
     gone bigint[] DEFAULT '{}', counters bigint[] DEFAULT '{}', hangs bool[] DEFAULT '{}',
-    leave text DEFAULT NULL, host text DEFAULT NULL, version text DEFAULT NULL, settings text DEFAULT NULL,
+    leave text DEFAULT NULL, host text DEFAULT NULL, version text DEFAULT NULL,
+    settings text DEFAULT NULL,
     written bigint DEFAULT NULL)
-RETURNS TABLE (state text, epoch_ bigint, holder_ text, progress bigint, waits bool, lanes text, adopted bigint,
+RETURNS TABLE (state text, epoch_ bigint, holder_ text, progress bigint, waits bool, lanes text,
+    adopted bigint,
     other bigint, renewed bigint, alive bool, busy bool)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_mergejoin = off SET enable_material = off SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -849,10 +882,12 @@ BEGIN
         PERFORM here.mailroom_release(q, me, mode, leave);
         DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner = me;
         UPDATE here.jobs AS j SET holder = NULL, last_seq = greatest(j.last_seq, (
-            SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1))
+            SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1
+                ORDER BY c.n DESC LIMIT 1))
         WHERE j.job_type = q AND j.holder = mailroom_peers.holder;
         IF mode = 'leased' THEN
-            INSERT INTO here.runs (run, event, queue, how, tokens) VALUES (me, 'ended', q, leave, mailroom_peers.written);
+            INSERT INTO here.runs (run, event, queue, how, tokens) VALUES (me, 'ended', q, leave,
+            mailroom_peers.written);
         END IF;
         state := 'left';
         RETURN NEXT;
@@ -872,7 +907,8 @@ BEGIN
                           OR NOT held AND (job.holder IS NULL OR job.holder = "over"), false)
            OR NOT pg_try_advisory_lock_shared(here.mailroom_lock_key(queue, 'queue'))
            OR NOT pg_try_advisory_lock(me)
-           OR alone AND NOT pg_try_advisory_lock(here.mailroom_lock_key(queue, (job.epoch + 1)::text)) THEN
+           OR alone AND NOT pg_try_advisory_lock(here.mailroom_lock_key(queue,
+           (job.epoch + 1)::text)) THEN
             state := CASE WHEN alone AND NOT held THEN 'free' ELSE 'held' END;
         ELSIF here.mailroom_moved(queue) AND NOT settle THEN
             state := CASE WHEN job.mode IS NULL THEN 'new' ELSE 'moved' END;
@@ -891,7 +927,8 @@ BEGIN
             IF alone THEN
                 -- The claim. A new epoch and a new version of the first lane's cursor fence every
                 -- earlier session. What others have taken and not settled becomes ours, with its n.
-                PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
+                PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1
+                    ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
                 job.epoch := job.epoch + 1;
                 IF NOT pg_try_advisory_lock(here.mailroom_lock_key(queue, job.epoch::text)) THEN
                     state := 'held';
@@ -900,7 +937,8 @@ BEGIN
                 END IF;
                 UPDATE here.jobs AS j SET epoch = job.epoch, holder = mailroom_peers.holder,
                     renewed = j.renewed + 1, last_seq = greatest(j.last_seq, (
-                        SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1))
+                        SELECT c.id FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1
+                            ORDER BY c.n DESC LIMIT 1))
                 WHERE j.job_type = q;
                 UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id()
                 WHERE c.queue = q AND c.lane = 1
@@ -914,7 +952,8 @@ BEGIN
             END IF;
             IF host IS NOT NULL AND mode = 'leased' THEN
                 INSERT INTO here.runs (run, event, queue, host, version, settings)
-                VALUES (me, 'started', q, mailroom_peers.host, mailroom_peers.version, mailroom_peers.settings);
+                VALUES (me, 'started', q, mailroom_peers.host, mailroom_peers.version,
+                mailroom_peers.settings);
             END IF;
             state := 'ours';
             my_epoch := job.epoch;
@@ -924,48 +963,58 @@ BEGIN
         IF job.epoch <> my_epoch THEN
             state := 'lost';
         ELSIF renew AND alone THEN
-            UPDATE here.jobs AS j SET renewed = j.renewed + 1 WHERE j.job_type = q AND j.epoch = my_epoch;
+            UPDATE here.jobs AS j SET renewed = j.renewed + 1 WHERE j.job_type = q
+                AND j.epoch = my_epoch;
         ELSIF renew THEN
             UPDATE here.owners AS o SET renewed = o.renewed + 1 WHERE o.queue = q AND o.owner = me;
         END IF;
-        -- Frees what the gone have in hand. One that has renewed since is kept, and one that was gone
-        -- and has come back, too. A row stays as long as its session lives, because an owner without
-        -- a row is found by nobody.
-        FOR g IN SELECT * FROM unnest(gone, counters, hangs) AS g (owner, counter, hangs) WHERE g.owner NOT IN (0, me) LOOP
+        -- Frees what the gone have in hand. One that has renewed since is kept, and one that was
+        -- gone and has come back, too. A row stays as long as its session lives, because an owner
+        -- without a row is found by nobody.
+        FOR g IN SELECT * FROM unnest(gone, counters, hangs) AS g (owner, counter, hangs)
+            WHERE g.owner NOT IN (0, me) LOOP
             CONTINUE WHEN NOT g.hangs AND NOT pg_try_advisory_xact_lock_shared(g.owner);
-            PERFORM FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner AND o.renewed = g.counter FOR UPDATE;
+            PERFORM FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner
+                AND o.renewed = g.counter FOR UPDATE;
             CONTINUE WHEN NOT FOUND;
             adopted := adopted + here.mailroom_release(q, g.owner, mode,
-                CASE WHEN g.hangs THEN 'it does not renew its lease' ELSE 'its session has ended' END);
+                CASE WHEN g.hangs THEN 'it does not renew its lease'
+                    ELSE 'its session has ended' END);
             IF NOT g.hangs THEN
                 DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner = g.owner;
                 IF mode = 'leased' THEN
-                    INSERT INTO here.runs (run, event, queue, how) VALUES (g.owner, 'ended', q, 'its session has ended');
+                    INSERT INTO here.runs (run, event, queue, how) VALUES (g.owner, 'ended', q,
+                    'its session has ended');
                 END IF;
             END IF;
         END LOOP;
     END IF;
 
     SELECT j.epoch, coalesce(j.holder, ''), j.renewed + (
-               SELECT sum(c.n) FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+               SELECT sum(c.n)
+                   FROM generate_series(1,
+               cardinality(enum_range(NULL::here.token_action))) AS l (lane),
                    LATERAL (SELECT x.n FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
                             ORDER BY x.n DESC LIMIT 1) AS c)
     INTO epoch_, holder_, progress
     FROM here.jobs AS j WHERE j.job_type = q;
-    waits := EXISTS (SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due <= clock_timestamp())
+    waits := EXISTS (SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0
+        AND d.due <= clock_timestamp())
         OR state <> 'ours' AND (EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL))
-            OR EXISTS (SELECT FROM here.mailroom_locks() AS l JOIN here.owners AS o ON o.owner = l.key
+            OR EXISTS (SELECT FROM here.mailroom_locks() AS l
+                JOIN here.owners AS o ON o.owner = l.key
                        WHERE o.queue = q AND l.mode = 'ShareLock'));
     lanes := (SELECT string_agg(array_to_string(c.actions, '+'), ',' ORDER BY l.lane)
               FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
-                   LATERAL (SELECT x.actions FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                   LATERAL (SELECT x.actions FROM here.cursors AS x WHERE x.queue = q
+                       AND x.lane = l.lane
                             ORDER BY x.n DESC LIMIT 1) AS c);
     RETURN NEXT;
     IF state <> 'ours' OR alone THEN
         RETURN;
     END IF;
-    -- When there are many, those that are gone come first, and then those whose numbers follow ours, as
-    -- in a ring. So each living owner is watched by the same few others all the time.
+    -- When there are many, those that are gone come first, and then those whose numbers follow
+    -- ours, as in a ring. So each living owner is watched by the same few others all the time.
     RETURN QUERY
     SELECT 'other', NULL::bigint, NULL::text, NULL::bigint, NULL::bool, NULL::text, NULL::bigint,
            o.owner, o.renewed, l.alive, l.busy
@@ -981,187 +1030,6 @@ END
 $$
 $make$);
 
--- Makes a new cursor for a queue whose own cannot be read on: it is of the older kind, or does not
--- belong to this database (mailroom_moved). It locks no table and waits for no transaction. Returns
--- how many tokens wait; null when there was nothing to do.
---
--- A point (xid, id) was moved only past transactions that were over, so it is below the number of the
--- transaction that wrote it. `seen` becomes all transactions below xid, and `tick` all below xid + 1,
--- of which the tokens up to id were taken. Rows of transaction 0, from before 000004, are in no
--- snapshot: those that wait are written down in deliveries, with the owner 0, which is nobody.
---
--- In another database the numbers mean nothing: all that waits is written down as nobody's, the
--- cursor begins behind all that is visible, and visible rows that would stand before it get the
--- number 0. One statement does that, so that no token is committed in between. Two kinds of tokens
--- wait: those that waited when the dump was made, and those inserted here since. The latter have a
--- number between that of the transaction that wrote the cursor's row and ours, and their own row has
--- the same number or, after a savepoint, a higher one.
-CALL pg_temp.make($make$
-CREATE OR REPLACE FUNCTION here.mailroom_settle(queue text, new_mode text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
-DECLARE
-    job here.jobs;
-    row_xmin xid;
-    point bigint;
-    own bigint;
-BEGIN
-    IF new_mode NOT IN ('cursor', 'shared', 'leased') THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'there is no mode ' || new_mode;
-    END IF;
-    IF NOT pg_try_advisory_xact_lock(here.mailroom_lock_key(queue, 'queue')) THEN
-        RAISE object_in_use USING MESSAGE = 'a collector is running; stop all of them first';
-    END IF;
-    SELECT * INTO STRICT job FROM here.jobs AS j WHERE j.job_type::text = queue FOR UPDATE;
-    IF NOT here.mailroom_moved(queue) THEN
-        RETURN NULL;
-    END IF;
-    SELECT j.xmin INTO row_xmin FROM here.jobs AS j WHERE j.job_type = job.job_type;
-    -- This transaction's own number may be on tokens that it inserts later. Once it has one, no
-    -- snapshot of its has a higher xmin.
-    own := pg_current_xact_id()::text::bigint;
-    point := greatest(job.last_xid::text::bigint, 1);
-    IF job.mode IS NULL AND point < own - age(row_xmin) AND NOT EXISTS (
-           SELECT FROM unnest(enum_range(NULL::here.token_action)) AS a (action), LATERAL (
-               SELECT FROM here.tokens AS t WHERE t.action = a.action AND t.xid::text::bigint <> own
-                 AND t.xid >= pg_snapshot_xmax(pg_current_snapshot()) LIMIT 1) AS t) THEN
-        WITH old AS (
-            SELECT t.id, row_number() OVER (ORDER BY t.id) AS at FROM here.tokens AS t
-            WHERE t.xid = '0' AND job.last_xid = '0' AND t.id > job.last_seq
-        )
-        INSERT INTO here.deliveries (queue, owner, tokens)
-        SELECT job.job_type, 0, array_agg(o.id ORDER BY o.at) FROM old AS o GROUP BY o.at / 100 ORDER BY o.at / 100;
-        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(),
-            seen = format('%1$s:%1$s:', point)::pg_snapshot,
-            tick = format('%1$s:%1$s:', point + 1)::pg_snapshot,
-            xid = job.last_xid, id = job.last_seq
-        WHERE c.queue = job.job_type;
-    ELSE
-        WITH start AS MATERIALIZED (
-            SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xid
-        ), since AS MATERIALIZED (
-            -- A cursor that was written here has the tokens inserted since among those that wait.
-            SELECT a.action, greatest(0, own - age(CASE WHEN job.mode IS NULL THEN row_xmin ELSE c.xmin END)) AS xid
-            FROM here.cursors AS c, unnest(c.actions) AS a (action)
-            WHERE c.queue = job.job_type AND (job.mode IS NULL OR c.written IS NULL
-                OR c.xmin::text::bigint <> c.written::text::bigint & 4294967295)
-        ), waits AS MATERIALIZED (
-            SELECT u.token, u.xid FROM here.mailroom_untaken(queue) AS u
-            UNION
-            SELECT t.id, t.xid FROM since AS s JOIN here.tokens AS t ON t.action = s.action
-            WHERE t.xid BETWEEN s.xid::text::xid8 AND own::text::xid8 AND age(t.xmin) <= age(t.xid::xid)
-        ), chunked AS (
-            SELECT w.token, row_number() OVER (ORDER BY w.xid, w.token) AS at FROM waits AS w
-        ), given AS (
-            INSERT INTO here.deliveries (queue, owner, tokens)
-            SELECT job.job_type, 0, array_agg(w.token ORDER BY w.at) FROM chunked AS w GROUP BY w.at / 100
-            ORDER BY w.at / 100
-        ), behind AS (
-            UPDATE here.tokens AS t SET xid = '0' FROM start AS s WHERE t.xid >= s.xid
-        )
-        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(),
-            seen = format('%1$s:%1$s:', s.xid)::pg_snapshot,
-            tick = format('%1$s:%1$s:', s.xid)::pg_snapshot, xid = '0', id = 0
-        FROM start AS s
-        WHERE c.queue = job.job_type;
-    END IF;
-    INSERT INTO here.owners (queue, owner)
-    SELECT DISTINCT d.queue, d.owner FROM here.deliveries AS d WHERE d.queue = job.job_type
-    ON CONFLICT DO NOTHING;
-    UPDATE here.jobs AS j SET mode = coalesce(j.mode, new_mode), cluster = here.mailroom_cluster(),
-        epoch = j.epoch + 1, holder = NULL, last_seq = greatest(j.last_seq, 0)
-    WHERE j.job_type = job.job_type;
-    RETURN (SELECT count(*) FROM here.mailroom_untaken(queue))
-         + (SELECT coalesce(sum(cardinality(d.tokens)), 0) FROM here.deliveries AS d
-            WHERE d.queue = job.job_type);
-END
-$$
-$make$);
-
--- For administrators: gives a queue lanes, or with '' one lane. Returns how many it had.
-CALL pg_temp.make($make$
-CREATE OR REPLACE FUNCTION here.mailroom_lanes(lanes text, queue text DEFAULT 'mailroom') RETURNS int
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    q here.job_type := queue::here.job_type;
-    every here.token_action[] := enum_range(NULL::here.token_action);
-    wanted text[] := CASE WHEN lanes = '' THEN '{}' ELSE string_to_array(lanes, ',') END;
-    before int;
-    unused bool := false;
-BEGIN
-    IF cardinality(wanted) > 0 AND
-       ARRAY(SELECT w FROM unnest(wanted) AS w ORDER BY w) <>
-       ARRAY(SELECT a::text FROM unnest(every) AS a ORDER BY a::text) THEN
-        RAISE invalid_parameter_value USING
-            MESSAGE = format('the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
-                lanes, array_to_string(every, ', '));
-    END IF;
-    -- A queue that nobody has used yet keeps its older cursor until the first collector comes. Until
-    -- then its rows of cursors tell the lanes and nothing else.
-    IF (SELECT mode IS NULL FROM here.jobs WHERE job_type = q) THEN
-        unused := pg_try_advisory_xact_lock(here.mailroom_lock_key(queue, 'queue'));
-        PERFORM FROM here.jobs WHERE job_type = q AND mode IS NULL FOR UPDATE;
-        unused := unused AND FOUND;
-    END IF;
-    -- The row of jobs of an unused queue tells when the database was restored, and must stay as it is.
-    IF NOT unused THEN
-        PERFORM here.mailroom_settle(queue, 'leased');
-        UPDATE here.jobs SET epoch = epoch + 1, holder = NULL WHERE job_type = q;
-    END IF;
-    -- Here the lock of the queue is ours alone: no collector runs.
-    SELECT count(*) INTO before FROM here.cursors AS c WHERE c.queue = q;
-    IF cardinality(wanted) > 0 THEN
-        WITH old AS (
-            DELETE FROM here.cursors AS c WHERE c.queue = q RETURNING *
-        )
-        INSERT INTO here.cursors (queue, lane, n, actions, seen, tick, xid, id, written)
-        SELECT q, w.at, max(o.n) OVER () + 1, ARRAY[w.action]::here.token_action[], o.seen, o.tick,
-               o.xid, o.id, pg_current_xact_id()
-        FROM unnest(wanted) WITH ORDINALITY AS w (action, at)
-        JOIN old AS o ON w.action::here.token_action = ANY (o.actions);
-    ELSIF before > 1 AND unused THEN
-        DELETE FROM here.cursors AS c WHERE c.queue = q AND c.lane > 1;
-        UPDATE here.cursors AS c SET n = c.n + 1, actions = every, written = pg_current_xact_id() WHERE c.queue = q;
-    ELSIF before > 1 THEN
-        -- This transaction's own tokens, of before or to come, are not taken: its
-        -- number counts as running.
-        PERFORM pg_current_xact_id();
-        WITH at AS MATERIALIZED (
-            SELECT pg_current_xact_id() AS own, pg_current_snapshot() AS now
-        ), waits AS MATERIALIZED (
-            SELECT u.token, row_number() OVER (ORDER BY u.xid, u.token) AS at
-            FROM here.mailroom_untaken(queue) AS u, at WHERE u.xid <> at.own
-        ), given AS (
-            INSERT INTO here.deliveries (queue, owner, tokens)
-            SELECT q, 0, array_agg(w.token ORDER BY w.at) FROM waits AS w GROUP BY w.at / 100
-            ORDER BY w.at / 100
-        ), place AS (
-            SELECT here.mailroom_clamp(h.now, h.own) AS seen
-            FROM at AS h
-        ), gone AS (
-            DELETE FROM here.cursors AS c WHERE c.queue = q AND c.lane > 1
-        )
-        UPDATE here.cursors AS c
-        SET n = c.n + 1, actions = every, seen = p.seen, tick = p.seen, xid = '0', id = 0,
-            written = pg_current_xact_id()
-        FROM place AS p WHERE c.queue = q AND c.lane = 1;
-        INSERT INTO here.owners AS o (queue, owner)
-        SELECT q, 0 FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 LIMIT 1
-        ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN before;
-END
-$$
-$make$);
-
--- The function of leased mode stores its number, too.
-DO $$
-BEGIN
-    EXECUTE replace(pg_get_functiondef('mailroom_lease'::regproc), 'SET n = c.n + 1, seen',
-        'SET n = c.n + 1, written = pg_current_xact_id(), seen');
-END
-$$;
-
 -- TRUNCATE … RESTART IDENTITY makes ids come again, so no row may name tokens that are gone.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.tokens_truncated() RETURNS trigger
@@ -1174,29 +1042,27 @@ $$
 $make$);
 CREATE TRIGGER tokens_truncated AFTER TRUNCATE ON tokens EXECUTE FUNCTION tokens_truncated();
 
--- What is in use keeps its cursor, unless it came from elsewhere.
-UPDATE cursors SET written = pg_current_xact_id()
-FROM jobs WHERE job_type = queue AND mode IS NOT NULL AND cluster = mailroom_cluster();
-
 DO $$
 DECLARE
     f regprocedure;
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
-        AND p.proname IN ('mailroom_protocol', 'mailroom_clamp', 'mailroom_refuse', 'mailroom_unsendable', 'mailroom_walk', 'mailroom_place',
+        AND p.proname IN ('mailroom_protocol', 'mailroom_refuse', 'mailroom_unsendable',
+        'mailroom_walk', 'mailroom_place',
             'mailroom_examine', 'mailroom_take',
-            'mailroom_settle_lines', 'mailroom_locks', 'mailroom_moved', 'mailroom_release', 'mailroom_peers', 'tokens_truncated')
+            'mailroom_settle_lines', 'mailroom_locks', 'mailroom_release', 'mailroom_peers',
+            'tokens_truncated')
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
-        IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers|moved)\(' THEN
+        IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers)\(' THEN
             EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_collector', f);
         END IF;
-        IF f::text ~ 'mailroom_(take|settle_lines|peers)\(' AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
+        IF f::text ~ 'mailroom_(take|settle_lines|peers)\('
+            AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
             EXECUTE format('ALTER FUNCTION %s SET enable_memoize = off', f);
         END IF;
     END LOOP;
 END
 $$;
-GRANT UPDATE (written) ON cursors TO mailroom_collector;
 
 COMMIT;

@@ -1,5 +1,0 @@
-BEGIN;
-
-REVOKE SELECT ON budgets FROM mailroom_collector;
-
-COMMIT;
