@@ -100,7 +100,7 @@ static void markdown_commands(const struct grid *g, struct buf *out)
         const struct grid_row *r = &g->rows[i];
         if (r->absent[0])
             continue;
-        buf_printf(out, "\n### %s\n\n%s.\n\n", r->name, r->mode);
+        buf_printf(out, "\n<details><summary>%s</summary>\n\n%s.\n\n", r->name, r->mode);
         for (size_t c = 0; c < g->columns; c++) {
             if (was_shown(r, c))
                 continue;
@@ -108,6 +108,7 @@ static void markdown_commands(const struct grid *g, struct buf *out)
             titles_of(g, r, c, out);
             buf_printf(out, ": `%s`\n", r->cells[c].command);
         }
+        buf_append_str(out, "\n</details>\n");
     }
 }
 

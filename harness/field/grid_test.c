@@ -91,6 +91,9 @@ static void markdown_has_evidence_for_each_conviction(void **state)
     assert_int_equal(count_of(text, "- p50, p99: `mailproof run y`"), 1);
     assert_int_equal(count_of(text, "`mailproof run y`"), 1);
     assert_non_null(strstr(text, "| one 10.25 (Debian's; newest 12.01) | a poll every 0.5 s |"));
+    // The commands are folded away, because most readers want none of them.
+    assert_int_equal(count_of(text, "<details>"), 2);
+    assert_int_equal(count_of(text, "</details>"), 2);
     assert_non_null(strstr(text, "Not installed here: two: its registry is not reached."));
     assert_null(strstr(text, "| two"));
     assert_true(strstr(text, "| one") < strstr(text, "| mailroom"));
