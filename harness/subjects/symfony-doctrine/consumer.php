@@ -1,6 +1,7 @@
 <?php
 // A worker of Symfony Messenger on its Doctrine transport, as `messenger:consume` runs it, outside of
-// an application: consumer.php. With the argument "schema" it only makes its table and trigger.
+// an application: consumer.php [work INTERVAL DURATION], check_delayed_interval and how long a handler
+// takes, both in ms. With the argument "schema" it only makes its table and trigger.
 foreach (['Doctrine/DBAL', 'Symfony/Component/EventDispatcher', 'Symfony/Component/Messenger',
           'Symfony/Component/Messenger/Bridge/Doctrine'] as $part) {
     require_once "/usr/share/php/$part/autoload.php";
@@ -49,7 +50,7 @@ $transport = new DoctrineTransport(new PostgreSqlConnection([
     'table_name' => 'messenger_messages',
     'queue_name' => 'default',
     'redeliver_timeout' => 5,
-    'check_delayed_interval' => 1000,
+    'check_delayed_interval' => (int) ($argv[2] ?? 1000),
     'auto_setup' => false,
 ], $doctrine), new FromSql());
 if (($argv[1] ?? '') === 'schema') {
@@ -59,9 +60,10 @@ if (($argv[1] ?? '') === 'schema') {
 
 $seen = []; // how often this process has got each job
 $bus = new MessageBus([new HandleMessageMiddleware(new HandlersLocator([
-    Got::class => [function (Got $got) use (&$seen) {
+    Got::class => [function (Got $got) use (&$seen, $argv) {
         $seen[$got->id] = ($seen[$got->id] ?? 0) + 1;
         fwrite(STDOUT, "got {$got->id} {$seen[$got->id]}\n");
+        usleep(1000 * (int) ($argv[3] ?? 0));
     }],
 ]))]);
 pcntl_async_signals(true); // as the console does
