@@ -364,7 +364,8 @@ BEGIN
        ARRAY(SELECT w FROM unnest(wanted) AS w ORDER BY w) <>
        ARRAY(SELECT a::text FROM unnest(every) AS a ORDER BY a::text) THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
+            MESSAGE = format(
+                'the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
                 lanes, array_to_string(every, ', '));
     END IF;
     -- A queue that nobody has used yet keeps its older cursor until the first collector comes.

@@ -80,7 +80,8 @@ BEGIN
     IF daily > 0 AND b.today + granted > daily THEN
         granted := greatest(0, daily - b.today);
         wait_ms := CASE WHEN granted > 0 THEN 0
-            ELSE ceil(extract(epoch FROM (b.day + 1)::timestamp AT TIME ZONE 'UTC' - now_) * 1000) END;
+            ELSE ceil(1000 * extract(epoch FROM
+                (b.day + 1)::timestamp AT TIME ZONE 'UTC' - now_)) END;
     END IF;
     UPDATE budgets AS s SET left_ = b.left_ - granted, at = now_, day = b.day,
         today = b.today + granted WHERE s.queue = b.queue;
@@ -114,7 +115,8 @@ BEGIN
                               WHERE i.inhparent = 'here.attempts'::regclass AND c.relname = name);
         BEGIN
             EXECUTE format('CREATE TABLE here.%I (LIKE here.attempts INCLUDING ALL)', name);
-            EXECUTE format('ALTER TABLE here.attempts ATTACH PARTITION here.%I FOR VALUES FROM (%L) TO (%L)',
+            EXECUTE format('ALTER TABLE here.attempts ATTACH PARTITION here.%I '
+                'FOR VALUES FROM (%L) TO (%L)',
                 name, day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
         EXCEPTION
             -- this day has begun without it, and stays in attempts_rest
@@ -257,7 +259,8 @@ DO $$
 DECLARE
     f regprocedure;
 BEGIN
-    FOREACH f IN ARRAY ARRAY['mailroom_spend(text, int, double precision, double precision, bigint)',
+    FOREACH f IN ARRAY ARRAY[
+        'mailroom_spend(text, int, double precision, double precision, bigint)',
         'mailroom_retry(bigint)', 'mailroom_bury(bigint, text)']::regprocedure[]
     LOOP
         EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',

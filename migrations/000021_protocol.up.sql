@@ -93,7 +93,8 @@ LANGUAGE sql STABLE AS $$
            CASE WHEN octet_length(t.secret) = 32 THEN t.secret END, t.code, t.created_at,
            CASE
                WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint) THEN 'expired'
+               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)
+                   THEN 'expired'
                WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
                WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
                ELSE 'the account is ' || coalesce(a.status::text, 'gone')
@@ -307,7 +308,8 @@ DECLARE
 BEGIN
     IF wanted < 1 OR fewest NOT BETWEEN 1 AND wanted OR lines < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format(
-            'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines from 1 on',
+            'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines '
+            'from 1 on',
             wanted, fewest, lines);
     END IF;
     lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1

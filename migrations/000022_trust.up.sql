@@ -30,7 +30,9 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.grantee AND r.rolsuper);
     IF others IS NOT NULL THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('%s may create objects in the schema %I, and so act with the rights of others', others, current_schema()),
+            MESSAGE = format(
+                '%s may create objects in the schema %I, and so act with the rights of others',
+                others, current_schema()),
             HINT = format('REVOKE CREATE ON SCHEMA %I FROM %s', current_schema(), others);
     END IF;
 END

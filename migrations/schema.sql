@@ -312,7 +312,8 @@ BEGIN
        ARRAY(SELECT w FROM unnest(wanted) AS w ORDER BY w) <>
        ARRAY(SELECT a::text FROM unnest(every) AS a ORDER BY a::text) THEN
         RAISE invalid_parameter_value USING
-            MESSAGE = format('the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
+            MESSAGE = format(
+                'the lanes are ''%s''; allowed is each of %s once, comma-joined, or nothing',
                 lanes, array_to_string(every, ', '));
     END IF;
     -- A queue that nobody has used yet keeps its older cursor until the first collector comes.
@@ -695,7 +696,8 @@ BEGIN
                               WHERE i.inhparent = 'public.attempts'::regclass AND c.relname = name);
         BEGIN
             EXECUTE format('CREATE TABLE public.%I (LIKE public.attempts INCLUDING ALL)', name);
-            EXECUTE format('ALTER TABLE public.attempts ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)',
+            EXECUTE format('ALTER TABLE public.attempts ATTACH PARTITION public.%I '
+                'FOR VALUES FROM (%L) TO (%L)',
                 name, day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
         EXCEPTION
             -- this day has begun without it, and stays in attempts_rest
@@ -1273,7 +1275,8 @@ BEGIN
     IF daily > 0 AND b.today + granted > daily THEN
         granted := greatest(0, daily - b.today);
         wait_ms := CASE WHEN granted > 0 THEN 0
-            ELSE ceil(extract(epoch FROM (b.day + 1)::timestamp AT TIME ZONE 'UTC' - now_) * 1000) END;
+            ELSE ceil(1000 * extract(epoch FROM
+                (b.day + 1)::timestamp AT TIME ZONE 'UTC' - now_)) END;
     END IF;
     UPDATE budgets AS s SET left_ = b.left_ - granted, at = now_, day = b.day,
         today = b.today + granted WHERE s.queue = b.queue;
@@ -1364,7 +1367,8 @@ DECLARE
 BEGIN
     IF wanted < 1 OR fewest NOT BETWEEN 1 AND wanted OR lines < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format(
-            'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines from 1 on',
+            'wanted is %s, fewest %s and lines %s; allowed is 1 <= fewest <= wanted, and lines '
+            'from 1 on',
             wanted, fewest, lines);
     END IF;
     lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
@@ -1780,7 +1784,8 @@ CREATE FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only
            CASE WHEN octet_length(t.secret) = 32 THEN t.secret END, t.code, t.created_at,
            CASE
                WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint) THEN 'expired'
+               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)
+                   THEN 'expired'
                WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
                WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
                ELSE 'the account is ' || coalesce(a.status::text, 'gone')
