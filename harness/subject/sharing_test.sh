@@ -23,7 +23,7 @@ main()
     begin b
     add_accounts 1 300
     until_true "SELECT count(*) > 50 FROM mailroom_status WHERE state = 'sent'"
-    kill -KILL "$pid_a"
+    kill -KILL "$(cat "$server_dir/a.pid")"
     begin c
     add_accounts 301 400
     until_true "SELECT count(*) > 150 FROM mailroom_status WHERE state = 'sent'"
@@ -33,7 +33,7 @@ main()
     until_true "SELECT count(*) = 500 FROM mailroom_status WHERE state = 'sent'"
     until_true "SELECT count(*) = 0 FROM deliveries"
     for name in b c; do
-        eval "pid=\$pid_$name"
+        pid=$(cat "$server_dir/$name.pid")
         kill -TERM "$pid"
         wait "$pid" && status=0 || status=$?
         same "exit code of $name" 0 "$status"
@@ -52,7 +52,7 @@ begin() # name
     mkfifo "$server_dir/$1.line" "$server_dir/$1.answer"
     /usr/bin/python3 "$SOURCE_DIR/harness/subject/examples/sharing.py" \
         <"$server_dir/$1.answer" >"$server_dir/$1.line" 2>"$server_dir/$1.log" &
-    eval "pid_$1=$!"
+    echo $! >"$server_dir/$1.pid"
     at_exit "kill -KILL $! 2>/dev/null"
     (
         n=0
