@@ -86,7 +86,7 @@ static void tell_progress(struct field_run *f, size_t row, const struct asking *
     outcome_tell(&seen, &f->manners[row].terms, text, sizeof text);
     fprintf(stderr, "%zu/%zu %s, %s, seed %d: %s; %.0f min left\n", f->done, f->planned, a->subject,
         a->question->title, a->seed, seen.missed ? "no target" : text,
-        ceil((double)(f->spent_ns / (int64_t)f->runs) * (double)left / 60 / NS_PER_S));
+        ceil((double)f->spent_ns / (double)f->runs * (double)left / 60 / NS_PER_S));
 }
 
 // Adds the answer to the record, where it stands for a run of this shard. The result folder is

@@ -75,7 +75,7 @@ static void tell_run(const struct tuning *t, size_t pair, const struct measureme
 
 static json_int_t number_of(uint64_t round, size_t pair)
 {
-    return (json_int_t)(round * TUNE_PAIRS_MAX + pair);
+    return (json_int_t)round * TUNE_PAIRS_MAX + (json_int_t)pair;
 }
 
 static bool is_known(const struct tuning *t, uint64_t round, size_t pair)

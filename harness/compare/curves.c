@@ -154,6 +154,6 @@ void curves_print(const struct comparison *c, struct buf *out)
     put_curve(&base, &y, "side-a", out);
     put_curve(&new, &y, "side-b", out);
     put_name(&base, "side-a", LEFT, out);
-    put_name(&new, "side-b", (LEFT + RIGHT) / 2, out);
+    put_name(&new, "side-b", (LEFT + RIGHT) / 2.0, out);
     buf_append_str(out, "</svg>\n");
 }

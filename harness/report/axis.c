@@ -55,9 +55,11 @@ static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MA
     bool is_short = a->high / a->low < 15;
     const double *steps = is_short ? fine : coarse;
     size_t steps_count = is_short ? sizeof fine / sizeof *fine : sizeof coarse / sizeof *coarse;
+    int lowest = (int)floor(log10(a->low)), highest = (int)floor(log10(a->high));
     size_t count = 0;
 
-    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10) {
+    for (int exponent = lowest; exponent <= highest; exponent++) {
+        double power = pow(10, exponent);
         for (size_t i = 0; i < steps_count && count < AXIS_TICKS_MAX; i++) {
             if (steps[i] * power >= a->low && steps[i] * power <= a->high)
                 ticks[count++] = steps[i] * power;
@@ -74,8 +76,11 @@ static size_t linear_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
     double step = power * (rough <= 1 ? 1 : rough <= 2 ? 2 : rough <= 5 ? 5 : 10);
     size_t count = 0;
 
-    for (double n = ceil(a->low / step); n * step <= a->high && count < AXIS_TICKS_MAX; n++)
-        ticks[count++] = n * step;
+    double first = ceil(a->low / step);
+    while (count < AXIS_TICKS_MAX && (first + (double)count) * step <= a->high) {
+        ticks[count] = (first + (double)count) * step;
+        count++;
+    }
     return count;
 }
 

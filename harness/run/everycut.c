@@ -227,7 +227,7 @@ static bool learn(struct cuts *c, struct err *e)
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     choose_own(c);
-    c->results = calloc(c->points.count, sizeof *c->results);
+    c->results = calloc(c->points.count + 1, sizeof *c->results); // none may be chosen
     return c->results || err_memory(e);
 }
 

@@ -297,20 +297,21 @@ static bool observe(struct build *b, struct err *e)
 // Finds out when the lines were written that do not say it.
 static bool find_written(struct history *h, struct err *e)
 {
-    struct line_record *told = calloc(h->log.line_count + 1, sizeof *told);
     struct line_record *lines = h->log.lines;
+    size_t count = lines ? h->log.line_count : 0;
+    struct line_record *told = calloc(count + 1, sizeof *told);
 
     if (!told)
         return err_memory(e);
-    if (lines)
-        memcpy(told, lines, h->log.line_count * sizeof *told);
-    for (size_t i = 0; i < h->log.line_count; i++)
+    if (count > 0)
+        memcpy(told, lines, count * sizeof *told);
+    for (size_t i = 0; i < count; i++)
         lines[i].seen_ns = 0; // so that it is guessed
     h->ledger.log = &h->log;
     h->ledger.faults = h->faults;
     h->ledger.fault_count = h->plan.fault_count;
     ledger_guess_written(&h->ledger);
-    for (size_t i = 0; i < h->log.line_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (told[i].seen_ns)
             lines[i].seen_ns = clock_min(told[i].seen_ns, lines[i].read_ns);
         if (told[i].empty_ns || lines[i].empty_ns > lines[i].seen_ns)

@@ -36,7 +36,7 @@ const char *addresses_first(struct addresses *a, const char *key, const char *va
     struct address *at = place_of(a, key);
     if (at->key)
         return at->value;
-    if (a->count >= ADDRESSES / 4 * 3)
+    if (a->count >= (size_t)ADDRESSES / 4 * 3)
         return value;
     *at = (struct address){strdup(key), strdup(value)};
     if (at->key && at->value) {

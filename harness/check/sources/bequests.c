@@ -37,7 +37,8 @@ static uint64_t most_tokens(const struct scenario *s, int instances)
     struct leased m;
 
     leased_read(&m, s);
-    return (uint64_t)(instances * (m.on ? 1 + m.in_flight : at_once) * s->collector.batch_limit);
+    return (uint64_t)instances * (uint64_t)(m.on ? 1 + m.in_flight : at_once) *
+           (uint64_t)s->collector.batch_limit;
 }
 
 void source_bequests(struct sources *s)
