@@ -68,7 +68,7 @@ static bool join(struct leasing *g, struct err *e)
     if (!session_value(
             &g->session, &(struct session_call){sql_lease_join, 2, params}, why, sizeof why, e))
         return false;
-    if (strcmp(why, "locked") == 0) {
+    if (strcmp(why, "held") == 0) {
         // Another one is making the cursor, and holds the queue's lock alone.
         err_set(e, ERR_SQL, "the queue is locked");
         snprintf(e->sqlstate, sizeof e->sqlstate, "55006");
