@@ -24,7 +24,18 @@ SPOILER
     chmod 755 "$place/frozen/bin/$1"
 }
 
+# A runtime that loads for 0.3 s before the program begins, as a JVM or a large Node.js program does.
+slow_starter() {
+    cat >"$place/frozen/bin/slow-start" <<STARTER
+#!/bin/sh
+sleep 0.3
+exec $place/frozen/bin/mailroom-collector
+STARTER
+    chmod 755 "$place/frozen/bin/slow-start"
+}
+
 make_spoilers() {
+    slow_starter
     spoiler piped 'print'
     spoiler doubled-5% 'print; print if rand() < 0.05'
     spoiler doubled-1% 'print; print if rand() < 0.01'
@@ -58,6 +69,9 @@ good_cases() { # condition, slack
         printf '%s\tzoo\tzoo/%s\t%s\n' "$1" "${file##*/}" "$2"
     done
     printf '%s\tpiped\tscenarios/steady.yaml\t%s\n' "$1" "$2"
+    for file in steady collector-killed host-dies promise-once-per-death promise-stop promise-takeover-death; do
+        printf '%s\tslow-start\tscenarios/%s.yaml\t%s\n' "$1" "$file" "$2"
+    done
     /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || return 0
     for file in steady backend-kill-storm connection-resets promise-no-loss; do
         printf '%s\tpython\tscenarios/%s.yaml\t%s\n' "$1" "$file" "$2"

@@ -12,6 +12,7 @@
 
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
+static const long birth_ms = 50; // a session that is younger is being set up
 static const int64_t answer_wait_ns = 20 * NS_PER_MS;
 
 static const char roles_collector[] = "{" MIGRATE_COLLECTOR "}";
@@ -26,6 +27,7 @@ static const char *roles_of(enum fault_target target)
 struct backends {
     int count;
     char text[2048]; // the second column: a pid, or a list of pids
+    long age_ms;     // the third column, if there is one: that of the oldest
 };
 
 // Runs a statement with one parameter until it returns a positive count.
@@ -42,6 +44,7 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
         if (result) {
             out->count = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
             snprintf(out->text, sizeof out->text, "%s", PQgetvalue(result, 0, 1));
+            out->age_ms = PQnfields(result) > 2 ? strtol(PQgetvalue(result, 0, 2), NULL, 10) : 0;
         }
         PQclear(result);
         if (out->count > 0)
@@ -66,7 +69,8 @@ static const char listeners_sql[] = "SELECT count(*), ''" LISTENERS;
 // pids again.
 #define TERMINATE                                                                                  \
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"                                    \
-    " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
+    " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), ''),"             \
+    " (extract(epoch FROM clock_timestamp() - min(backend_start)) * 1000)::bigint"
 
 static const char terminate_sql[] = TERMINATE BACKENDS;
 static const char terminate_listener_sql[] = TERMINATE LISTENERS;
@@ -112,8 +116,13 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
         return false;
     if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
-    snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s", victims.count,
-        victims.count == 1 ? "" : "s", (int)strcspn(victims.text, " "), victims.text);
+    int len = snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s",
+        victims.count, victims.count == 1 ? "" : "s", (int)strcspn(victims.text, " "),
+        victims.text);
+    // A session that young has hardly served, so its end says little about who serves.
+    if (victims.age_ms < birth_ms)
+        snprintf(r->evidence + len, sizeof r->evidence - (size_t)len, ", at its birth: %ld ms old",
+            victims.age_ms);
     return true;
 }
 

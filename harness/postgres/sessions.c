@@ -21,11 +21,61 @@ int64_t sessions_line_ns(const char *line)
     return (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
 }
 
-static bool add(struct sessions *s, int64_t opened_ns)
+// A session that is being read, and its process.
+struct login {
+    int64_t opened_ns; // 0: the network had cut it before
+    int pid;
+};
+
+struct logins {
+    struct login *items; // owned
+    size_t count;
+};
+
+// Returns the process that wrote a line; 0: the line does not say.
+static int pid_of(const char *line)
 {
-    if (!array_grow(&s->opened_ns, s->count, 1, sizeof opened_ns))
+    const char *bracket = strchr(line, '[');
+
+    return bracket ? atoi(bracket + 1) : 0;
+}
+
+static bool add(struct logins *l, const char *line)
+{
+    if (!array_grow(&l->items, l->count, 1, sizeof *l->items))
         return false;
-    s->opened_ns[s->count++] = opened_ns;
+    l->items[l->count++] = (struct login){sessions_line_ns(line), pid_of(line)};
+    return true;
+}
+
+// A server lets a client in whose connection is gone already, and finds out when it reads its first
+// statement. That was no session.
+static void forget_cut(struct logins *l, const char *line)
+{
+    const int64_t soon_ns = 50 * NS_PER_MS;
+    int pid = pid_of(line);
+
+    if (!strstr(line, "could not receive data from client") &&
+        !strstr(line, "unexpected EOF on client connection"))
+        return;
+    for (size_t i = l->count; i-- > 0;) {
+        if (l->items[i].pid != pid)
+            continue;
+        if (sessions_line_ns(line) - l->items[i].opened_ns < soon_ns)
+            l->items[i].opened_ns = 0;
+        return;
+    }
+}
+
+static bool keep(struct sessions *s, const struct logins *l, int64_t wall_ns)
+{
+    // The array must not be NULL even without a session, because NULL says that there is no log.
+    if (!array_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns))
+        return false;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->items[i].opened_ns)
+            s->opened_ns[s->count++] = l->items[i].opened_ns - wall_ns;
+    }
     return true;
 }
 
@@ -48,13 +98,16 @@ void sessions_read(
     if (!file)
         return;
     snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);
-    // The array must not be NULL even without a session, because NULL says that there is no log.
-    bool ok =
-        array_grow(&s->opened_ns, 0, 1, sizeof *s->opened_ns) && fseek(file, from, SEEK_SET) == 0;
+    struct logins logins = {0};
+    bool ok = fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {
         if (strstr(line, mark))
-            ok = add(s, sessions_line_ns(line) - wall_ns);
+            ok = add(&logins, line);
+        else
+            forget_cut(&logins, line);
     }
+    ok = ok && keep(s, &logins, wall_ns);
+    free(logins.items);
     free(line);
     fclose(file);
     if (!ok)

@@ -16,10 +16,17 @@ static const char text[] =
     "what was there before the run\n"
     "2026-11-21 23:00:01.250 UTC [7] collector LOG:  connection authorized: user=collector "
     "database=x\n"
+    "2026-11-21 23:00:01.300 UTC [8] collector LOG:  connection authorized: user=collector "
+    "database=x\n"
+    "2026-11-21 23:00:01.304 UTC [8] collector LOG:  could not receive data from client: "
+    "Connection "
+    "reset by peer\n"
+    "2026-11-21 23:00:02.000 UTC [7] collector LOG:  unexpected EOF on client connection\n"
     "2026-11-21 23:00:00.500 UTC [6] load LOG:  connection authorized: user=load database=x\n"
     "2026-11-21 23:00:00.750 UTC [6] collector LOG:  connection authorized: user=collector "
     "database=x\n";
 
+// A login whose connection was cut before it counts for nothing; one that lost it later does.
 static void reads_the_times_of_one_role(void **state)
 {
     char path[] = "/tmp/mp-sessions.XXXXXX";
