@@ -38,6 +38,11 @@ size_t outbox_left(const struct outbox *o)
     return o->count - o->first;
 }
 
+bool outbox_sends_all(const struct outbox *o)
+{
+    return o->sent == outbox_left(o);
+}
+
 bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce)
 {
     for (size_t i = o->first; i < o->count; i++)

@@ -44,7 +44,8 @@ void outbox_init(struct outbox *o);
 void outbox_fini(struct outbox *o);
 
 bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
-size_t outbox_left(const struct outbox *o); // results that are not confirmed
+size_t outbox_left(const struct outbox *o);    // results that are not confirmed
+bool outbox_sends_all(const struct outbox *o); // all of these are in the statement
 
 // True while a result of a token of this row is not confirmed.
 bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);

@@ -59,10 +59,11 @@ bool queue_send_settled(const struct queue *q, struct session *s, const struct s
 }
 
 bool queue_send_answered(const struct queue *q, struct session *s, const char *c[OUTBOX_COLUMNS],
-    int64_t deadline_ns, struct err *e)
+    bool last, int64_t deadline_ns, struct err *e)
 {
     return session_execute(s, QUEUE_ANSWERED, "answered",
-        SESSION_PARAMS(q->name, q->number, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]),
+        SESSION_PARAMS(
+            q->name, q->number, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], last ? "t" : "f"),
         deadline_ns, e);
 }
 

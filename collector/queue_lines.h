@@ -25,7 +25,7 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
 bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *settled,
     const char *outcome, bool last, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_answered(const struct queue *q, struct session *s,
-    const char *columns[OUTBOX_COLUMNS], int64_t deadline_ns, struct err *e) MUST_USE;
+    const char *columns[OUTBOX_COLUMNS], bool last, int64_t deadline_ns, struct err *e) MUST_USE;
 // `tokens` is an array as text.
 bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
     int64_t deadline_ns, struct err *e) MUST_USE;

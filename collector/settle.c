@@ -203,12 +203,16 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
 
 // --- settling -----------------------------------------------------------------------
 
-static bool in_hand(const struct collector *c)
+static bool has_lines(const struct collector *c)
 {
     const struct lines *l = &c->lines;
 
-    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0 ||
-           outbox_left(&c->settle.outbox) > 0;
+    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0;
+}
+
+static bool in_hand(const struct collector *c)
+{
+    return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
 }
 
 static bool send_written(struct collector *c, struct err *e)
@@ -351,8 +355,15 @@ static bool send_answers(struct collector *c, struct err *e)
 
     if (session_awaits(&c->link.session, QUEUE_ANSWERED) || outbox_left(&c->settle.outbox) == 0)
         return true;
-    return outbox_send(&c->settle.outbox, columns, e) &&
-           queue_send_answered(&c->queue, &c->link.session, columns, work_deadline_ns(c), e);
+    if (!outbox_send(&c->settle.outbox, columns, e))
+        return false;
+    // A collector that shows that something is in hand must renew its lease, or others free what it
+    // takes next. A take that is under way may bring something.
+    bool last = c->settle.busy && !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
+                !session_awaits(&c->link.session, QUEUE_LINES);
+    if (last)
+        c->settle.busy = false;
+    return queue_send_answered(&c->queue, &c->link.session, columns, last, work_deadline_ns(c), e);
 }
 
 bool settle_step(struct collector *c, struct err *e)
@@ -374,10 +385,12 @@ bool settle_step(struct collector *c, struct err *e)
     if (!send_answers(c, e))
         return false;
     struct line *line = lines_first(&c->lines, LINE_WRITTEN);
-    if (!line || line->settling || session_awaits(s, QUEUE_SETTLED) ||
-        session_awaits(s, QUEUE_LINES))
+    if (session_awaits(s, QUEUE_SETTLED) || session_awaits(s, QUEUE_LINES))
         return true;
-    return send_written(c, e);
+    if (line)
+        return line->settling || send_written(c, e);
+    // A take that rode in a settle found nothing, because others were quicker.
+    return !c->settle.busy || in_hand(c) || send_written(c, e);
 }
 
 bool settle_owes(const struct collector *c)

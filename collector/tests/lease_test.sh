@@ -243,6 +243,8 @@ idle_collectors_stay_known()
     run_with_sender ib
     add oki1 # whoever leases it looks at the other from then on
     nothing_is_left
+    until_true "SELECT NOT EXISTS (SELECT FROM mailroom_locks() AS l JOIN owners AS o ON o.owner = l.key
+        WHERE l.mode = 'ShareLock')" # nobody has anything in hand
     sql "SELECT pg_sleep(3)" >/dev/null
     same "collectors that are known" 2 "$(sql "SELECT count(*) FROM owners WHERE owner <> 0")"
     add oki2 oki3
