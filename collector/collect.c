@@ -187,9 +187,10 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
 
 // --- what the loop asks ---------------------------------------------------------------
 
+// In cursor mode there is no sender. Standard input may be at its end then, and always readable.
 struct pollfd collect_poll_answers(const struct collector *c)
 {
-    return (struct pollfd){.fd = c->sender.in, .events = POLLIN};
+    return (struct pollfd){.fd = collect_uses_lines(c) ? c->sender.in : -1, .events = POLLIN};
 }
 
 // Waits for the reader while a line is to be written, or would be taken. Where lines are not

@@ -26,9 +26,11 @@ main()
             "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
         drained
         settled "$mode"
-        before=$(switches "$mode")
+        before=$(switches "$mode") ticks=$(ticks "$mode")
         sql "SELECT pg_sleep(2)" >/dev/null
         same "wake-ups of an idle collector in 2 s, $mode" 0 "$(($(switches "$mode") - before))"
+        ticks=$(($(ticks "$mode") - ticks))
+        [ "$ticks" -le 5 ] || failed "an idle collector ran for $ticks ticks of 10 ms in 2 s, $mode"
         size=$(awk '/^VmRSS/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         files=$(awk '/^RssFile/ { print $2 }' "/proc/$(pid_of "$mode")/status")
@@ -44,6 +46,12 @@ main()
 switches() # name
 {
     awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(pid_of "$1")/status"
+}
+
+# How long it has run, in ticks. One that never sleeps is not woken either.
+ticks() # name
+{
+    awk '{ print $14 + $15 }' "/proc/$(pid_of "$1")/stat"
 }
 
 # Waits until the log has its last line about passed tokens, and everything is still.
