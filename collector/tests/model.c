@@ -69,7 +69,7 @@ static struct row *find(
 {
     for (int i = 0; i < d->rows; i++)
         if (d->row[i].n == l->n && d->row[i].owner == owner &&
-            (r->by_number || d->row[i].key == l->key))
+            (r->without == RULE_KEY || d->row[i].key == l->key))
             return &d->row[i];
     return NULL;
 }
@@ -159,7 +159,7 @@ static void hold(struct collector *c, const struct row *r, bool lazy)
 
 static bool pay(struct state *s, const struct model_rules *rules, struct row *row)
 {
-    if (!rules->budget || row->paid == s->tick || (rules->paid_twice && row->paid > 0))
+    if (!rules->budget || row->paid == s->tick || (rules->without == RULE_PAID && row->paid > 0))
         return true;
     if (s->now.bucket == 0)
         return false;
@@ -251,7 +251,7 @@ static const char *write_line(struct state *s, const struct model_rules *rules, 
     struct line *l = first_in(c, TAKEN);
     bool late = c->overtaken;
 
-    if (rules->budget && !rules->paid_twice && l->paid != s->tick) {
+    if (rules->budget && rules->without != RULE_PAID && l->paid != s->tick) {
         drop(c, l); // the payment is too old: the next take pays again
         return NULL;
     }
@@ -332,7 +332,7 @@ static void ask_doubt(struct state *s, const struct model_rules *rules, struct c
         if (!l->lazy && l->state == WRITTEN && find(&s->now, rules, l, c->number))
             continue;
         l->state = DOUBT;
-        if (rules->no_doubt || !waits(&s->now, l->token))
+        if (rules->without == RULE_DOUBT || !waits(&s->now, l->token))
             drop(c, l);
     }
 }
@@ -345,9 +345,9 @@ static void connect(struct state *s, const struct model_rules *rules, struct col
     if (rules->exclusive) {
         c->epoch = ++s->now.epoch;
         for (int i = 0; i < COLLECTORS; i++)
-            if (&s->c[i] != c && !rules->in_portions)
+            if (&s->c[i] != c && rules->without != RULE_CLAIM)
                 adopt(s, c, s->c[i].number);
-        for (int i = 0; i < s->now.rows && !rules->in_portions; i++)
+        for (int i = 0; i < s->now.rows && rules->without != RULE_CLAIM; i++)
             give(&s->now.row[i], c->number);
         commit(s, &before, false);
     }
@@ -451,14 +451,14 @@ static bool adopt_event(struct state *s, const struct model_rules *rules, struct
     const struct database before = s->now;
 
     if (!c->connected || c->overtaken || !others_row(s, c) ||
-        (rules->exclusive && (!rules->in_portions || c->epoch != s->now.epoch)))
+        (rules->exclusive && (rules->without != RULE_CLAIM || c->epoch != s->now.epoch)))
         return false;
     // The newest owner comes first, as its number may: the numbers are drawn at random.
     for (int i = s->now.rows - 1; i >= 0; i--) {
         uint8_t owner = s->now.row[i].owner;
         if (owner == c->number || owner == NOBODY)
             continue;
-        if (rules->in_portions) {
+        if (rules->without == RULE_CLAIM) {
             give(&s->now.row[i], c->number);
         } else {
             adopt(s, c, owner);

@@ -17,11 +17,14 @@ struct model_rules {
     bool lazy;      // the first line after a rest is taken by its settle
     bool async;     // a crash may lose takes that were answered
 
-    // Each of these leaves a rule out.
-    bool by_number;   // a row is known by its number alone, which may come again after a crash
-    bool in_portions; // a claim leaves the others' rows, which are adopted one by one
-    bool paid_twice;  // a payment counts for whoever adopts the row, whenever that is
-    bool no_doubt;    // what an earlier session wrote is forgotten with its row
+    // The rule that is left out.
+    enum {
+        NO_RULE,
+        RULE_KEY,   // a row is known by its number alone, which may come again after a crash
+        RULE_CLAIM, // a claim leaves the others' rows, which are adopted one by one
+        RULE_PAID,  // a payment counts for whoever adopts the row, whenever that is
+        RULE_DOUBT, // an earlier session's lines are forgotten with their rows
+    } without;
 };
 
 struct model_found {

@@ -43,19 +43,19 @@ static void every_policy_holds(void **state)
 static void adoption_in_portions_breaks_the_order(void **state)
 {
     (void)state;
-    breaks("order", (struct model_rules){.exclusive = true, .in_portions = true});
+    breaks("order", (struct model_rules){.exclusive = true, .without = RULE_CLAIM});
 }
 
 static void a_number_that_comes_again_loses_a_token(void **state)
 {
     (void)state;
-    breaks("lost", (struct model_rules){.answers = true, .async = true, .by_number = true});
+    breaks("lost", (struct model_rules){.answers = true, .async = true, .without = RULE_KEY});
 }
 
 static void a_payment_that_is_adopted_exceeds_the_budget(void **state)
 {
     (void)state;
-    breaks("budget", (struct model_rules){.budget = true, .paid_twice = true});
+    breaks("budget", (struct model_rules){.budget = true, .without = RULE_PAID});
 }
 
 // A crash brings the budget back, and with it the token, but not the line.
@@ -68,7 +68,7 @@ static void an_asynchronous_payment_exceeds_the_budget(void **state)
 static void without_the_doubt_a_lost_answer_is_a_line_twice(void **state)
 {
     (void)state;
-    breaks("twice", (struct model_rules){.exclusive = true, .async = true, .no_doubt = true});
+    breaks("twice", (struct model_rules){.exclusive = true, .async = true, .without = RULE_DOUBT});
 }
 
 int main(void)
