@@ -111,8 +111,8 @@ void collect_lose(struct collector *c)
 {
     struct line *line;
 
-    // What was not begun is still ours, unless another has it when we come back: then it is asked
-    // for.
+    // The queue keeps lines that we have not begun to write, and our next session takes them again,
+    // unless another collector has adopted them by then.
     while ((line = lines_first(&c->lines, LINE_TAKEN)))
         lines_drop(line);
     c->lines.held_count = 0;

@@ -103,8 +103,8 @@ static bool makes_no_sense(struct err *e)
     return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
 }
 
-// What the server says is compared with what was asked, because whoever replaces a function of the
-// schema, or the server, must not make us write past an array.
+// Compares each number of the server with what we asked for. A function of the schema that somebody
+// replaced, or another server, must not make us write past an array.
 static struct line *add_line(struct lines *l, const PGresult *r, int row, struct err *e)
 {
     struct line *line = find_room(l);

@@ -42,7 +42,7 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
 // True when an owner has something in hand, or is gone and may have left something.
 bool owners_matter(const struct owners *o);
 
-// What this owner had was freed, and it may live: its times begin anew.
+// Begins the times of an owner anew, because its lines were freed and it may live.
 void owners_freed(struct owners *o, int64_t number, int64_t now_ns);
 
 // Notes that this owner has no deliveries left. Unless it is `finished`, which means dead, it may

@@ -50,7 +50,7 @@ struct rule {
 #define WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
 static const struct rule allowed[] = {
-    // What is open.
+    // Reading and writing what is open already.
     CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(close), CALL(lseek),
     CALL(_llseek), CALL(fcntl), CALL(fcntl64), CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe),
     CALL(pipe2), CALL(fstat), CALL(fstat64), CALL(fstatfs), CALL(fstatfs64),
