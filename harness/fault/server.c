@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
-#include "postgres/disk.h"
+#include "postgres/local/disk.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 

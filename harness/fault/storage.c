@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
-#include "postgres/disk.h"
+#include "postgres/local/disk.h"
 
 static const int64_t hit_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "postgres/cluster.h"
+#include "postgres/cluster/cluster.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "postgres/target.h"

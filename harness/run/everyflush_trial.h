@@ -3,7 +3,7 @@
 #pragma once
 
 #include "postgres/provider.h"
-#include "postgres/states.h"
+#include "postgres/local/states.h"
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 

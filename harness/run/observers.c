@@ -1,6 +1,6 @@
 #include "run/observers.h"
 
-#include "postgres/drive.h"
+#include "postgres/local/drive.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "subject/subject.h"

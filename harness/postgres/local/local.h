@@ -6,9 +6,9 @@
 
 #include "os/ownclock.h"
 #include "os/workdir.h"
-#include "postgres/disk.h"
+#include "postgres/local/disk.h"
 #include "postgres/provider.h"
-#include "postgres/template.h"
+#include "postgres/local/template.h"
 
 #define LOCAL_PORT "5432" // names the socket; no port is opened
 #define LOCAL_STANDBY_PORT "5433"

@@ -1,4 +1,4 @@
-#include "postgres/rest.h"
+#include "postgres/cluster/rest.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-#include "postgres/states.h"
+#include "postgres/local/states.h"
 
-#include "postgres/local.h"
+#include "postgres/local/local.h"
 
 static struct disk *disk_of(struct server *s, struct err *e)
 {

@@ -1,4 +1,4 @@
-#include "postgres/canary.h"
+#include "postgres/local/canary.h"
 
 #include <errno.h>
 #include <fcntl.h>

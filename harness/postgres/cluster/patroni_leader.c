@@ -1,5 +1,5 @@
 // Finds the leader through each member's own socket, which no cut of the network reaches.
-#include "postgres/patroni.h"
+#include "postgres/cluster/patroni.h"
 
 #include <stdio.h>
 #include <stdlib.h>

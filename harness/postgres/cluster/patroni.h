@@ -10,9 +10,9 @@
 
 #include "os/lan.h"
 #include "os/workdir.h"
-#include "postgres/patroni_config.h"
+#include "postgres/cluster/patroni_config.h"
 #include "postgres/provider.h"
-#include "postgres/template.h"
+#include "postgres/local/template.h"
 
 enum patroni_part { PART_M1, PART_M2, PART_M3, PART_STORE, PART_PROXY, PARTS };
 

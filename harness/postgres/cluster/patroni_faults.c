@@ -1,5 +1,5 @@
 // The faults of the cluster, and the evidence that they took effect.
-#include "postgres/patroni.h"
+#include "postgres/cluster/patroni.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "os/paths.h"
-#include "postgres/rest.h"
+#include "postgres/cluster/rest.h"
 #include "postgres/sql.h"
-#include "postgres/timeline.h"
+#include "postgres/cluster/timeline.h"
 
 // Finds the member that leads now, and its timeline.
 static bool find_leader(const struct server *s, int *leader, int *timeline, struct err *e)

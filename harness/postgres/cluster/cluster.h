@@ -4,7 +4,7 @@
 #pragma once
 
 #include "postgres/provider.h"
-#include "postgres/rest.h"
+#include "postgres/cluster/rest.h"
 #include "postgres/target.h"
 
 struct cluster {

@@ -1,4 +1,4 @@
-#include "postgres/cluster.h"
+#include "postgres/cluster/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "postgres/template.h"
+#include "postgres/local/template.h"
 
 #include <dirent.h>
 #include <errno.h>

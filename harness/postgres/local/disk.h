@@ -16,9 +16,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "postgres/canary.h"
-#include "postgres/drive.h"
-#include "postgres/pages.h"
+#include "postgres/local/canary.h"
+#include "postgres/local/drive.h"
+#include "postgres/local/pages.h"
 #include "scenario/scenario.h"
 
 enum disk_power {

@@ -1,4 +1,4 @@
-#include "postgres/pages.h"
+#include "postgres/local/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "postgres/timeline.h"
+#include "postgres/cluster/timeline.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // The patroni provider: a cluster of three members on one machine that elects its leader. Its ports
 // are on loopback, or in a network of namespaces if members are to be cut off from each other. The
 // harness's own sessions use the members' sockets in the run's folder, which nobody else may enter.
-#include "postgres/patroni.h"
+#include "postgres/cluster/patroni.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // The local provider: a cluster of our own under /var/tmp, reached over a Unix
 // socket in a folder that nobody else may enter. No port is opened.
-#include "postgres/local.h"
+#include "postgres/local/local.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "os/workdir.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
-#include "postgres/template.h"
+#include "postgres/local/template.h"
 
 #define SETTINGS_MAX 64
 #define PROCESSES_MAX 1024

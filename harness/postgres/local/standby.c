@@ -7,7 +7,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "postgres/local.h"
+#include "postgres/local/local.h"
 #include "postgres/sql.h"
 
 static const int64_t ready_limit_ns = 60 * NS_PER_S;

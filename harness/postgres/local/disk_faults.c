@@ -1,5 +1,5 @@
 // The faults of a disk that has power: it is slow, fails or is full.
-#include "postgres/disk.h"
+#include "postgres/local/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "postgres/patroni_config.h"
+#include "postgres/cluster/patroni_config.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "postgres/disk.h"
+#include "postgres/local/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "postgres/template.h"
+#include "postgres/local/template.h"
 
 #define TOOL_WORDS 7
 #define MOUNTED "loop,nosuid,nodev" // the server's user may write there

@@ -1,5 +1,5 @@
 // Repairs a server whose disk has failed: finds out whether it lives, and starts it again if not.
-#include "postgres/local.h"
+#include "postgres/local/local.h"
 
 #include "base/clock.h"
 #include "os/interrupt.h"

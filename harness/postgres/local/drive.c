@@ -1,4 +1,4 @@
-#include "postgres/drive.h"
+#include "postgres/local/drive.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // The programs of a cluster: finds them, starts them on their leashes, kills them.
-#include "postgres/patroni.h"
+#include "postgres/cluster/patroni.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "os/paths.h"
 #include "os/postmasters.h"
 #include "os/process.h"
-#include "postgres/rest.h"
+#include "postgres/cluster/rest.h"
 
 // The whole environment of the programs. Variables of the user such as PATRONI_…, ETCD_… and PG…
 // would change what they do.

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "postgres/patroni_config.h"
-#include "postgres/rest.h"
+#include "postgres/cluster/patroni_config.h"
+#include "postgres/cluster/rest.h"
 
 static struct setting one_setting[] = {{"work_mem", "8MB"}};
 static const struct settings settings = {one_setting, 1};
