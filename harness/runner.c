@@ -9,7 +9,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "postgres/migrate.h"
-#include "report/live.h"
+#include "report/files/live.h"
 #include "report/report.h"
 #include "run/run.h"
 #include "subject/identity.h"

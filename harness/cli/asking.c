@@ -7,7 +7,7 @@
 
 #include "cli/locate.h"
 #include "cli/subjects.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 #include "runner.h"
 #include "scenario/needs.h"
 

@@ -17,7 +17,7 @@
 #include "os/process.h"
 #include "base/utf8.h"
 #include "os/workdir.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)

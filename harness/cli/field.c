@@ -14,8 +14,8 @@
 #include "cli/recording.h"
 #include "field/site.h"
 #include "os/interrupt.h"
-#include "report/environment.h"
-#include "report/parse.h"
+#include "report/files/environment.h"
+#include "report/files/parse.h"
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
 

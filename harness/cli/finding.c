@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/subjects.h"
 #include "field/finding.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 #include "runner.h"
 #include "subject/manifest.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "cli/recording.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 
 #define JUNIT_MAX (16u << 20)
 

@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "os/paths.h"
-#include "report/environment.h"
+#include "report/files/environment.h"
 
 #define SCENARIO_TEXT_MAX (4u << 20)
 

@@ -8,7 +8,7 @@
 #include "cli/replay.h"
 #include "os/paths.h"
 #include "report/gather.h"
-#include "report/index.h"
+#include "report/pages/index.h"
 #include "report/report.h"
 
 static bool holds(const char *folder, const char *name)

@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 #include "postgres/provider.h"
-#include "report/stored.h"
+#include "report/files/stored.h"
 #include "shrink/search.h"
 
 // The last run of a sketch that failed.

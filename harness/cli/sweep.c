@@ -10,7 +10,7 @@
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 #include "run/shared.h"
 #include "runner.h"
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "measure/stats.h"
-#include "report/stored.h"
+#include "report/files/stored.h"
 
 struct side {
     const char *name;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "measure/stats.h"
-#include "report/axis.h"
+#include "report/pages/axis.h"
 #include "report/escape.h"
 
 // The measures of the picture, in its own units.

@@ -5,9 +5,9 @@
 #include "compare/curves.h"
 #include "compare/print.h"
 #include "compare_html.h"
-#include "report/axis.h"
+#include "report/pages/axis.h"
 #include "report/escape.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 
 // The measures of the pictures, in their own units. On a telephone they shrink to two thirds, and
 // the letters must stay legible.

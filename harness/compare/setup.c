@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "os/paths.h"
-#include "report/environment.h"
+#include "report/files/environment.h"
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)

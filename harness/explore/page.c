@@ -2,7 +2,7 @@
 
 #include "explore_page.h"
 #include "report/escape.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 
 static void print_title(const struct page *p, struct buf *out)
 {

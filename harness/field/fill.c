@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/escape.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 
 #define DEPTH_MAX 8
 #define NAME_MAX_LEN 40

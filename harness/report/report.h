@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "check/check.h"
-#include "report/environment.h"
+#include "report/files/environment.h"
 #include "report/folder.h"
-#include "report/observed.h"
+#include "report/files/observed.h"
 #include "report/silence.h"
 #include "scenario/quoted.h"
 

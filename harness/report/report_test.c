@@ -13,9 +13,9 @@
 #include "check/story.h"
 #include "os/paths.h"
 #include "os/workdir.h"
-#include "report/charts.h"
+#include "report/pages/charts.h"
 #include "report/gather.h"
-#include "report/index.h"
+#include "report/pages/index.h"
 #include "report/life.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "measure/slope.h"
-#include "report/observed.h"
+#include "report/files/observed.h"
 
 #define SLOPES_WINDOWS_MAX 60
 

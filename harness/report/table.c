@@ -1,6 +1,6 @@
 // Prints the verdict for a person at a terminal.
 #include "report/excused.h"
-#include "report/glance.h"
+#include "report/pages/glance.h"
 #include "scenario/units.h"
 
 #include <math.h>

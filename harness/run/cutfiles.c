@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "report/junit.h"
+#include "report/files/junit.h"
 #include "run/cutkinds.h"
 #include "run/cutstrip.h"
 #include "subject/command.h"

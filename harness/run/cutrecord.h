@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "fault/transcript.h"
-#include "report/environment.h"
+#include "report/files/environment.h"
 #include "run/trial.h"
 #include "shards/record.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "report/junit.h"
+#include "report/files/junit.h"
 #include "report/report.h"
 
 #define WORST_SHOWN 10

@@ -6,7 +6,7 @@
 
 #include "fault/agenda.h"
 #include "os/interrupt.h"
-#include "report/live.h"
+#include "report/files/live.h"
 
 // True when the plan is over. A phase without inserts must have passed as well.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/escape.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 #include "scenario/units.h"
 #include "tune/export.h"
 #include "tune/figures.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/axis.h"
+#include "report/pages/axis.h"
 #include "report/escape.h"
 #include "scenario/units.h"
 

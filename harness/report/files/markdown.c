@@ -1,5 +1,5 @@
 // Writes summary.md, which a CI shows on the page of a job.
-#include "report/glance.h"
+#include "report/pages/glance.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Writes junit.xml: a test suite for each run, with a case for each judged invariant and each
 // expectation, so that a CI shows which of them failed.
-#include "report/junit.h"
+#include "report/files/junit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

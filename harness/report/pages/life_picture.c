@@ -8,7 +8,7 @@
 #include "plan/names.h"
 #include "report/escape.h"
 #include "report/met.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 
 // The picture's measures, in its own units. On a telephone it shrinks to two thirds, and the
 // letters must stay legible.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/openmetrics.h"
-#include "report/metrics_text.h"
+#include "report/files/metrics_text.h"
 #include "report/report.h"
 
 // The name and the unit of a metric in OpenMetrics, which has only base units: latency.p50 in ms

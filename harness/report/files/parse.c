@@ -1,4 +1,4 @@
-#include "report/parse.h"
+#include "report/files/parse.h"
 
 #include <limits.h>
 #include <stdio.h>

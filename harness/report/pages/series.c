@@ -1,4 +1,4 @@
-#include "report/series.h"
+#include "report/pages/series.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-#include "report/charts.h"
+#include "report/pages/charts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/series.h"
+#include "report/pages/series.h"
 
 static json_t *number(double value)
 {

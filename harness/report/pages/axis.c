@@ -1,4 +1,4 @@
-#include "report/axis.h"
+#include "report/pages/axis.h"
 
 #include <math.h>
 

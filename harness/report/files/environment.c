@@ -1,4 +1,4 @@
-#include "report/environment.h"
+#include "report/files/environment.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "report/parse.h"
+#include "report/files/parse.h"
 
 void environment_take(
     struct environment *v, const struct durability_proof *proof, int postgres_version)

@@ -1,4 +1,4 @@
-#include "report/index.h"
+#include "report/pages/index.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "report/escape.h"
 #include "report/folder.h"
 #include "report/gather.h"
-#include "report/stored.h"
+#include "report/files/stored.h"
 #include "report/suite.h"
-#include "report/template.h"
+#include "report/pages/template.h"
 
 #define INDEX_MAX (16u << 20)
 

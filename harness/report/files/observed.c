@@ -1,4 +1,4 @@
-#include "report/observed.h"
+#include "report/files/observed.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "report/escape.h"
-#include "report/parse.h"
+#include "report/files/parse.h"
 
 // The numbers of a sample, under their names in the file.
 static const struct {

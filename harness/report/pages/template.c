@@ -1,4 +1,4 @@
-#include "report/template.h"
+#include "report/pages/template.h"
 
 #include <assert.h>
 #include <string.h>

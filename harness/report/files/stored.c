@@ -1,4 +1,4 @@
-#include "report/stored.h"
+#include "report/files/stored.h"
 
 #include <errno.h>
 #include <jansson.h>

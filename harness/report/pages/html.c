@@ -10,11 +10,11 @@
 #include "dygraphs_css.h"
 #include "dygraphs_js.h"
 #include "page.h"
-#include "report/charts.h"
+#include "report/pages/charts.h"
 #include "report/escape.h"
 #include "report/excused.h"
-#include "report/glance.h"
-#include "report/template.h"
+#include "report/pages/glance.h"
+#include "report/pages/template.h"
 
 #define PAGE_DATA_MAX (256u << 20)
 

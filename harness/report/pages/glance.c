@@ -1,4 +1,4 @@
-#include "report/glance.h"
+#include "report/pages/glance.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "report/summary.h"
+#include "report/files/summary.h"
 
 #include <stdio.h>
 #include <string.h>

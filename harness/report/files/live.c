@@ -1,4 +1,4 @@
-#include "report/live.h"
+#include "report/files/live.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/openmetrics.h"
 #include "base/scrape.h"
-#include "report/metrics_text.h"
+#include "report/files/metrics_text.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
 #define RUNS_MAX 100 // each takes about 20 KB
