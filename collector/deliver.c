@@ -95,8 +95,12 @@ static bool written(struct collector *c, enum state *next, struct err *e)
     c->fetch.stock.due = false;
     c->fetch.next = spare;
     c->fetch.next_step = NEXT_EMPTY;
-    for (int i = 0; i < c->deliver->pass.written.n; i++)
-        window_taken(&c->window, c->deliver->pass.written.rows[i].token.id, c->now_ns);
+    for (int i = 0; i < c->deliver->pass.written.n; i++) {
+        const struct row *row = &c->deliver->pass.written.rows[i];
+        int64_t since_ns = window_taken(&c->window, row->token.id, c->now_ns);
+        if (!row->unsendable && !row->written)
+            metrics_waited(c->metrics, since_ns, c->now_ns);
+    }
     c->deliver->pass.step = PASS_DUE;
     c->deliver->pass.subject = PASS_WRITTEN;
     *next = PASS;

@@ -29,6 +29,7 @@ struct line_token {
     int64_t id;
     int number;             // the number of this attempt
     int errors;             // how many of the attempts before it were errors
+    int64_t since_ns;       // since when it waits; CLOCK_NEVER: not known
     bool skipped;           // not in the line: it cannot be sent, or an earlier session wrote it
     bool answered;          // and its answer is in the outbox
     const char *unsendable; // why the wire cannot carry it; NULL: it can

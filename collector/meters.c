@@ -78,6 +78,12 @@ static const struct row {
 #undef C
 };
 
+static const double wait_bounds[WAIT_BUCKETS] = {
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300};
+
+static const struct row wait_row = {"mailroom_wait_seconds", OPENMETRICS_HISTOGRAM, NULL, NULL,
+    EVERY, "how long tokens waited, from the announcement of their commit to the end of their line"};
+
 static const struct row about_row = {"mailroom_collector", OPENMETRICS_GAUGE, NULL, NULL, EVERY,
     "always 1; the labels tell version, mode and queue"};
 
@@ -85,6 +91,19 @@ void meters_init(struct meters *m)
 {
     for (int i = 0; i < METERS; i++)
         m->of[i] = rows[i].type == OPENMETRICS_COUNTER ? 0 : NAN;
+    m->wait = (struct wait){0};
+}
+
+void meters_waited(struct meters *m, double seconds)
+{
+    int i = 0;
+
+    while (i < WAIT_BUCKETS && seconds > wait_bounds[i])
+        i++;
+    if (i < WAIT_BUCKETS)
+        m->wait.counts[i]++;
+    m->wait.count++;
+    m->wait.sum += seconds;
 }
 
 void meters_forget(struct meters *m, enum meter_id from, enum meter_id to)
@@ -126,6 +145,9 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
 
     openmetrics_family(out, about_row.family, about_row.type, about_row.help);
     openmetrics_sample(out, about_row.family, about_row.type, labels, 3, 1);
+    openmetrics_family(out, wait_row.family, wait_row.type, wait_row.help);
+    openmetrics_histogram(out, wait_row.family, wait_bounds, m->wait.counts, WAIT_BUCKETS,
+        m->wait.count, m->wait.sum);
     for (int id = 0; id < METERS; id++)
         if (id == 0 || !same_family(id - 1, id))
             render_family(m, id, about->leased, out);
@@ -135,12 +157,14 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
 static void markdown_row(const struct row *r, FILE *out)
 {
     static const char *const modes[] = {[EVERY] = "", [LEASED] = "leased", [OTHERS] = "not leased"};
-    bool counter = r->type == OPENMETRICS_COUNTER;
+    static const char *const types[] = {[OPENMETRICS_GAUGE] = "gauge",
+        [OPENMETRICS_COUNTER] = "counter",
+        [OPENMETRICS_HISTOGRAM] = "histogram"};
 
-    fprintf(out, "| `%s%s`", r->family, counter ? "_total" : "");
+    fprintf(out, "| `%s%s`", r->family, r->type == OPENMETRICS_COUNTER ? "_total" : "");
     if (r->label)
         fprintf(out, " `%s=\"%s\"`", r->label, r->value);
-    fprintf(out, " | %s | %s | %s |\n", counter ? "counter" : "gauge", modes[r->modes],
+    fprintf(out, " | %s | %s | %s |\n", types[r->type], modes[r->modes],
         r->help ? r->help : "");
 }
 
@@ -148,6 +172,7 @@ void meters_markdown(FILE *out)
 {
     fprintf(out, "| metric | type | mode | what it is |\n|---|---|---|---|\n");
     markdown_row(&about_row, out);
+    markdown_row(&wait_row, out);
     for (int id = 0; id < METERS; id++)
         markdown_row(&rows[id], out);
 }

@@ -50,8 +50,14 @@ enum meter_id {
     METERS,
 };
 
+// The bounds are those of usual objectives; OpenMetrics wants them to stay.
+#define WAIT_BUCKETS 16
+
 struct meters {
     double of[METERS];
+    struct wait { // how long tokens waited, in seconds
+        double counts[WAIT_BUCKETS], count, sum;
+    } wait;
 };
 
 void meters_init(struct meters *m);
@@ -62,6 +68,9 @@ static inline void meters_add(struct meters *m, enum meter_id id, double n)
 {
     m->of[id] += n;
 }
+
+// A token went out that waited for this long.
+void meters_waited(struct meters *m, double seconds);
 
 // The labels of the metric mailroom_collector, and whether the mode is leased.
 struct meters_about {

@@ -188,3 +188,9 @@ void metrics_line(struct metrics *m, enum meter_id reason, int tokens)
     meters_add(&m->meters, METER_TOKENS_WRITTEN, tokens);
     m->meters.of[METER_LAST_LINE] = wall_s();
 }
+
+void metrics_waited(struct metrics *m, int64_t since_ns, int64_t now_ns)
+{
+    if (since_ns != CLOCK_NEVER)
+        meters_waited(&m->meters, (double)clock_max(0, now_ns - since_ns) / 1e9);
+}

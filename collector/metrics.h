@@ -35,3 +35,5 @@ void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
 
 // Counts a line that is out, which has this many tokens.
 void metrics_line(struct metrics *m, enum meter_id reason, int tokens);
+// Counts how long a token of it waited; since_ns CLOCK_NEVER: this is not known.
+void metrics_waited(struct metrics *m, int64_t since_ns, int64_t now_ns);

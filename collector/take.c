@@ -236,9 +236,12 @@ static void note_line(struct collector *c, struct line *line, bool part, bool al
     line->alone = alone;
     line->reason = line->sendable >= c->queue.limit ? METER_BATCHES_FULL : c->take.reason;
     for (int i = 0; i < line->count; i++) {
-        window_taken(&c->window, line->tokens[i].id, c->now_ns);
-        if (line->tokens[i].number > 1)
+        struct line_token *token = &line->tokens[i];
+        token->since_ns = window_taken(&c->window, token->id, c->now_ns);
+        if (token->number > 1) { // and its waiting time was counted with its first attempt
             work_count(c, METER_RETRIES, 1);
+            token->since_ns = CLOCK_NEVER;
+        }
     }
 }
 

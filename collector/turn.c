@@ -108,6 +108,7 @@ bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e)
         t->look_at_ns = c->now_ns + LOCK_SOON_NS;
     } else if (!t->told) {
         log_line("QUEUE", "standing by: another session has the queue");
+        window_stood_by(&c->window);
         t->told = true;
     }
     return true;

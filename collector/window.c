@@ -15,6 +15,7 @@ struct window_entry {
     int64_t at_ns; // when the token was announced or taken; if a read showed it unannounced, the
                    // assumed time of its announcement
     enum what what;
+    int32_t before_ms; // it has waited since so long before at_ns; -1: unknown
 };
 
 bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
@@ -27,6 +28,7 @@ bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
     w->memory = calloc(size, sizeof *w->memory);
     if (!w->memory)
         return err_memory_for(e, "a batch limit of %d", limit);
+    w->seen_ns = w->since_ns = CLOCK_NEVER;
     window_restart(w, 0);
     return true;
 }
@@ -121,6 +123,7 @@ void window_reading(struct window *w, int64_t now_ns)
     w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
     w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
     w->reading_ns = now_ns;
+    w->since_ns = w->seen_ns;
 }
 
 void window_shown_all(struct window *w, int64_t now_ns)
@@ -131,7 +134,14 @@ void window_shown_all(struct window *w, int64_t now_ns)
     w->unseen_ns = w->complete_ns;
     if (w->unseen_ns + w->timeout_ns < now_ns + settle_ns)
         w->unseen_ns = now_ns + settle_ns - w->timeout_ns;
-    w->complete_ns = w->reading_ns;
+    w->complete_ns = w->seen_ns = w->reading_ns;
+}
+
+static int32_t in_ms(int64_t from_ns, int64_t to_ns)
+{
+    if (from_ns == CLOCK_NEVER)
+        return -1;
+    return (int32_t)clock_max(0, clock_min((to_ns - from_ns) / NS_PER_MS, INT32_MAX));
 }
 
 void window_shown(struct window *w, int64_t id)
@@ -145,15 +155,26 @@ void window_shown(struct window *w, int64_t id)
         return;
     }
     if (entry->what != SHOWN) {
-        *entry = (struct window_entry){.id = id, .at_ns = w->unseen_ns, .what = SHOWN};
+        *entry = (struct window_entry){.id = id,
+            .at_ns = w->unseen_ns,
+            .what = SHOWN,
+            .before_ms = in_ms(w->since_ns, w->unseen_ns)};
         w->unheard++;
     }
     join(&w->missed, entry->at_ns);
 }
 
-void window_taken(struct window *w, int64_t id, int64_t now_ns)
+static int64_t waits_since(const struct window *w, const struct window_entry *entry)
+{
+    if (entry->what == UNKNOWN)
+        return w->since_ns;
+    return entry->before_ms < 0 ? CLOCK_NEVER : entry->at_ns - entry->before_ms * NS_PER_MS;
+}
+
+int64_t window_taken(struct window *w, int64_t id, int64_t now_ns)
 {
     struct window_entry *entry = recall(w, id);
+    int64_t since_ns = waits_since(w, entry);
 
     if (entry->what == SHOWN)
         leave(&w->missed);
@@ -162,7 +183,14 @@ void window_taken(struct window *w, int64_t id, int64_t now_ns)
     else if (entry->what == UNKNOWN)
         w->unheard++;
     w->taken++;
-    *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = TAKEN};
+    *entry = (struct window_entry){
+        .id = id, .at_ns = now_ns, .what = TAKEN, .before_ms = in_ms(since_ns, now_ns)};
+    return since_ns;
+}
+
+void window_stood_by(struct window *w)
+{
+    w->seen_ns = CLOCK_NEVER;
 }
 
 int64_t window_timeout_ns(const struct window *w)

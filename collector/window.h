@@ -45,6 +45,8 @@ struct window {
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
     int64_t unseen_ns;   // tokens that the last such read was the first to show came after this
+    int64_t seen_ns;     // like complete_ns, but of any session; CLOCK_NEVER: there was none
+    int64_t since_ns;    // what the last read was the first to show was committed after this
     int64_t taken;       // how many tokens were taken since the start
     int unheard;         // tokens shown or taken without an announcement, which the pace does not
                          // know yet
@@ -70,8 +72,13 @@ void window_reading(struct window *w, int64_t now_ns);
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
-// This token goes into the line that is about to be written.
-void window_taken(struct window *w, int64_t id, int64_t now_ns);
+// This token goes into the line that is about to be written. Returns since when it waits: when it
+// was announced, else when the last read was sent that saw everything and did not see it. So a token
+// that was not announced may have waited for less. CLOCK_NEVER: there was no such read.
+int64_t window_taken(struct window *w, int64_t id, int64_t now_ns);
+
+// Others may have taken tokens since our last read.
+void window_stood_by(struct window *w);
 
 // Returns when to read next; 0: at once; CLOCK_NEVER: nothing is known to wait.
 int64_t window_due_ns(const struct window *w);

@@ -1,5 +1,7 @@
 #include "base/openmetrics.h"
 
+#include <stdint.h>
+
 static void append_escaped(struct buf *out, const char *text)
 {
     for (; *text; text++) {
@@ -15,8 +17,11 @@ static void append_escaped(struct buf *out, const char *text)
 void openmetrics_family(
     struct buf *out, const char *name, enum openmetrics_type type, const char *help)
 {
-    buf_printf(out, "# TYPE %s %s\n# HELP %s ", name,
-        type == OPENMETRICS_COUNTER ? "counter" : "gauge", name);
+    static const char *const types[] = {[OPENMETRICS_GAUGE] = "gauge",
+        [OPENMETRICS_COUNTER] = "counter",
+        [OPENMETRICS_HISTOGRAM] = "histogram"};
+
+    buf_printf(out, "# TYPE %s %s\n# HELP %s ", name, types[type], name);
     append_escaped(out, help);
     buf_append_char(out, '\n');
 }
@@ -36,6 +41,20 @@ void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type
         before = ",";
     }
     buf_printf(out, "%s %.15g\n", *before == ',' ? "}" : "", value);
+}
+
+void openmetrics_histogram(struct buf *out, const char *name, const double *bounds,
+    const double *counts, size_t buckets, double count, double sum)
+{
+    double up_to = 0;
+
+    for (size_t i = 0; i < buckets; i++) {
+        up_to += counts[i];
+        buf_printf(out, "%s_bucket{le=\"%.15g%s\"} %.15g\n", name, bounds[i],
+            bounds[i] == (double)(int64_t)bounds[i] ? ".0" : "", up_to);
+    }
+    buf_printf(out, "%s_bucket{le=\"+Inf\"} %.15g\n", name, count);
+    buf_printf(out, "%s_count %.15g\n%s_sum %.15g\n", name, count, name, sum);
 }
 
 bool openmetrics_end(struct buf *out)

@@ -1,8 +1,8 @@
 // Writes the OpenMetrics text format 1.0 into a buffer.
 // https://github.com/OpenObservability/OpenMetrics/blob/main/specification/OpenMetrics.md
 //
-// It knows gauges and counters only. Prometheus' older text format, which the node exporter
-// reads from files, has these two types as well.
+// It knows gauges, counters and histograms. Prometheus' older text format, which the node exporter
+// reads from files, has these types as well.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define OPENMETRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-enum openmetrics_type { OPENMETRICS_GAUGE, OPENMETRICS_COUNTER };
+enum openmetrics_type { OPENMETRICS_GAUGE, OPENMETRICS_COUNTER, OPENMETRICS_HISTOGRAM };
 
 struct openmetrics_label {
     const char *name;
@@ -26,6 +26,11 @@ void openmetrics_family(
 // Appends a sample of the family `name`. `labels` has `count` entries.
 void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type type,
     const struct openmetrics_label *labels, size_t count, double value);
+
+// Appends the samples of a histogram: `buckets` counts, of which each is of the values up to its
+// bound and above the bound before it; then how many values there are in all, and their sum.
+void openmetrics_histogram(struct buf *out, const char *name, const double *bounds,
+    const double *counts, size_t buckets, double count, double sum);
 
 // Ends the text. False: the buffer is too small for it.
 bool openmetrics_end(struct buf *out);

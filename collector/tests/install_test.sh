@@ -15,7 +15,7 @@ unset MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT MAILROOM_BATCH_TIMEOUT MAILROOM_H
 
 [ "$(id -u)" -eq 0 ] || { echo "skipped: Postfix needs root"; exit 77; }
 postfix=$BUILD_DIR/postfix
-[ -x "$postfix/usr/sbin/postfix" ] || { echo "skipped: no Postfix (ci/unpack-postfix $postfix)"; exit 77; }
+[ -x "$postfix/usr/sbin/postfix" ] || { echo "skipped: no Postfix (ci/unpack postfix $postfix)"; exit 77; }
 accounts=1500
 
 # Prints the shell commands of the guide's n-th step, with our places for those of a whole machine.

@@ -107,6 +107,29 @@ static void a_forgotten_meter_is_left_out(void **state)
     buf_fini(&out);
 }
 
+static void waiting_times_go_into_buckets(void **state)
+{
+    (void)state;
+    struct meters m;
+    struct buf out;
+
+    meters_init(&m);
+    buf_init(&out, 65536);
+    meters_waited(&m, 0.3);
+    meters_waited(&m, 0.301);
+    meters_waited(&m, 0.001);
+    meters_waited(&m, 301);
+    const char *text = render(&m, &cursor, &out);
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_bucket{le=\"0.005\"} 1\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_bucket{le=\"0.2\"} 1\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_bucket{le=\"0.3\"} 2\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_bucket{le=\"300.0\"} 3\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_bucket{le=\"+Inf\"} 4\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_count 4\n"));
+    assert_non_null(strstr(text, "\nmailroom_wait_seconds_sum 301.602\n"));
+    buf_fini(&out);
+}
+
 // METRICS_MD has the table that the test prints when it fails.
 static void the_page_has_the_table(void **state)
 {
@@ -136,6 +159,7 @@ int main(void)
         cmocka_unit_test(each_family_has_one_head),
         cmocka_unit_test(a_mode_shows_what_it_has),
         cmocka_unit_test(a_forgotten_meter_is_left_out),
+        cmocka_unit_test(waiting_times_go_into_buckets),
         cmocka_unit_test(the_page_has_the_table),
     };
 

@@ -105,6 +105,10 @@ waiting_tokens_are_shown()
     add_accounts 33 38
     drained
     until_shown waits 'mailroom_tokens_total{outcome="consumed"}' 2
+    # Those of the start count only as written; the others waited for each other, some for long.
+    same "waiting times" 10 "$(shown 'mailroom_wait_seconds_count{}')"
+    same "all waiting times" 10 "$(shown 'mailroom_wait_seconds_bucket{le="+Inf"}')"
+    same "too soon" 0 "$(shown 'mailroom_wait_seconds_bucket{le="0.005"}' | sed 's/^[0-6]$/0/')"
     same "expired unsent" 1 "$(shown 'mailroom_tokens_total{outcome="expired"}')"
     until_shown waits 'mailroom_backlog{state="scheduled"}' 0
     same "nothing waits" 0 "$(shown 'mailroom_oldest_token_age_seconds{}')"
@@ -201,6 +205,7 @@ a_shared_queue()
     drained
     until_shown shared 'mailroom_tokens_total{outcome="written"}' 25
     until_shown shared 'mailroom_backlog{state="leased"}' 0
+    [ "$(shown 'mailroom_wait_seconds_count{}')" -ge 10 ] || failed "no waiting time of shared mode"
     same "mode" 1 "$(shown 'mailroom_collector{mode="shared",queue="mailroom",version="'"$(version)"'"}')"
     ends shared TERM 0
 }
@@ -237,6 +242,8 @@ SENDER
     until_shown leased 'mailroom_budget_left{}' 45
     same "today" 35 "$(shown 'mailroom_budget_left_today{}')"
     same "leased" 2 "$(shown 'mailroom_backlog{state="leased"}')"
+    add_accounts 11006 11010
+    until_shown leased 'mailroom_wait_seconds_count{}' 5
     ends leased TERM 75
 }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# A Postfix of the test's own, from a folder into which ci/unpack-postfix has unpacked Debian's; sourced.
+# A Postfix of the test's own, from a folder into which ci/unpack has unpacked Debian's; sourced.
 # It has its own queue and settings, listens on one port of 127.0.0.1, sends nothing on, and puts every
 # mail into a Maildir. Its master drops rights, so only root can start it.
 

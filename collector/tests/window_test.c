@@ -274,10 +274,44 @@ static void a_late_announcement_counts_once(void **state)
     window_fini(&w);
 }
 
+// What the histogram of waiting times counts from.
+static void a_taken_token_says_since_when_it_waits(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    // Nobody heard of what waited before the first look.
+    shows(&w, 1, 1, 20 * MS, 22 * MS);
+    assert_int_equal(window_taken(&w, 1, 30 * MS), CLOCK_NEVER);
+    window_announce(&w, 2, 40 * MS);
+    assert_int_equal(window_taken(&w, 2, 90 * MS), 40 * MS);
+    // Taken again: its line was too old.
+    assert_int_equal(window_taken(&w, 2, 500 * MS), 40 * MS);
+    // Not announced: the look at 20 ms did not see it.
+    window_reading(&w, 600 * MS);
+    assert_int_equal(window_taken(&w, 3, 601 * MS), 20 * MS);
+    window_shown_all(&w, 602 * MS);
+    // Shown, and taken after further looks.
+    shows(&w, 4, 4, 1000 * MS, 1001 * MS);
+    shows(&w, 4, 4, 1100 * MS, 1101 * MS);
+    assert_int_equal(window_taken(&w, 4, 1102 * MS), 600 * MS);
+    // A lost session forgets the announcements, but not what was seen last.
+    window_restart(&w, 5000 * MS);
+    window_reading(&w, 5001 * MS);
+    assert_int_equal(window_taken(&w, 5, 5002 * MS), 1100 * MS);
+    window_restart(&w, 6000 * MS);
+    window_stood_by(&w);
+    window_reading(&w, 9000 * MS);
+    assert_int_equal(window_taken(&w, 6, 9001 * MS), CLOCK_NEVER);
+    window_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_waits),
+        cmocka_unit_test(a_taken_token_says_since_when_it_waits),
         cmocka_unit_test(fires_at_the_limit_or_the_timeout_of_the_first),
         cmocka_unit_test(timeout_zero_is_at_once),
         cmocka_unit_test(a_read_corrects_the_count),

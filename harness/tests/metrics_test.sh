@@ -69,7 +69,7 @@ PYTHON
 import json, re, sys
 
 source, scrapes = sys.argv[1], sys.argv[2:]
-words = {"by", "sum", "max", "min", "rate", "increase", "instance"}
+words = {"by", "le", "histogram_quantile", "sum", "max", "min", "rate", "increase", "instance"}
 
 
 def of_samples(lines):
@@ -89,7 +89,8 @@ def asked(dashboard):
             # Leaves only the names of metrics and labels, without label values and
             # ranges.
             text = re.sub(r'"[^"]*"|\[[^]]*\]', "", target["expr"])
-            names = set(re.findall(r"[a-z_][a-z_0-9]*", text)) - words
+            names = {re.sub("(_seconds)_(bucket|count)$", r"\1", name)
+                     for name in re.findall(r"[a-z_][a-z_0-9]*", text)} - words
             assert names, target
             yield from names
             yield from re.findall(r"{{(\w+)}}", target["legendFormat"])
