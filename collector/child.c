@@ -56,18 +56,20 @@ void child_ask(const struct child *c)
         launch_ask();
 }
 
-void child_end(struct child *c, char how[CHILD_HOW_LEN])
+int child_end(struct child *c, char how[CHILD_HOW_LEN])
 {
     if (c->pid <= 0)
-        return;
+        return -1;
     int status = launch_end();
-    if (WIFSIGNALED(status))
+    int code = WIFSIGNALED(status) ? -1 : WEXITSTATUS(status);
+    if (code < 0)
         snprintf(how, CHILD_HOW_LEN, "by signal %d", WTERMSIG(status));
     else
-        snprintf(how, CHILD_HOW_LEN, "with exit code %d", WEXITSTATUS(status));
+        snprintf(how, CHILD_HOW_LEN, "with exit code %d", code);
     if (c->in >= 0)
         close(c->in);
     if (c->out >= 0)
         close(c->out);
     child_init(c);
+    return code;
 }

@@ -20,6 +20,7 @@ bool child_start(struct child *c, struct err *e) MUST_USE;
 // Asks it to finish the mail in hand and end.
 void child_ask(const struct child *c);
 
-// Ends the child for certain, waits for its end, and says how it ended.
+// Ends the child for certain, waits for its end, and says how it ended. Returns its exit code; -1:
+// a signal ended it, or there was none.
 #define CHILD_HOW_LEN 64
-void child_end(struct child *c, char how[CHILD_HOW_LEN]);
+int child_end(struct child *c, char how[CHILD_HOW_LEN]);

@@ -20,7 +20,8 @@ static int help(void)
            "  mailroom-collector --switch-mode          changes the mode of the queue\n"
            "  mailroom-collector --settings             prints the settings as a table\n"
            "  mailroom-collector --version\n\n"
-           "The sender is started again when it ends. --switch-mode carries the queue over to the\n"
+           "The sender is started again when it ends, but for exit code 78. --switch-mode carries "
+           "the queue over to the\n"
            "mode that MAILROOM_DEQUEUE names. Exit code 75 means that collectors still run: stop\n"
            "them and try again. These environment variables are the settings:\n\n");
     config_help(stdout);
@@ -29,7 +30,7 @@ static int help(void)
            "  70 internal error\n"
            "  74 standard output failed\n"
            "  75 stopped before the last line could be confirmed\n"
-           "  78 settings or schema do not fit\n");
+           "  78 settings or schema do not fit, or the sender ended with 78\n");
     return 0;
 }
 

@@ -82,7 +82,8 @@ static const double wait_bounds[WAIT_BUCKETS] = {
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300};
 
 static const struct row wait_row = {"mailroom_wait_seconds", OPENMETRICS_HISTOGRAM, NULL, NULL,
-    EVERY, "how long tokens waited, from the announcement of their commit to the end of their line"};
+    EVERY,
+    "how long tokens waited, from the announcement of their commit to the end of their line"};
 
 static const struct row about_row = {"mailroom_collector", OPENMETRICS_GAUGE, NULL, NULL, EVERY,
     "always 1; the labels tell version, mode and queue"};
@@ -164,8 +165,7 @@ static void markdown_row(const struct row *r, FILE *out)
     fprintf(out, "| `%s%s`", r->family, r->type == OPENMETRICS_COUNTER ? "_total" : "");
     if (r->label)
         fprintf(out, " `%s=\"%s\"`", r->label, r->value);
-    fprintf(out, " | %s | %s | %s |\n", types[r->type], modes[r->modes],
-        r->help ? r->help : "");
+    fprintf(out, " | %s | %s | %s |\n", types[r->type], modes[r->modes], r->help ? r->help : "");
 }
 
 void meters_markdown(FILE *out)

@@ -224,7 +224,7 @@ bool sender_lost(struct collector *c, struct err *e)
         return false;
     for (int i = 0; i < c->lines.count; i++)
         unanswered += c->lines.all[i].state == LINE_OUT ? c->lines.all[i].left : 0;
-    child_end(&s->child, how);
+    int code = child_end(&s->child, how);
     if (!give_back_out(c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
     s->writing = NULL;
@@ -236,6 +236,14 @@ bool sender_lost(struct collector *c, struct err *e)
     s->start_at_ns = c->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
     log_line(
         "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
+    // It would say so at each start, and mail would wait while all seems to be at work.
+    if (code == COLLECTOR_CONFIG && !stopped) {
+        s->state = SENDER_ENDED;
+        return err_set(e, ERR_USAGE,
+            "the sender says by its exit code %d that its settings do not fit; its message stands "
+            "above",
+            code);
+    }
     return true;
 }
 
@@ -367,9 +375,13 @@ static bool begin_line(struct collector *c, struct err *e)
 static void written(struct collector *c)
 {
     struct line *line = c->sender.writing;
+    int64_t now_ns = clock_boot_ns();
 
     output_end(&c->deliver->output);
     metrics_line(c->metrics, (enum meter_id)line->reason, line->sendable);
+    for (int i = 0; i < line->count; i++)
+        if (!line->tokens[i].skipped)
+            metrics_waited(c->metrics, line->tokens[i].since_ns, now_ns);
     c->sender.writing = NULL;
     if (!c->queue.policy->answers)
         line->state = LINE_WRITTEN;

@@ -73,8 +73,8 @@ void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
 // This token goes into the line that is about to be written. Returns since when it waits: when it
-// was announced, else when the last read was sent that saw everything and did not see it. So a token
-// that was not announced may have waited for less. CLOCK_NEVER: there was no such read.
+// was announced, else when the last read was sent that saw everything and did not see it. So a
+// token that was not announced may have waited for less. CLOCK_NEVER: there was no such read.
 int64_t window_taken(struct window *w, int64_t id, int64_t now_ns);
 
 // Others may have taken tokens since our last read.

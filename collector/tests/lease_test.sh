@@ -374,6 +374,19 @@ somebody_must_answer()
     lib_code=0
     "$BUILD_DIR/bin/mailroom-collector" -- /no/such/sender 2>"$server_dir/m.log" || lib_code=$?
     same "a sender that does not exist" 78 "$lib_code"
+    # A sender whose settings do not fit says so at its start, or when it has a mail in hand.
+    run p -- sh -c 'echo "SENDER_URL is not set" >&2; exit 78'
+    ends p none 78
+    has_logged p "its settings do not fit"
+    same "starts of the sender" 1 "$(grep -c 'started as process' "$server_dir/p.log")"
+    run q -- sh -c 'read -r line; exit 78'
+    has_logged q leasing
+    add ok_given_back
+    ends q none 78
+    run_with_sender r
+    nothing_is_left
+    same "what it had in hand" "returned sent" "$(life ok_given_back)"
+    ends r TERM 0
 }
 
 an_ineligible_token_is_not_retried()
