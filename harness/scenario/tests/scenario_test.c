@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
-#include "scenario/test_folder.h"
+#include "scenario/tests/test_folder.h"
 #include "scenario/trace.h"
 
 static void load_good(struct scenario *s, const char *path, struct overrides sets)

@@ -1,5 +1,5 @@
 // Keys that are valid alone, but do not fit together or need a key that is missing.
-#include "scenario/refusals.h"
+#include "scenario/tests/refusals.h"
 
 static void says_what_cannot_be_done(void **state)
 {

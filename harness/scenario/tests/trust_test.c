@@ -1,6 +1,6 @@
 // A scenario of somebody else runs nothing of theirs: each key that could is refused at its place,
 // and the same key from an option is not.
-#include "scenario/test_folder.h"
+#include "scenario/tests/test_folder.h"
 
 #include <glob.h>
 #include <sys/stat.h>

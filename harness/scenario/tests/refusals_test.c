@@ -1,5 +1,5 @@
 // Scenario files and overrides that are refused, and the messages that say why.
-#include "scenario/refusals.h"
+#include "scenario/tests/refusals.h"
 
 static void refuses_what_is_no_yaml(void **state)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scenario/scenario.h"
-#include "scenario/test_folder.h"
+#include "scenario/tests/test_folder.h"
 
 static void expect_error(const char *text, size_t len, const char *set, const char *error)
 {

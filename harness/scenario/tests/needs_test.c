@@ -1,4 +1,4 @@
-#include "scenario/test_folder.h"
+#include "scenario/tests/test_folder.h"
 
 #include "base/clock.h"
 #include "scenario/needs.h"
