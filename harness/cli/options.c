@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "cli/files.h"
 #include "cli/values.h"
+#include "scenario/gone.h"
 #include "scenario/suggest.h"
 
 enum {
@@ -385,6 +386,7 @@ unsigned options_scope(const char *name)
 bool options_parse(struct options *o, enum option_scope scope, int argc, char **argv, struct err *e)
 {
     struct option longs[OPTIONS + 1];
+    char now[GONE_TEXT_MAX];
     int id;
 
     *o = (struct options){.out = "results",
@@ -404,6 +406,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         else if (id == 'q' && (scope & SCOPE_SERVER))
             id = (int)(FIRST_ROW + row_of("quiet", scope));
         const char *word = word_read(argv);
+        if (*gone_text(argv[0], word, now))
+            return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, now);
         if ((o->foreign = foreign_name(word, scope)) != NULL)
             return err_set(e, ERR_USAGE, "%s has no option '--%s'", argv[0], o->foreign);
         if (id == ':')

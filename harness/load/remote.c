@@ -11,6 +11,7 @@
 #include "load/parcel.h"
 #include "load/post.h"
 #include "os/process.h"
+#include "scenario/gone.h"
 #include "scenario/trace.h"
 
 #define READINGS 32
@@ -201,6 +202,7 @@ struct remote *remote_open(const char *const *commands, unsigned count,
 {
     struct remote *r = calloc(1, sizeof *r);
     struct buf text;
+    char now[GONE_TEXT_MAX];
 
     buf_init(&text, 16 << 20);
     if (r) {
@@ -212,6 +214,11 @@ struct remote *remote_open(const char *const *commands, unsigned count,
     ok = ok && can_be_shared(scenario, plan, e) &&
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
+        if (strncmp(commands[i], "ssh://", strlen("ssh://")) == 0) {
+            ok = err_set(e, ERR_USAGE, "--workers: '%s' is no command%s", commands[i],
+                gone_text("run", "ssh://HOST", now));
+            break;
+        }
         struct worker *w = &r->workers[i];
         r->count++;
         *w = (struct worker){.post = {.in = -1, .out = -1}, .part = {i, count}};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/gone.h"
 #include "scenario/objectives.h"
 #include "scenario/parse.h"
 #include "scenario/quoted.h"
@@ -46,15 +47,15 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
 {
     for (const struct node *n = map->first; n; n = n->next) {
         struct suggestion near;
-        char text[64];
+        char text[64], now[GONE_TEXT_MAX];
         size_t i = 0;
 
         suggest_init(&near, n->key);
         for (; i < t->count && strcmp(t->fields[i].key, n->key) != 0; i++)
             suggest_offer(&near, t->fields[i].key);
         if (i == t->count)
-            return node_key_err(n, e, "'%s' is not a key that is known here%s", n->key,
-                suggest_text(&near, text, sizeof text));
+            return node_key_err(n, e, "'%s' is not a key that is known here%s%s", n->key,
+                gone_text("", n->key, now), suggest_text(&near, text, sizeof text));
     }
     return true;
 }

@@ -50,6 +50,9 @@ refused "'--colector'; did you mean '--collector'?" run --colector x steady
 refused "option '--quiet' takes no value" run steady --quiet=5
 refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
 # An option of another command is not taken for the beginning of one, or for a misspelt one.
+refused "field has no option '--html'; it is now: field --site DIR" field --html x.html
+refused "load has no option '--listen'; it is now: ssh HOST mailproof load -" load --listen :7000
+refused "'ssh://host' is no command; it is now: ssh HOST mailproof load -" run smoke --workers ssh://host
 refused "report has no option '--token'; check and story have it" report --token 84
 refused "report has no option '--token'; check and story have it" report --token=84
 refused "run has no option '--markdown'; compare, tune, merge and field have it" run steady --markdown x
