@@ -59,7 +59,7 @@ static void check_line(const struct batch_line *line)
     FUZZ_MUST(decode_shape(text, len, &shape) && shape == line->count);
     for (size_t i = 0; i < line->count; i++) {
         const struct token *t = &line->tokens[i];
-        FUZZ_MUST(decode_token(d, text, len, &pos, &got));
+        FUZZ_MUST(decode_subject_token(d, text, len, &pos, &got));
         FUZZ_MUST(got.action == (int)t->action && got.signature_ok);
         check_field(t->email, got.email, got.email_len);
         check_field(t->login, got.login, got.login_len);

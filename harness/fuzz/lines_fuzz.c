@@ -129,7 +129,7 @@ static size_t check_line(
 
     while (whole && tokens < shape) {
         size_t start = pos;
-        whole = decode_token(d, text, len, &pos, &t);
+        whole = decode_subject_token(d, text, len, &pos, &t);
         FUZZ_MUST(pos <= len && pos > start);
         size_t end = whole && tokens + 1 < shape ? pos - 1 : pos;
         if (whole)

@@ -8,7 +8,7 @@
 
 static volatile sig_atomic_t pending, asked, deferred;
 
-static void remember(int signal)
+static void remember_signal(int signal)
 {
     if (deferred && !asked)
         asked = signal;
@@ -18,7 +18,7 @@ static void remember(int signal)
 
 void interrupt_install(void)
 {
-    struct sigaction sa = {.sa_handler = remember}, before;
+    struct sigaction sa = {.sa_handler = remember_signal}, before;
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);

@@ -88,7 +88,7 @@ void lan_fini(struct lan *l)
 
 // Drops all IP packets on this device. Address resolution passes, for the reason that netns.c
 // gives.
-static bool drop(int net, const char *device, struct err *e)
+static bool drop_link(int net, const char *device, struct err *e)
 {
     char rule[100];
 
@@ -101,7 +101,7 @@ bool lan_cut(const struct lan *l, int member, struct err *e)
     char port[8];
 
     snprintf(port, sizeof port, "m%d", member);
-    return drop(l->members[member], "cable", e) && drop(l->middle, port, e);
+    return drop_link(l->members[member], "cable", e) && drop_link(l->middle, port, e);
 }
 
 static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)

@@ -28,7 +28,7 @@ static const int64_t stop_limit_ns = 5 * NS_PER_S;
 static pid_t family[FAMILY_MAX];
 
 // Finds all descendants of this process, parents before their children.
-static size_t find_family(void)
+static size_t find_child_processes(void)
 {
     size_t count = process_children(getpid(), family, FAMILY_MAX);
 
@@ -45,7 +45,7 @@ static size_t freeze_family(void)
 
     do {
         before = count;
-        count = find_family();
+        count = find_child_processes();
         for (size_t i = 0; i < count; i++) {
             kill(family[i], SIGSTOP);
             process_wait_stopped(family[i], clock_now_ns() + stop_limit_ns);
@@ -74,7 +74,7 @@ static void kill_family(void)
     } while (!reap(0));
 }
 
-static pid_t start(char **argv)
+static pid_t start_child(char **argv)
 {
     sigset_t none;
     pid_t pid = fork();
@@ -89,7 +89,7 @@ static pid_t start(char **argv)
     _exit(127);
 }
 
-static int watch(const sigset_t *signals)
+static int watch_child(const sigset_t *signals)
 {
     for (;;) {
         int signal = sigwaitinfo(signals, NULL);
@@ -119,9 +119,9 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (start(argv + 1) < 0) {
+    if (start_child(argv + 1) < 0) {
         perror("mailproof-leash");
         return 127;
     }
-    return watch(&signals);
+    return watch_child(&signals);
 }

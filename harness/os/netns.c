@@ -29,7 +29,7 @@ struct maker {
 
 // Runs in a thread of its own. That thread leaves its namespace for good, and the other threads
 // stay.
-static void *make_one(void *arg)
+static void *make_netns(void *arg)
 {
     struct maker *m = arg;
 
@@ -48,7 +48,7 @@ bool netns_new(int *fd, struct err *e)
     struct maker m = {.fd = -1};
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, make_one, &m) != 0)
+    if (pthread_create(&thread, NULL, make_netns, &m) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
     pthread_join(thread, NULL);
     *fd = m.fd;
@@ -80,7 +80,8 @@ static bool add_cable(const struct netns *n, struct err *e)
 }
 
 // Sets loopback up as well, because some servers talk to themselves over it.
-static bool set_up(const struct netns *n, enum netns_end end, const char *address, struct err *e)
+static bool set_up_end(
+    const struct netns *n, enum netns_end end, const char *address, struct err *e)
 {
     int net = n->fds[end];
 
@@ -97,8 +98,8 @@ bool netns_make(struct netns *n, struct err *e)
         return err_set(e, ERR_SKIP, "through: kernel needs root, for network namespaces");
     if (!netns_new(&n->fds[NETNS_SERVER], e) || !netns_new(&n->fds[NETNS_COLLECTOR], e))
         return false;
-    if (add_cable(n, e) && set_up(n, NETNS_SERVER, NETNS_SERVER_ADDRESS "/30", e) &&
-        set_up(n, NETNS_COLLECTOR, NETNS_COLLECTOR_ADDRESS "/30", e))
+    if (add_cable(n, e) && set_up_end(n, NETNS_SERVER, NETNS_SERVER_ADDRESS "/30", e) &&
+        set_up_end(n, NETNS_COLLECTOR, NETNS_COLLECTOR_ADDRESS "/30", e))
         return true;
     e->kind = ERR_SKIP;
     return err_prefix(e, "through: kernel needs ip (Debian: iproute2) and nft (nftables)");

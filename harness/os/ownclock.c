@@ -33,7 +33,7 @@ static bool find_library(char library[PATH_MAX], struct err *e)
 }
 
 // Replaces the file as a whole, because somebody may be reading it.
-static bool tell(const struct own_clock *c, int64_t offset_ns, struct err *e)
+static bool tell_offset(const struct own_clock *c, int64_t offset_ns, struct err *e)
 {
     char fresh[PATH_MAX + 8], text[40];
     int len = snprintf(text, sizeof text, "%+.6f\n", (double)offset_ns / 1e9);
@@ -50,7 +50,7 @@ static bool tell(const struct own_clock *c, int64_t offset_ns, struct err *e)
 bool own_clock_make(struct own_clock *c, const char *dir, const char *name, struct err *e)
 {
     *c = (struct own_clock){0};
-    return find_library(c->library, e) && path_join(c->file, dir, name, e) && tell(c, 0, e);
+    return find_library(c->library, e) && path_join(c->file, dir, name, e) && tell_offset(c, 0, e);
 }
 
 bool own_clock_give(const struct own_clock *c, struct surroundings *env, struct err *e)
@@ -65,7 +65,7 @@ bool own_clock_give(const struct own_clock *c, struct surroundings *env, struct 
 
 bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
 {
-    if (!tell(c, c->offset_ns + by_ns, e))
+    if (!tell_offset(c, c->offset_ns + by_ns, e))
         return false;
     c->offset_ns += by_ns;
     return true;

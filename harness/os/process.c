@@ -97,7 +97,7 @@ failed:;
     _exit(127);
 }
 
-static pid_t start(const struct process_spec *spec, struct err *e)
+static pid_t start_process(const struct process_spec *spec, struct err *e)
 {
     int report[2]; // a pipe: it brings errno when exec fails; a successful exec closes it
     pid_t parent = getpid();
@@ -140,12 +140,12 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
 
     // What root has in its environment is not for another user, who could read it in /proc.
     if (spec->env || !gives_up_root(spec))
-        return start(spec, e);
+        return start_process(spec, e);
     if (!surroundings_init(&less, e))
         return -1;
     struct process_spec with = *spec;
     with.env = (const char *const *)less.items;
-    pid_t pid = start(&with, e);
+    pid_t pid = start_process(&with, e);
     surroundings_fini(&less);
     return pid;
 }
@@ -184,7 +184,7 @@ bool process_run(
 }
 
 // Shows the output on one line, with bars between its lines.
-static bool failed(const char *program, const char *output, struct err *e)
+static bool program_failed(const char *program, const char *output, struct err *e)
 {
     char line[sizeof e->text];
 
@@ -217,7 +217,7 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
     process_wait(pid, CLOCK_NEVER, &status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    return failed(spec.argv[0], size > 0 ? text : "", e);
+    return program_failed(spec.argv[0], size > 0 ? text : "", e);
 }
 
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
@@ -344,7 +344,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
 }
 
 // Finds the processes with this parent, and in this group; -1: any.
-static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
+static size_t find_descendants(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
     size_t count = 0;
@@ -365,7 +365,7 @@ static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
 
 size_t process_children(pid_t parent, pid_t *pids, size_t max)
 {
-    return find_processes(parent, -1, pids, max);
+    return find_descendants(parent, -1, pids, max);
 }
 
 bool process_signal_group(pid_t leader, int signal)
@@ -385,7 +385,7 @@ bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 
     if (!process_wait_stopped(leader, deadline_ns))
         return false;
-    size_t count = find_processes(-1, leader, pids, GROUP_MAX);
+    size_t count = find_descendants(-1, leader, pids, GROUP_MAX);
     for (size_t i = 0; i < count; i++) {
         // A process that has ended meanwhile does not run either.
         if (!process_wait_stopped(pids[i], deadline_ns) && clock_now_ns() >= deadline_ns)

@@ -61,7 +61,7 @@ static size_t measure_posix(uint32_t handle)
     return stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 }
 
-static size_t each_item(const struct control *c, size_t size, size_t (*visit)(uint32_t handle))
+static size_t visit_items(const struct control *c, size_t size, size_t (*visit)(uint32_t handle))
 {
     size_t sum = 0;
 
@@ -92,7 +92,7 @@ static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
     close(fd);
     if (at == MAP_FAILED)
         return 0;
-    size_t sum = each_item(at, size, visit);
+    size_t sum = visit_items(at, size, visit);
     munmap(at, size);
     return sum + visit(handle);
 }

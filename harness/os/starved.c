@@ -108,7 +108,7 @@ static uint64_t longest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void count(struct starved *s, enum whose whose, uint64_t waited_us, uint64_t ran_us)
+static void count_process(struct starved *s, enum whose whose, uint64_t waited_us, uint64_t ran_us)
 {
     switch (whose) {
     case OF_COLLECTOR:
@@ -170,7 +170,7 @@ static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const
         *t = (struct task){0};
     bool humble = whose == OF_COLLECTOR && is_humble(pid, tid);
     if (s->looks > 0)
-        count(s, whose, humble ? 0 : now.waited_us - t->waited_us, now.ran_us - t->ran_us);
+        count_process(s, whose, humble ? 0 : now.waited_us - t->waited_us, now.ran_us - t->ran_us);
     *t = now;
 }
 
@@ -256,7 +256,7 @@ static void forget_ended(struct starved *s)
 
 // Adds the look to the sum. A collector that ends takes its CPU time with it, so what it ran since
 // the look before is lost.
-static void add_up(struct starved *s, double busy_s)
+static void add_up_wait(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;
     s->sum.busy_us = (uint64_t)((busy_s - s->first_busy_s) * 1e6);
@@ -282,7 +282,7 @@ static void take_look(void *arg, int64_t due_ns)
     if (server)
         look_at_process(s, server, OF_NOBODY, depth_most);
     usage_machine(&busy_s, &total_s);
-    add_up(s, busy_s);
+    add_up_wait(s, busy_s);
     forget_ended(s);
     s->looks++;
     if (array_grow(&s->samples, s->count, 1, sizeof s->sum))

@@ -25,7 +25,7 @@ static const char *const always[] = {
 #endif
 };
 
-static bool copy(struct surroundings *s, const char *name, struct err *e)
+static bool copy_variable(struct surroundings *s, const char *name, struct err *e)
 {
     const char *value = getenv(name);
 
@@ -41,7 +41,7 @@ static bool copy_passed(struct surroundings *s, struct err *e)
     while (ok && at && *at) {
         size_t len = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, at);
-        ok = copy(s, name, e);
+        ok = copy_variable(s, name, e);
         at += len + (at[len] == ',');
     }
     return ok;
@@ -57,7 +57,7 @@ bool surroundings_init(struct surroundings *s, struct err *e)
         return err_memory(e);
     s->items[0] = NULL;
     for (size_t i = 0; ok && i < sizeof always / sizeof *always; i++)
-        ok = copy(s, always[i], e);
+        ok = copy_variable(s, always[i], e);
     ok = ok && copy_passed(s, e);
     if (!ok)
         surroundings_fini(s);
@@ -101,7 +101,7 @@ bool surroundings_set(struct surroundings *s, const char *name, const char *valu
     return true;
 }
 
-static bool is_name(const char *text)
+static bool is_variable_name(const char *text)
 {
     size_t len = 0;
 
@@ -115,7 +115,7 @@ bool surroundings_pass(const char *name, struct err *e)
     const char *before = getenv(SURROUNDINGS_PASSED);
     char *all;
 
-    if (!is_name(name))
+    if (!is_variable_name(name))
         return err_set(e, ERR_USAGE,
             "--pass-env takes the name of a variable, of letters, digits and _, not '%.40s'", name);
     if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", name) < 0)

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 
 // Returns false when the ticker is to stop.
-static bool sleep_until(struct ticker *t, int64_t due_ns)
+static bool ticker_sleep_until(struct ticker *t, int64_t due_ns)
 {
     const struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
     int stopped;
@@ -17,12 +17,12 @@ static bool sleep_until(struct ticker *t, int64_t due_ns)
     return stopped != 0;
 }
 
-static void *run(void *arg)
+static void *run_ticker(void *arg)
 {
     struct ticker *t = arg;
     int64_t due_ns = clock_now_ns();
 
-    while (sleep_until(t, due_ns)) {
+    while (ticker_sleep_until(t, due_ns)) {
         t->tick(t->arg, due_ns);
         due_ns = clock_max(due_ns + t->period_ns, clock_now_ns());
     }
@@ -34,7 +34,7 @@ bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, i
 {
     *t = (struct ticker){.period_ns = period_ns, .tick = tick, .arg = arg};
     sem_init(&t->stop, 0, 0);
-    t->running = pthread_create(&t->thread, NULL, run, t) == 0;
+    t->running = pthread_create(&t->thread, NULL, run_ticker, t) == 0;
     return t->running || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 

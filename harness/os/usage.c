@@ -19,7 +19,7 @@ const char *usage_group_name(enum usage_group group)
     return names[group];
 }
 
-static double seconds(unsigned long long ticks)
+static double ticks_to_seconds(unsigned long long ticks)
 {
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
@@ -37,8 +37,8 @@ bool usage_machine(double *busy_s, double *total_s)
     fclose(file);
     for (int i = 0; i < 8; i++)
         total += t[i];
-    *total_s = seconds(total);
-    *busy_s = seconds(total - t[3] - t[4]);
+    *total_s = ticks_to_seconds(total);
+    *busy_s = ticks_to_seconds(total - t[3] - t[4]);
     return ok;
 }
 
@@ -57,7 +57,7 @@ void usage_begin(struct usage *u)
     usage_process(u, getpid(), USAGE_HARNESS);
 }
 
-static struct usage_process *find(struct usage *u, pid_t pid)
+static struct usage_process *find_usage_process(struct usage *u, pid_t pid)
 {
     for (size_t i = 0; i < u->known_count; i++) {
         if (u->known[i].pid == pid)
@@ -72,7 +72,7 @@ static struct usage_process *find(struct usage *u, pid_t pid)
 
 void usage_process(struct usage *u, pid_t pid, enum usage_group group)
 {
-    struct usage_process *p = find(u, pid);
+    struct usage_process *p = find_usage_process(u, pid);
     struct process_stat stat;
 
     if (!p || !process_stat(pid, &stat))

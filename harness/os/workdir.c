@@ -105,7 +105,7 @@ static void sweep_one(const char *path, uid_t user)
     close(fd);
 }
 
-static void sweep(const char *parent, uid_t user)
+static void sweep_left(const char *parent, uid_t user)
 {
     DIR *dir = opendir(parent);
     struct dirent *entry;
@@ -133,7 +133,7 @@ bool workdir_make(struct workdir *w, uid_t user, struct err *e)
             "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
             "backslashes, not '%.200s'",
             parent);
-    sweep(parent, user);
+    sweep_left(parent, user);
     // Another run's sweep may remove the folder before it is locked. Then another folder is made.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {
         int len = snprintf(w->path, sizeof w->path, "%s/%sXXXXXX", parent, prefix);
