@@ -27,7 +27,7 @@ static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
 
 // Makes a name of the greatest length that the table accounts takes, out of copies of the character
 // `filler`.
-static void fill(char *out, const char *start, const char *filler, const char *end)
+static void fill_name(char *out, const char *start, const char *filler, const char *end)
 {
     size_t fillers = CHARACTERS_MAX - strlen(start) - strlen(end), len = strlen(filler);
     char *at = stpcpy(out, start);
@@ -61,7 +61,7 @@ static void make_record(char *out, const char *start, const char *between, bool 
             start, start);
 }
 
-static void make_one(
+static void make_name(
     char *out, const char *start, enum name_shape shape, uint32_t token, bool is_email)
 {
     const char *end = is_email ? DOMAIN : "";
@@ -92,7 +92,7 @@ static void make_one(
         return;
     default:
         assert(shape == NAME_LONG || shape == NAME_WIDEST);
-        fill(out, start, shape == NAME_LONG ? "x" : face, end);
+        fill_name(out, start, shape == NAME_LONG ? "x" : face, end);
     }
 }
 
@@ -109,9 +109,9 @@ void names_make(struct names *names, uint32_t token, enum name_shape shape)
     start[len] = TAIL;
     start[len + 1] = '\0';
     if (sendable || token % 3 != 0)
-        make_one(names->login, start, shape, token, false);
+        make_name(names->login, start, shape, token, false);
     if (sendable || token % 3 != 1)
-        make_one(names->email, start, shape, token, true);
+        make_name(names->email, start, shape, token, true);
 }
 
 void names_change(struct names *names, uint32_t token, bool email)

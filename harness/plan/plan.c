@@ -60,7 +60,7 @@ struct maker {
 
 static bool check_size(const struct scenario *s, struct err *e);
 static bool add_backlog(struct maker *m, uint64_t seed, struct err *e);
-static bool add_phase(struct maker *m, struct err *e);
+static bool add_plan_phase(struct maker *m, struct err *e);
 static int by_change_time(const void *a, const void *b);
 
 bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
@@ -78,7 +78,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
             rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
         m.recent_count = 0;
-        ok = ok && add_phase(&m, e);
+        ok = ok && add_plan_phase(&m, e);
         m.phase_start_ns += s->load[i].for_ns;
     }
     if (ok && p->change_count > 0)
@@ -216,7 +216,7 @@ static bool no_memory(struct err *e)
     return err_memory(e);
 }
 
-static bool draw(struct maker *m, enum stream stream, double share)
+static bool draw_share(struct maker *m, enum stream stream, double share)
 {
     return rng_uniform(&m->streams[stream]) < share;
 }
@@ -234,11 +234,13 @@ static enum token_kind draw_kind(struct maker *m)
     const struct load_phase *phase = m->phase;
     double special = phase->unsendable + phase->ineligible;
     // Draws every choice for every token, so that none shifts the numbers of another.
-    bool unsendable = draw(m, STREAM_UNSENDABLE, phase->unsendable);
-    bool ineligible = draw(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
-    bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
+    bool unsendable = draw_share(m, STREAM_UNSENDABLE, phase->unsendable);
+    bool ineligible =
+        draw_share(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
+    bool recovery = draw_share(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
     uint64_t variant = rng_next(&m->streams[STREAM_VARIANT]) >> 32;
-    bool conflict = draw(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
+    bool conflict =
+        draw_share(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
 
     if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
         return TOKEN_BAD_NAME;
@@ -379,9 +381,9 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
 static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
 {
     size_t rows = draw_rows(m);
-    unsigned flags = draw(m, STREAM_ROLLBACK, m->phase->rollback) ? TXN_ROLLBACK : 0;
+    unsigned flags = draw_share(m, STREAM_ROLLBACK, m->phase->rollback) ? TXN_ROLLBACK : 0;
 
-    flags |= draw(m, STREAM_HOLD, m->phase->hold_share) ? TXN_HOLD : 0;
+    flags |= draw_share(m, STREAM_HOLD, m->phase->hold_share) ? TXN_HOLD : 0;
     return add_rows(m, at_ns, rows, flags, e);
 }
 
@@ -402,7 +404,7 @@ static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
     return true;
 }
 
-static bool add_phase(struct maker *m, struct err *e)
+static bool add_plan_phase(struct maker *m, struct err *e)
 {
     struct arrivals_source source;
     int64_t at_ns;

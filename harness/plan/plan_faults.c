@@ -22,7 +22,7 @@ static size_t occurrences(const struct fault_spec *f)
 }
 
 // Sorts by time. Faults at the same moment keep the order of the file.
-static int by_time(const void *a, const void *b)
+static int compare_planned_faults(const void *a, const void *b)
 {
     const struct plan_fault *x = a, *y = b;
 
@@ -43,7 +43,7 @@ static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng
     return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
 }
 
-static void add_fault(struct plan *p, const struct scenario *s, uint32_t spec)
+static void add_planned_fault(struct plan *p, const struct scenario *s, uint32_t spec)
 {
     const struct fault_spec *f = &s->faults[spec];
     struct rng rng;
@@ -73,8 +73,8 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
     if (!p->faults)
         return err_memory(e);
     for (size_t i = 0; i < s->fault_count; i++)
-        add_fault(p, s, (uint32_t)i);
-    qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);
+        add_planned_fault(p, s, (uint32_t)i);
+    qsort(p->faults, p->fault_count, sizeof *p->faults, compare_planned_faults);
     leave_out_collisions(p, s);
     return true;
 }

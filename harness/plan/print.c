@@ -63,7 +63,7 @@ static void print_time(struct buf *out, int64_t ns)
 }
 
 // Prints "activation" for one token, "97 activation, 3 recovery" for several.
-static void print_kinds(struct printer *pr, const struct plan_txn *t)
+static void print_txn_kinds(struct printer *pr, const struct plan_txn *t)
 {
     const uint8_t *kinds = pr->plan->kinds + t->first_token;
     size_t counts[TOKEN_KINDS] = {0};
@@ -92,7 +92,7 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
     if (t->rows > 1)
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
-    print_kinds(pr, t);
+    print_txn_kinds(pr, t);
     if (phase->closed && !(t->flags & TXN_BACKLOG))
         buf_printf(pr->out, "  and on, as fast as %d connections can, for %g s", phase->connections,
             (double)phase->for_ns / 1e9);
@@ -152,7 +152,7 @@ bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
     return print_merged(&pr);
 }
 
-static int append_json(const char *text, size_t len, void *data)
+static int append_plan_json(const char *text, size_t len, void *data)
 {
     return buf_append(data, text, len) ? 0 : -1;
 }
@@ -161,7 +161,7 @@ static int append_json(const char *text, size_t len, void *data)
 static void put_json(struct printer *pr, json_t *value)
 {
     buf_append_str(pr->out, pr->first ? "\n  " : ",\n  ");
-    if (!value || json_dump_callback(value, append_json, pr->out, JSON_COMPACT) != 0)
+    if (!value || json_dump_callback(value, append_plan_json, pr->out, JSON_COMPACT) != 0)
         pr->out->failed = true;
     json_decref(value);
 }
