@@ -26,7 +26,7 @@ void cache_fini(struct cache *c)
     *c = (struct cache){0};
 }
 
-static bool make_room(struct cache *c)
+static bool make_write_room(struct cache *c)
 {
     if (c->count < c->capacity)
         return true;
@@ -49,7 +49,7 @@ bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after)
 {
     assert(offset % CACHE_SECTOR == 0 && length % CACHE_SECTOR == 0 && length > 0);
-    unsigned char *bytes = make_room(c) ? malloc(2 * (size_t)length) : NULL;
+    unsigned char *bytes = make_write_room(c) ? malloc(2 * (size_t)length) : NULL;
     if (!bytes)
         return false;
     memcpy(bytes, before, length);
@@ -70,7 +70,7 @@ void cache_evict(struct cache *c, uint64_t most)
         c->first = c->count = 0;
 }
 
-static bool undo(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
+static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
     for (size_t i = c->count; i-- > from;) {
         const struct cached_write *w = &c->items[i];
@@ -82,12 +82,12 @@ static bool undo(const struct cache *c, size_t from, cache_put_fn *put, void *ar
 
 bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg)
 {
-    return undo(c, c->first, put, arg);
+    return undo_writes(c, c->first, put, arg);
 }
 
 bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
-    if (!undo(c, from, put, arg))
+    if (!undo_writes(c, from, put, arg))
         return false;
     while (c->count > from) {
         struct cached_write *w = &c->items[--c->count];
@@ -130,7 +130,8 @@ static struct version *list_versions(const struct cache *c, size_t *count)
     return all;
 }
 
-static const unsigned char *bytes_of(const struct cache *c, const struct version *v, bool before)
+static const unsigned char *version_bytes(
+    const struct cache *c, const struct version *v, bool before)
 {
     const struct cached_write *w = &c->items[v->write];
 
@@ -156,8 +157,8 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
             to++;
         bool old = rng_uniform(&rng) >= survives;
         size_t chosen = old ? from : from + (size_t)rng_below(&rng, to - from);
-        ok =
-            put(arg, all[from].sector * CACHE_SECTOR, bytes_of(c, &all[chosen], old), CACHE_SECTOR);
+        ok = put(arg, all[from].sector * CACHE_SECTOR, version_bytes(c, &all[chosen], old),
+            CACHE_SECTOR);
         out->sectors++;
         out->kept += !old && chosen == to - 1;
     }

@@ -37,7 +37,7 @@ static bool tell_cached(
 
 // Clears the cache. The harness has flushed the file system before, so everything is on the
 // platter, even writes that no flush was asked for.
-static bool settle(
+static bool settle_device(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     cache_clear(&d->cache);
@@ -57,7 +57,7 @@ static bool take_time(
     return tell_counts(d, numbers, answer, size, e);
 }
 
-static bool fail(
+static bool set_fail_in(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     d->fail_in = numbers[0];
@@ -97,7 +97,7 @@ static bool start_record(
     return device_record(d, e) && tell_counts(d, numbers, answer, size, e);
 }
 
-static bool end_record(
+static bool end_journal(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     return device_end_record(d, e) && tell_counts(d, numbers, answer, size, e);
@@ -156,21 +156,21 @@ static bool cut_again(
 
 static const struct command commands[] = {
     {"counts", 0, tell_cached},
-    {"settle", 0, settle},
+    {"settle", 0, settle_device},
     {"lie", 0, lie},
     {"flush-takes", 1, take_time},
-    {"fail-flush", 1, fail},
+    {"fail-flush", 1, set_fail_in},
     {"off", 0, switch_off},
     {"on", 0, switch_on},
     {"record", 0, start_record},
-    {"end-record", 0, end_record},
+    {"end-record", 0, end_journal},
     {"replay", 0, start_replay},
     {"state", 2, put_state},
     {"trial", 0, tell_trial},
     {"again", 2, cut_again},
 };
 
-static const struct command *find(const char *line, size_t length)
+static const struct command *find_command(const char *line, size_t length)
 {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strlen(commands[i].name) == length && memcmp(commands[i].name, line, length) == 0)
@@ -179,7 +179,7 @@ static const struct command *find(const char *line, size_t length)
     return NULL;
 }
 
-static bool read_numbers(const char *text, uint64_t *numbers, int count)
+static bool parse_command_numbers(const char *text, uint64_t *numbers, int count)
 {
     for (int i = 0; i < count; i++) {
         char *end;
@@ -194,7 +194,7 @@ static bool read_numbers(const char *text, uint64_t *numbers, int count)
 }
 
 // Carries out "arm SEED CANARY", the only command with a word among its arguments.
-static bool arm(struct device *d, const char *text, struct err *e)
+static bool arm_crash(struct device *d, const char *text, struct err *e)
 {
     char *end;
     uint64_t seed = strtoull(text, &end, 10);
@@ -205,15 +205,16 @@ static bool arm(struct device *d, const char *text, struct err *e)
     return true;
 }
 
-static bool run(struct device *d, const char *line, char *answer, size_t size, struct err *e)
+static bool run_command(
+    struct device *d, const char *line, char *answer, size_t size, struct err *e)
 {
     uint64_t numbers[2] = {0};
     size_t length = strcspn(line, " ");
-    const struct command *command = find(line, length);
+    const struct command *command = find_command(line, length);
 
     if (strncmp(line, "arm ", 4) == 0)
-        return arm(d, line + 4, e);
-    if (!command || !read_numbers(line + length, numbers, command->numbers))
+        return arm_crash(d, line + 4, e);
+    if (!command || !parse_command_numbers(line + length, numbers, command->numbers))
         return err_set(e, ERR_USAGE, "no such command: %s", line);
     return command->run(d, numbers, answer, size, e);
 }
@@ -223,7 +224,7 @@ void control_run(struct device *d, const char *line, char *answer, size_t size)
     char said[CONTROL_LINE_MAX - 8] = "";
     struct err e;
 
-    if (run(d, line, said, sizeof said, &e))
+    if (run_command(d, line, said, sizeof said, &e))
         snprintf(answer, size, "ok %s", said);
     else
         snprintf(answer, size, "error %.200s", e.text);

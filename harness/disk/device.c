@@ -60,7 +60,7 @@ bool device_read(struct device *d, uint64_t offset, void *data, size_t length)
     return true;
 }
 
-static bool write_all(int fd, uint64_t offset, const void *data, size_t length)
+static bool write_at(int fd, uint64_t offset, const void *data, size_t length)
 {
     size_t done = 0;
 
@@ -79,10 +79,10 @@ bool device_put(void *device, uint64_t offset, const void *data, uint32_t length
 {
     const struct device *d = device;
 
-    return write_all(d->image, offset, data, length);
+    return write_at(d->image, offset, data, length);
 }
 
-static bool record(struct device *d, enum journal_kind kind, int64_t at_ns, uint64_t offset,
+static bool record_write(struct device *d, enum journal_kind kind, int64_t at_ns, uint64_t offset,
     const void *data, uint32_t length)
 {
     struct journal_entry entry = {kind, length, offset, at_ns};
@@ -92,7 +92,7 @@ static bool record(struct device *d, enum journal_kind kind, int64_t at_ns, uint
 }
 
 // Remembers the bytes that the write replaces, then writes.
-static bool take(struct device *d, uint64_t offset, const void *data, uint32_t length)
+static bool take_write(struct device *d, uint64_t offset, const void *data, uint32_t length)
 {
     unsigned char *before = malloc(length);
     bool ok = before && device_read(d, offset, before, length);
@@ -103,8 +103,8 @@ static bool take(struct device *d, uint64_t offset, const void *data, uint32_t l
         ok = cache_add(&d->cache, offset, length, before, data);
     free(before);
     cache_evict(&d->cache, CACHE_MAX);
-    return ok && write_all(d->image, offset, data, length) &&
-           record(d, JOURNAL_WRITE, clock_now_ns(), offset, data, length);
+    return ok && write_at(d->image, offset, data, length) &&
+           record_write(d, JOURNAL_WRITE, clock_now_ns(), offset, data, length);
 }
 
 static bool is_canary(const struct device *d, const void *data, size_t length)
@@ -119,7 +119,7 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
     if (d->power != POWER_ON)
         return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
     if (offset % CACHE_SECTOR || length % CACHE_SECTOR || length == 0 || length > UINT32_MAX ||
-        !take(d, offset, data, (uint32_t)length))
+        !take_write(d, offset, data, (uint32_t)length))
         return DEVICE_FAILED;
     d->counts.writes++;
     if (is_canary(d, data, length)) {
@@ -141,7 +141,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     *due_ns = now_ns + d->flush_takes_ns;
     if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
-        if (!record(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
+        if (!record_write(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
     }
@@ -191,7 +191,7 @@ static bool copy_image(int from, int to, uint64_t size)
 
 static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
 {
-    return write_all(*(int *)fd, offset, data, length);
+    return write_at(*(int *)fd, offset, data, length);
 }
 
 static bool make_base(struct device *d, struct err *e)
@@ -217,7 +217,7 @@ bool device_record(struct device *d, struct err *e)
         return false;
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
-        if (!record(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
+        if (!record_write(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     }
     return true;
@@ -225,7 +225,7 @@ bool device_record(struct device *d, struct err *e)
 
 bool device_end_record(struct device *d, struct err *e)
 {
-    bool ok = d->record && record(d, JOURNAL_FLUSH, clock_now_ns(), 0, NULL, 0);
+    bool ok = d->record && record_write(d, JOURNAL_FLUSH, clock_now_ns(), 0, NULL, 0);
 
     if (d->record)
         ok = fclose(d->record) == 0 && ok;

@@ -12,7 +12,7 @@ bool journal_append(FILE *f, const struct journal_entry *entry, const void *data
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
 }
 
-static bool broken(FILE *f, struct err *e)
+static bool refuse_entry(FILE *f, struct err *e)
 {
     return ferror(f) ? err_sys(e, ERR_SYSTEM, "cannot read the disk's record")
                      : err_set(e, ERR_SYSTEM, "the disk's record ends within an entry");
@@ -27,7 +27,7 @@ bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, si
     if (*end)
         return true;
     if (got != sizeof *entry)
-        return broken(f, e);
+        return refuse_entry(f, e);
     if (entry->length > LENGTH_MAX)
         return err_set(e, ERR_SYSTEM, "the disk's record holds an impossible length");
     if (entry->length > *size) {
@@ -37,5 +37,5 @@ bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, si
         *data = more;
         *size = entry->length;
     }
-    return entry->length == 0 || fread(*data, entry->length, 1, f) == 1 || broken(f, e);
+    return entry->length == 0 || fread(*data, entry->length, 1, f) == 1 || refuse_entry(f, e);
 }

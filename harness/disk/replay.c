@@ -34,7 +34,7 @@ static bool count_flushes(FILE *f, struct replay *r, uint64_t *flushes, struct e
     return false;
 }
 
-static FILE *open_record(struct device *d, struct err *e)
+static FILE *open_disk_record(struct device *d, struct err *e)
 {
     int fd = openat(d->dir, DEVICE_RECORD, O_RDONLY | O_CLOEXEC);
     FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -69,7 +69,7 @@ bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
     cache_clear(&d->cache);
     d->replay = r;
     d->power = POWER_ON;
-    r->record = open_record(d, e);
+    r->record = open_disk_record(d, e);
     if (!r->record || !count_flushes(r->record, r, flushes, e))
         return false;
     rewind(r->record);

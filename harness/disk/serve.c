@@ -67,7 +67,7 @@ static void reply_when_due(struct server *s, fuse_req_t request, size_t length, 
         s->waiting[s->waiting_count++] = (struct waiting){request, length, due_ns};
 }
 
-static void answer(
+static void answer_request(
     struct server *s, fuse_req_t request, enum device_answer how, size_t length, int64_t due_ns)
 {
     switch (how) {
@@ -134,7 +134,7 @@ static void on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_
 
     (void)ino;
     (void)fi;
-    answer(
+    answer_request(
         s, request, device_write(&s->device, (uint64_t)offset, data, length), length, CLOCK_NEVER);
 }
 
@@ -147,7 +147,7 @@ static void on_fsync(fuse_req_t request, fuse_ino_t ino, int datasync, struct fu
     (void)datasync;
     (void)fi;
     enum device_answer how = device_flush(&s->device, clock_now_ns(), &due_ns);
-    answer(s, request, how, 0, due_ns);
+    answer_request(s, request, how, 0, due_ns);
 }
 
 static const struct fuse_lowlevel_ops operations = {
@@ -171,7 +171,7 @@ static int64_t next_due_ns(const struct server *s)
 // True when the answer to a request is due. When the machine is gone, all are due at once, because
 // nobody sees them. The same holds for requests that a slow disk delayed, once the disk is no
 // longer slow.
-static bool is_due(const struct server *s, const struct waiting *w, int64_t now_ns)
+static bool is_answer_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)
         return s->device.power != POWER_DARK;
@@ -184,7 +184,7 @@ static void answer_what_is_due(struct server *s, int64_t now_ns)
 
     for (size_t i = 0; i < s->waiting_count; i++) {
         struct waiting *w = &s->waiting[i];
-        if (is_due(s, w, now_ns))
+        if (is_answer_due(s, w, now_ns))
             reply_done(w->request, w->length);
         else
             s->waiting[left++] = *w;
@@ -194,7 +194,7 @@ static void answer_what_is_due(struct server *s, int64_t now_ns)
 
 // --- the harness's commands -------------------------------------------------------------
 
-static bool say(const char *text)
+static bool say_line(const char *text)
 {
     char line[CONTROL_LINE_MAX + 2];
     int length = snprintf(line, sizeof line, "%s\n", text);
@@ -202,7 +202,7 @@ static bool say(const char *text)
     return write(control, line, (size_t)length) == length;
 }
 
-static void obey(struct server *s, char *line)
+static void obey_command(struct server *s, char *line)
 {
     char text[CONTROL_LINE_MAX] = "ok";
 
@@ -210,7 +210,7 @@ static void obey(struct server *s, char *line)
         s->state = SERVING;
     else
         control_run(&s->device, line, text, sizeof text);
-    if (!say(text))
+    if (!say_line(text))
         s->state = DESERTED;
 }
 
@@ -234,7 +234,7 @@ static void read_commands(struct server *s)
     for (char *end; (end = memchr(s->line, '\n', s->line_length)) != NULL;) {
         size_t used = (size_t)(end - s->line) + 1;
         *end = '\0';
-        obey(s, s->line);
+        obey_command(s, s->line);
         s->line_length -= used;
         memmove(s->line, s->line + used, s->line_length);
     }
@@ -257,7 +257,7 @@ static bool serve_request(struct server *s, struct fuse_buf *buf)
 }
 
 // Serves requests and commands until the file is unmounted.
-static void serve(struct server *s)
+static void serve_device(struct server *s)
 {
     struct fuse_buf buf = {0};
     bool ok = true;
@@ -315,9 +315,9 @@ int main(int argc, char **argv)
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
               ((s->session = attach(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
     if (!ok)
-        say(e.text);
-    else if (say("ok"))
-        serve(s);
+        say_line(e.text);
+    else if (say_line("ok"))
+        serve_device(s);
     if (s->session)
         fuse_session_destroy(s->session);
     device_close(&s->device);
