@@ -29,7 +29,7 @@ struct parts {
 // --- finding ------------------------------------------------------------------------------
 
 // True for a file that was found before, because a folder was named twice.
-static bool is_known(const struct parts *p, const struct stat *s)
+static bool is_part_known(const struct parts *p, const struct stat *s)
 {
     for (size_t i = 0; i < p->count; i++) {
         if (p->items[i].device == s->st_dev && p->items[i].file == s->st_ino)
@@ -39,14 +39,14 @@ static bool is_known(const struct parts *p, const struct stat *s)
 }
 
 // Adds the record of a folder, if there is one and it is a shard's.
-static bool add(struct parts *p, const char *folder, struct err *e)
+static bool add_part(struct parts *p, const char *folder, struct err *e)
 {
     char path[PATH_MAX];
     struct stat s;
 
     if (!path_join(path, folder, RECORD_NAME, e))
         return false;
-    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || is_known(p, &s))
+    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || is_part_known(p, &s))
         return true;
     if (!array_grow(&p->items, p->count, 1, sizeof *p->items))
         return err_memory(e);
@@ -66,20 +66,20 @@ static bool add(struct parts *p, const char *folder, struct err *e)
     return ok;
 }
 
-static bool find(struct parts *p, const char *folder, int levels, struct err *e)
+static bool find_parts(struct parts *p, const char *folder, int levels, struct err *e)
 {
     DIR *dir = opendir(folder);
     bool ok = dir != NULL;
     char path[PATH_MAX];
     struct stat s;
 
-    ok = ok ? add(p, folder, e) : err_sys(e, ERR_USAGE, "cannot read %s", folder);
+    ok = ok ? add_part(p, folder, e) : err_sys(e, ERR_USAGE, "cannot read %s", folder);
     for (struct dirent *entry; ok && levels > 0 && (entry = readdir(dir));) {
         if (*entry->d_name == '.')
             continue;
         ok = path_join(path, folder, entry->d_name, e);
         if (ok && lstat(path, &s) == 0 && S_ISDIR(s.st_mode))
-            ok = find(p, path, levels - 1, e);
+            ok = find_parts(p, path, levels - 1, e);
     }
     if (dir)
         closedir(dir);
@@ -88,7 +88,7 @@ static bool find(struct parts *p, const char *folder, int levels, struct err *e)
 
 // --- order --------------------------------------------------------------------------------
 
-static const char *text_of(const struct part *p, const char *key)
+static const char *part_text(const struct part *p, const char *key)
 {
     const char *text = json_string_value(json_object_get(p->record.head, key));
 
@@ -97,9 +97,9 @@ static const char *text_of(const struct part *p, const char *key)
 
 static int by_work(const struct part *a, const struct part *b)
 {
-    int order = strcmp(text_of(a, "command"), text_of(b, "command"));
+    int order = strcmp(part_text(a, "command"), part_text(b, "command"));
 
-    return order ? order : strcmp(text_of(a, "about"), text_of(b, "about"));
+    return order ? order : strcmp(part_text(a, "about"), part_text(b, "about"));
 }
 
 static int by_shard(const void *a, const void *b)
@@ -167,7 +167,7 @@ static void find_gaps(struct merged *m, const struct part *parts, size_t count)
     tell_gaps(m->gaps, sizeof m->gaps, state, of, 'u', "did not finish", "did not finish");
 }
 
-static bool join(struct merged *m, const struct part *parts, size_t count, struct err *e)
+static bool merge_parts(struct merged *m, const struct part *parts, size_t count, struct err *e)
 {
     *m = (struct merged){.head = json_incref(parts->record.head), .lines = json_array()};
     bool ok = m->lines || err_memory(e);
@@ -198,7 +198,7 @@ static bool join_all(struct merges *m, struct parts *p, struct err *e)
             end++;
         ok = array_grow(&m->items, m->count, 1, sizeof *m->items) || err_memory(e);
         if (ok)
-            ok = join(&m->items[m->count++], &p->items[i], end - i, e);
+            ok = merge_parts(&m->items[m->count++], &p->items[i], end - i, e);
     }
     return ok;
 }
@@ -210,7 +210,7 @@ bool merge_records(struct merges *m, char *const *folders, struct err *e)
 
     *m = (struct merges){0};
     for (size_t i = 0; ok && folders[i]; i++)
-        ok = find(&parts, folders[i], LEVELS, e);
+        ok = find_parts(&parts, folders[i], LEVELS, e);
     if (ok && parts.count == 0)
         ok = err_set(e, ERR_USAGE,
             "no shard is there: merge takes the folders in which commands with --shard left their "

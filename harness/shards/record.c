@@ -12,7 +12,7 @@
 
 // --- reading ----------------------------------------------------------------------------
 
-static json_t *head_of(const struct record_head *head)
+static json_t *record_head_json(const struct record_head *head)
 {
     json_t *asked = json_array();
 
@@ -33,7 +33,7 @@ static bool take_head(struct record *r, json_t *head, struct err *e)
     return true;
 }
 
-static bool take_line(struct record *r, char *text, bool *finished, struct err *e)
+static bool take_record_line(struct record *r, char *text, bool *finished, struct err *e)
 {
     json_t *line = json_loads(text, 0, NULL);
     bool ok = json_is_object(line) || err_set(e, ERR_USAGE, "this is no JSON object");
@@ -50,7 +50,7 @@ static bool take_line(struct record *r, char *text, bool *finished, struct err *
 
 // A process that is killed while it writes leaves half a line at the end. It is skipped, and
 // *whole is the length of what stands before it.
-static bool take_lines(
+static bool take_record_lines(
     struct record *r, FILE *file, off_t *whole, bool *cut, bool *finished, struct err *e)
 {
     char *text = NULL;
@@ -60,14 +60,14 @@ static bool take_lines(
 
     for (int number = 1; ok && !*cut && (len = getline(&text, &size, file)) > 0; number++) {
         *cut = text[len - 1] != '\n';
-        ok = *cut || take_line(r, text, finished, e) || err_prefix(e, "line %d", number);
+        ok = *cut || take_record_line(r, text, finished, e) || err_prefix(e, "line %d", number);
         *whole += *cut ? 0 : len;
     }
     free(text);
     return ok;
 }
 
-static bool begin(struct record *r, struct err *e)
+static bool begin_record(struct record *r, struct err *e)
 {
     *r = (struct record){.lines = json_array()};
     return r->lines || err_memory(e);
@@ -80,8 +80,8 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
     bool cut = false;
 
     *finished = false;
-    bool ok = begin(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
-              take_lines(r, file, &whole, &cut, finished, e) &&
+    bool ok = begin_record(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
+              take_record_lines(r, file, &whole, &cut, finished, e) &&
               (r->head || err_set(e, ERR_USAGE, "it is empty"));
     if (file)
         fclose(file);
@@ -120,7 +120,7 @@ static bool read_old(
 
     if (!old)
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
-    bool ok = take_lines(r, old, &whole, &cut, &finished, e);
+    bool ok = take_record_lines(r, old, &whole, &cut, &finished, e);
     fclose(old);
     if (ok && cut && truncate(path, whole) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
@@ -131,7 +131,7 @@ static bool read_old(
     return ok && (!finished || !once || begin_anew(r, path, e));
 }
 
-static bool write_line(struct record *r, const json_t *line, struct err *e)
+static bool write_record_line(struct record *r, const json_t *line, struct err *e)
 {
     if (!r->file)
         return true;
@@ -142,7 +142,7 @@ static bool write_line(struct record *r, const json_t *line, struct err *e)
 
 // The options were read anew, so they must mean what they meant to the shards: a scenario may have
 // been changed meanwhile.
-static bool take_merged(
+static bool take_merged_folder(
     struct record *r, const struct merged *m, const struct record_head *here, struct err *e)
 {
     const char *about = json_string_value(json_object_get(m->head, "about"));
@@ -162,7 +162,7 @@ static bool take_merged(
     return true;
 }
 
-static bool open_file(
+static bool open_record_file(
     struct record *r, const char *folder, const struct record_head *h, json_t *head, struct err *e)
 {
     char path[PATH_MAX];
@@ -178,17 +178,17 @@ static bool open_file(
 
 bool record_open(struct record *r, const char *folder, const struct record_head *h, struct err *e)
 {
-    json_t *head = head_of(h);
-    bool ok =
-        begin(r, e) && (head || err_memory(e)) && (!folder || open_file(r, folder, h, head, e));
+    json_t *head = record_head_json(h);
+    bool ok = begin_record(r, e) && (head || err_memory(e)) &&
+              (!folder || open_record_file(r, folder, h, head, e));
 
     r->shard = h->shard;
     if (ok && !r->head) {
         r->head = json_incref(head);
-        ok = write_line(r, head, e);
+        ok = write_record_line(r, head, e);
     }
     json_decref(head);
-    return ok && (!h->merged || take_merged(r, h->merged, h, e));
+    return ok && (!h->merged || take_merged_folder(r, h->merged, h, e));
 }
 
 void record_close(struct record *r)
@@ -204,7 +204,7 @@ bool record_add(struct record *r, json_t *line, struct err *e)
 {
     bool ok = line && json_array_append(r->lines, line) == 0;
 
-    ok = ok ? write_line(r, line, e) : err_memory(e);
+    ok = ok ? write_record_line(r, line, e) : err_memory(e);
     json_decref(line);
     return ok;
 }
@@ -212,7 +212,7 @@ bool record_add(struct record *r, json_t *line, struct err *e)
 bool record_finish(struct record *r, struct err *e)
 {
     json_t *line = json_pack("{s:b}", "finished", 1);
-    bool ok = line ? write_line(r, line, e) : err_memory(e);
+    bool ok = line ? write_record_line(r, line, e) : err_memory(e);
 
     json_decref(line);
     return ok;
