@@ -6,7 +6,7 @@
 
 // Grows the array to hold `index`. It grows by whole octaves: so it moves fewer than 54 times, and
 // its length is one that HdrHistogram itself would choose.
-static bool reach(struct histogram *h, size_t index)
+static bool reach_index(struct histogram *h, size_t index)
 {
     if (index < h->count_len)
         return true;
@@ -25,7 +25,7 @@ static bool reach(struct histogram *h, size_t index)
 bool histogram_init(struct histogram *h, int64_t highest, struct err *e)
 {
     *h = (struct histogram){0};
-    if (!reach(h, histogram_index(highest)))
+    if (!reach_index(h, histogram_index(highest)))
         return err_memory(e);
     return true;
 }
@@ -46,7 +46,7 @@ void histogram_clear(struct histogram *h)
     *h = (struct histogram){.counts = counts, .count_len = len};
 }
 
-static void widen(struct histogram *h, int64_t min, int64_t max)
+static void widen_range(struct histogram *h, int64_t min, int64_t max)
 {
     if (h->total == 0 || min < h->min)
         h->min = min;
@@ -59,9 +59,9 @@ bool histogram_record(struct histogram *h, int64_t value)
     if (value < 0)
         value = 0;
     size_t index = histogram_index(value);
-    if (!reach(h, index))
+    if (!reach_index(h, index))
         return false;
-    widen(h, value, value);
+    widen_range(h, value, value);
     h->counts[index]++;
     h->total++;
     h->sum += (double)value;
@@ -73,9 +73,9 @@ bool histogram_merge(struct histogram *into, const struct histogram *from)
     if (from->total == 0)
         return true;
     size_t len = histogram_index(from->max) + 1;
-    if (!reach(into, len - 1))
+    if (!reach_index(into, len - 1))
         return false;
-    widen(into, from->min, from->max);
+    widen_range(into, from->min, from->max);
     for (size_t i = 0; i < len; i++)
         into->counts[i] += from->counts[i];
     into->total += from->total;

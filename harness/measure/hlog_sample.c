@@ -10,7 +10,7 @@
 
 #define INTERVALS 20
 
-static void die(const char *text)
+static void fail_sample(const char *text)
 {
     fprintf(stderr, "hlog_sample: %s\n", text);
     exit(1);
@@ -31,16 +31,16 @@ static void add_interval(struct buf *log, struct histogram *all, int second, uin
     struct err e;
 
     if (!histogram_init(&h, 0, &e))
-        die(e.text);
+        fail_sample(e.text);
     for (int i = 0; i < second * 500; i++) // the first interval is empty
         if (!histogram_record(&h, latency_ns(random)))
-            die("no memory");
+            fail_sample("no memory");
     if (!histogram_merge(all, &h))
-        die("no memory");
+        fail_sample("no memory");
     const struct hlog_interval plain = {NULL, second * NS_PER_S, NS_PER_S, &h};
     const struct hlog_interval tagged = {"e2e", second * NS_PER_S, NS_PER_S, &h};
     if (!hlog_write_interval(log, &plain, &e) || !hlog_write_interval(log, &tagged, &e))
-        die(e.text);
+        fail_sample(e.text);
     histogram_fini(&h);
 }
 
@@ -49,7 +49,7 @@ static void save(const struct buf *content, const char *path)
     FILE *f = fopen(path, "w");
 
     if (!f || fwrite(content->data, 1, content->len, f) != content->len || fclose(f) != 0)
-        die(path);
+        fail_sample(path);
 }
 
 int main(int argc, char **argv)
@@ -60,16 +60,16 @@ int main(int argc, char **argv)
     struct err e;
 
     if (argc != 3)
-        die("usage: hlog_sample LOG DISTRIBUTION");
+        fail_sample("usage: hlog_sample LOG DISTRIBUTION");
     buf_init(&log, 16 << 20);
     buf_init(&distribution, 1 << 20);
     if (!histogram_init(&all, 0, &e) ||
         !hlog_write_header(&log, "hlog_sample", INT64_C(1770000000) * NS_PER_S, &e))
-        die(e.text);
+        fail_sample(e.text);
     for (int second = 0; second < INTERVALS; second++)
         add_interval(&log, &all, second, &random);
     if (!hgrm_write(&distribution, &all, 1e6))
-        die("the distribution is too long");
+        fail_sample("the distribution is too long");
     save(&log, argv[1]);
     save(&distribution, argv[2]);
     histogram_fini(&all);

@@ -63,7 +63,7 @@ static uint64_t get_be(const char *at, unsigned bytes)
 // ZigZag puts the sign into the lowest bit, so that small numbers of either sign stay short. Each
 // byte then holds seven bits, the lowest first; its top bit says that another byte follows. The
 // ninth byte needs no such bit and holds eight.
-static void put_number(struct buf *out, int64_t n)
+static void put_zigzag(struct buf *out, int64_t n)
 {
     uint64_t v = n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1;
 
@@ -100,7 +100,7 @@ static void put_counts(struct buf *out, const struct histogram *h)
         size_t zeros = 0;
         while (i + zeros < len && h->counts[i + zeros] == 0)
             zeros++;
-        put_number(out, zeros > 1 ? -(int64_t)zeros : h->counts[i]);
+        put_zigzag(out, zeros > 1 ? -(int64_t)zeros : h->counts[i]);
         i += zeros > 1 ? zeros : 1;
     }
 }
@@ -133,7 +133,7 @@ static bool put_packed(struct buf *out, const struct buf *plain)
     return true;
 }
 
-static bool put_text(struct buf *out, const struct buf *packed)
+static bool put_base64(struct buf *out, const struct buf *packed)
 {
     size_t len = (packed->len + 2) / 3 * 4;
     char *room = buf_reserve(out, len + 1); // OpenSSL adds a NUL
@@ -155,7 +155,7 @@ bool payload_encode(struct buf *out, const struct histogram *h, struct err *e)
     buf_init(&packed, PACKED_MAX);
     put_counts(&counts, h);
     put_plain(&plain, h, &counts);
-    bool done = !counts.failed && put_packed(&packed, &plain) && put_text(out, &packed);
+    bool done = !counts.failed && put_packed(&packed, &plain) && put_base64(out, &packed);
     buf_fini(&counts);
     buf_fini(&plain);
     buf_fini(&packed);

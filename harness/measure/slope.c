@@ -9,7 +9,7 @@
 static const double z = 1.959964; // quantile of the normal distribution for a two-sided confidence
                                   // of 95%
 
-static int by_value(const void *a, const void *b)
+static int compare_slopes(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -38,18 +38,18 @@ static size_t all_pairs(double *slopes, const double *x, const double *y, size_t
         for (size_t j = i + 1; j < count; j++)
             slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
     }
-    qsort(slopes, n, sizeof *slopes, by_value);
+    qsort(slopes, n, sizeof *slopes, compare_slopes);
     return n;
 }
 
-static double at(const double *slopes, size_t count, double rank)
+static double rank_value(const double *slopes, size_t count, double rank)
 {
     double last = (double)count - 1;
 
     return slopes[(size_t)fmin(fmax(rank, 0), last)];
 }
 
-bool slope_of(struct slope *s, const double *x, const double *y, size_t count, struct err *e)
+bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, struct err *e)
 {
     if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
         return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
@@ -63,8 +63,8 @@ bool slope_of(struct slope *s, const double *x, const double *y, size_t count, s
         s->level = stats_median(sorted, count);
         double within = z * sqrt(variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
-        s->low = at(slopes, n, floor(((double)n - within) / 2) - 1);
-        s->high = at(slopes, n, ceil(((double)n + within) / 2));
+        s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
+        s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));
     }
     free(slopes);
     free(sorted);

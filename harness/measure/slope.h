@@ -18,5 +18,5 @@ struct slope {
 
 // Estimates the slope of points with different x. The interval assumes independent points: give it
 // medians of windows and not each second's sample. ERR_USAGE when there are too few or too many.
-MUST_USE bool slope_of(
+MUST_USE bool theil_sen(
     struct slope *s, const double *x, const double *y, size_t count, struct err *e);

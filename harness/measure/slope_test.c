@@ -24,7 +24,7 @@ static void a_line_has_its_slope(void **state)
         x[i] = i;
         y[i] = 5 + 3 * i;
     }
-    assert_true(slope_of(&s, x, y, 20, &e));
+    assert_true(theil_sen(&s, x, y, 20, &e));
     assert_near(s.estimate, 3, 1e-9);
     assert_near(s.low, 3, 1e-9);
     assert_near(s.high, 3, 1e-9);
@@ -45,7 +45,7 @@ static void the_interval_comes_from_the_ranks_of_slopes(void **state)
     for (int i = 0; i < 10; i++)
         for (int j = i + 1; j < 10; j++)
             slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
-    assert_true(slope_of(&s, x, y, 10, &e));
+    assert_true(theil_sen(&s, x, y, 10, &e));
     // The variance is 10 * 9 * 25 / 18 = 125, so C is 1.96 * 11.18 = 21.9. Counted from zero, the
     // bounds are at floor((45 - 21.9) / 2) - 1 = 10 and ceil((45 + 21.9) / 2) = 34.
     size_t below_low = 0, below_high = 0;
@@ -72,7 +72,7 @@ static void noise_has_no_slope(void **state)
         y[i] = (double)(random >> 16 & 0x7fff);
     }
     y[30] = 1e12; // an outlier moves nothing
-    assert_true(slope_of(&s, x, y, 60, &e));
+    assert_true(theil_sen(&s, x, y, 60, &e));
     assert_true(s.low < 0 && s.high > 0);
 }
 
@@ -87,10 +87,10 @@ static void a_constant_is_flat(void **state)
         x[i] = i;
         y[i] = 7;
     }
-    assert_true(slope_of(&s, x, y, 30, &e));
+    assert_true(theil_sen(&s, x, y, 30, &e));
     assert_near(s.low, 0, 0);
     assert_near(s.high, 0, 0);
-    assert_false(slope_of(&s, x, y, SLOPE_POINTS_MIN - 1, &e));
+    assert_false(theil_sen(&s, x, y, SLOPE_POINTS_MIN - 1, &e));
     assert_int_equal(e.kind, ERR_USAGE);
 }
 

@@ -9,7 +9,7 @@
 #define EXACT_MAX 50
 #define TINY 1e-9
 
-static int by_value(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -20,7 +20,7 @@ double stats_median(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, compare_doubles);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
@@ -96,7 +96,7 @@ static double tie_term(const double *a, size_t n, const double *b, size_t m)
         pool[i] = a[i];
     for (size_t j = 0; j < m; j++)
         pool[n + j] = b[j];
-    qsort(pool, n + m, sizeof *pool, by_value);
+    qsort(pool, n + m, sizeof *pool, compare_doubles);
     for (size_t i = 0, group; i < n + m; i += group) {
         for (group = 1; i + group < n + m && !(pool[i] < pool[i + group]);)
             group++;

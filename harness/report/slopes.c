@@ -116,7 +116,7 @@ static bool take_samples(struct slopes *s, const struct span *span, enum slope_i
     if (n < SLOPE_POINTS_MIN || (!any && figures[id].kind == KIND_LEVEL_KB))
         return true;
     s->measured[id] = true;
-    return slope_of(&s->rows[id], x, y, n, e);
+    return theil_sen(&s->rows[id], x, y, n, e);
 }
 
 // --- intervals.csv ------------------------------------------------------------------------
@@ -194,7 +194,7 @@ static bool take_column(
     if (n < SLOPE_POINTS_MIN)
         return true;
     s->measured[id] = true;
-    return slope_of(&s->rows[id], x, y, n, e);
+    return theil_sen(&s->rows[id], x, y, n, e);
 }
 
 // --- all of them ------------------------------------------------------------------------
