@@ -209,7 +209,7 @@ static void container_fetch_log(struct server *s)
     s->log_path = *c->log ? c->log : NULL;
 }
 
-static bool wait_ready(struct server *s, struct err *e)
+static bool wait_container_ready(struct server *s, struct err *e)
 {
     const struct container *c = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
@@ -247,7 +247,7 @@ static void find_data(struct server *s)
 
 // Finds the pid that the container's first process has on this machine, to measure the CPU time of
 // the backends. An engine in a virtual machine has other pids.
-static void find_processes(struct server *s)
+static void find_container_processes(struct server *s)
 {
     const struct container *c = s->state;
     char text[64];
@@ -268,10 +268,10 @@ static bool container_start(struct server *s, struct err *e)
         return true;
     if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create(c, e)))
         return false;
-    s->running = wait_ready(s, e);
+    s->running = wait_container_ready(s, e);
     if (s->running) {
         find_data(s);
-        find_processes(s);
+        find_container_processes(s);
     }
     return s->running;
 }

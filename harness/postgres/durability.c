@@ -17,7 +17,7 @@
 #define BLOCK 8192
 #define MOUNTS_MAX (1u << 20)
 
-static int by_value(const void *a, const void *b)
+static int compare_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -36,7 +36,7 @@ static bool time_flushes(int fd, int64_t *median_ns)
             return false;
         took[i] = clock_now_ns() - start;
     }
-    qsort(took, PROBES, sizeof *took, by_value);
+    qsort(took, PROBES, sizeof *took, compare_int64);
     *median_ns = took[PROBES / 2];
     return true;
 }
@@ -177,7 +177,8 @@ static bool probe_inside(
 }
 
 // Returns the value that the scenario sets, or else `otherwise`.
-static const char *wanted(const struct settings *settings, const char *name, const char *otherwise)
+static const char *wanted_setting(
+    const struct settings *settings, const char *name, const char *otherwise)
 {
     for (size_t i = 0; i < settings->count; i++) {
         if (strcmp(settings->items[i].name, name) == 0)
@@ -186,11 +187,11 @@ static const char *wanted(const struct settings *settings, const char *name, con
     return otherwise;
 }
 
-static bool check_settings(
+static bool check_server_settings(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
     static const char *const names[] = {"fsync", "full_page_writes", "synchronous_commit"};
-    const char *want[] = {"on", "on", wanted(settings, "synchronous_commit", "on")};
+    const char *want[] = {"on", "on", wanted_setting(settings, "synchronous_commit", "on")};
     size_t used = 0;
     char first_wrong[100] = "";
 
@@ -211,7 +212,7 @@ static bool check_settings(
 static bool declared(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
-    if (!check_settings(admin, settings, proof, e))
+    if (!check_server_settings(admin, settings, proof, e))
         return false;
     snprintf(proof->verdict, sizeof proof->verdict, "declared, not proved: %s", proof->settings);
     return true;
@@ -226,7 +227,7 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
     if (elsewhere && declared(admin, settings, proof, e))
         return true;
     proof->durable =
-        !elsewhere && check_settings(admin, settings, proof, e) &&
+        !elsewhere && check_server_settings(admin, settings, proof, e) &&
         (s->data_dir ? durability_probe(s->data_dir, proof, e) : probe_inside(s, admin, proof, e));
     if (proof->durable) {
         snprintf(proof->verdict, sizeof proof->verdict, "proved: %s, one flush takes %.0f µs, %s",

@@ -105,7 +105,7 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
 }
 
 // Removes each name whose process is gone.
-static void remove_left(const char *engine, char *names, const char *const *removal)
+static void remove_left_containers(const char *engine, char *names, const char *const *removal)
 {
     char text[512], *line;
     struct err ignored;
@@ -138,10 +138,10 @@ void engine_sweep(const char *engine, const char *label)
 
     snprintf(filter, sizeof filter, "label=%s", label);
     if (ENGINE(engine, names, &ignored, "ps", "-a", "--filter", filter, "--format", "{{.Names}}"))
-        remove_left(engine, names, container);
+        remove_left_containers(engine, names, container);
     if (ENGINE(
             engine, names, &ignored, "volume", "ls", "--filter", filter, "--format", "{{.Name}}"))
-        remove_left(engine, names, volume);
+        remove_left_containers(engine, names, volume);
 }
 
 bool engine_log(const char *engine, const char *name, const char *path)

@@ -21,7 +21,7 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
 
 // Waits until all members have the database and its roles, because a client that meets a member
 // without them gives up.
-static bool spread(const struct server *s, struct err *e)
+static bool spread_migrations(const struct server *s, struct err *e)
 {
     return !s->provider->spread || s->provider->spread(s, e);
 }
@@ -32,7 +32,7 @@ static bool create_database(const struct server *s, struct err *e)
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);
-    bool ok = conn && sql_exec(conn, sql, e) && spread(s, e);
+    bool ok = conn && sql_exec(conn, sql, e) && spread_migrations(s, e);
 
     PQfinish(conn);
     return ok;
@@ -71,7 +71,7 @@ static bool find_migrations(glob_t *files, struct err *e)
     return glob(pattern, 0, NULL, files) == 0 || err_set(e, ERR_SYSTEM, "no migrations in %s", dir);
 }
 
-static int number_of(const char *path)
+static int migration_number(const char *path)
 {
     return (int)strtol(strrchr(path, '/') + 1, NULL, 10);
 }
@@ -83,7 +83,7 @@ bool migrate_exists(int last, struct err *e)
     bool ok = find_migrations(&files, e);
 
     for (size_t i = 0; ok && i < files.gl_pathc; i++)
-        found = found || number_of(files.gl_pathv[i]) == last;
+        found = found || migration_number(files.gl_pathv[i]) == last;
     globfree(&files);
     return ok &&
            (found || err_set(e, ERR_USAGE, "postgres.schema: there is no migration %d", last));
@@ -95,7 +95,7 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     bool ok = find_migrations(&files, e);
 
     for (size_t i = 0; ok && last != SCHEMA_NONE && i < files.gl_pathc; i++) {
-        if (last != SCHEMA_LATEST && number_of(files.gl_pathv[i]) > last)
+        if (last != SCHEMA_LATEST && migration_number(files.gl_pathv[i]) > last)
             break;
         ok = apply_file(conn, files.gl_pathv[i], e);
     }
@@ -182,5 +182,5 @@ bool migrate_database(
     if (ok && announce == ANNOUNCE_BELL)
         ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
     PQfinish(conn);
-    return ok && spread(s, e);
+    return ok && spread_migrations(s, e);
 }

@@ -16,7 +16,7 @@ void presence_fini(struct presence *p)
     *p = (struct presence){0};
 }
 
-static struct presence_open *find(struct presence *p, const char *key)
+static struct presence_open *find_open_session(struct presence *p, const char *key)
 {
     for (size_t i = 0; i < p->open_count; i++) {
         if (strncmp(p->open[i].key, key, sizeof p->open[i].key - 1) == 0)
@@ -25,7 +25,7 @@ static struct presence_open *find(struct presence *p, const char *key)
     return NULL;
 }
 
-static void hold(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
+static void hold_session(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
 {
     if (o->hold == 0) {
         if (p->hold_count == PRESENCE_HOLDS_MAX ||
@@ -40,7 +40,7 @@ static void hold(struct presence *p, struct presence_open *o, uint32_t pid, int6
 void presence_transaction(
     struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns)
 {
-    struct presence_open *o = find(p, key);
+    struct presence_open *o = find_open_session(p, key);
 
     if (!o && p->open_count == PRESENCE_OPEN_MAX)
         return;
@@ -54,7 +54,7 @@ void presence_transaction(
         o->first_ns = at_ns;
         o->hold = 0;
     } else if (at_ns - o->first_ns >= held_ns) {
-        hold(p, o, pid, at_ns);
+        hold_session(p, o, pid, at_ns);
     }
 }
 

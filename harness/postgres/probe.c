@@ -20,7 +20,7 @@ struct probe {
     size_t count;
 };
 
-static void ask(void *arg, int64_t due_ns);
+static void ask_probe(void *arg, int64_t due_ns);
 
 struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 {
@@ -32,7 +32,7 @@ struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
     }
     if (!p || !p->conninfo)
         err_memory(e);
-    else if (ticker_start(&p->ticker, period_ns, ask, p, e))
+    else if (ticker_start(&p->ticker, period_ns, ask_probe, p, e))
         return p;
     probe_free(p);
     return NULL;
@@ -63,13 +63,13 @@ void probe_free(struct probe *p)
 
 // --- a sample -------------------------------------------------------------------
 
-static void keep(struct probe *p, const struct probe_sample *sample)
+static void keep_probe_sample(struct probe *p, const struct probe_sample *sample)
 {
     if (array_grow(&p->samples, p->count, 1, sizeof *sample))
         p->samples[p->count++] = *sample;
 }
 
-static bool is_answered(struct probe *p, struct err *e)
+static bool is_probe_answered(struct probe *p, struct err *e)
 {
     char number[24];
     const char *params[] = {number};
@@ -85,7 +85,7 @@ static bool is_answered(struct probe *p, struct err *e)
 // no answer. But if connecting takes long, or fails only after a long time, the server stands still
 // for everybody who connects then. A slow answer is the server's fault and no stall of ours, so the
 // next query is due when the answer has come.
-static void ask(void *arg, int64_t due_ns)
+static void ask_probe(void *arg, int64_t due_ns)
 {
     struct probe *p = arg;
     struct probe_sample sample = {.due_ns = due_ns, .took_ns = CLOCK_NEVER};
@@ -97,12 +97,12 @@ static void ask(void *arg, int64_t due_ns)
     if (!p->conn) {
         p->conn = sql_connect(p->conninfo, &e);
         sample.stall_ns = clock_now_ns() - due_ns;
-    } else if (is_answered(p, &e)) {
+    } else if (is_probe_answered(p, &e)) {
         sample.took_ns = clock_now_ns() - begin_ns;
     }
     if (was_open && sample.took_ns == CLOCK_NEVER) {
         PQfinish(p->conn);
         p->conn = NULL;
     }
-    keep(p, &sample);
+    keep_probe_sample(p, &sample);
 }

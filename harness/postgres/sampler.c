@@ -91,7 +91,7 @@ const struct usage *sampler_usage(const struct sampler *s)
 
 // --- a sample -----------------------------------------------------------------
 
-static double number(const PGresult *result, int column)
+static double sample_number(const PGresult *result, int column)
 {
     return strtod(PQgetvalue(result, 0, column), NULL);
 }
@@ -106,13 +106,13 @@ static bool ask_counters(struct sampler *s, struct sample *sample)
     bool ok = PQntuples(counters) == 1 && PQntuples(checkpoints) == 1;
 
     if (ok) {
-        sample->commits = number(counters, 0);
-        sample->wal_bytes = number(counters, 1);
-        sample->queue_usage = number(counters, 2);
-        sample->dead_tuples = number(counters, 3);
-        sample->oldest_xmin_age = number(counters, 4);
-        sample->database_bytes = number(counters, 5);
-        sample->checkpoints = number(checkpoints, 0);
+        sample->commits = sample_number(counters, 0);
+        sample->wal_bytes = sample_number(counters, 1);
+        sample->queue_usage = sample_number(counters, 2);
+        sample->dead_tuples = sample_number(counters, 3);
+        sample->oldest_xmin_age = sample_number(counters, 4);
+        sample->database_bytes = sample_number(counters, 5);
+        sample->checkpoints = sample_number(checkpoints, 0);
     }
     PQclear(counters);
     PQclear(checkpoints);
@@ -145,7 +145,7 @@ struct family {
     size_t count;
 };
 
-static void find_family(const atomic_int *outer_pid, struct family *f)
+static void find_backend_family(const atomic_int *outer_pid, struct family *f)
 {
     pid_t first = outer_pid ? atomic_load(outer_pid) : 0;
 
@@ -203,7 +203,7 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
     struct family family;
     PGresult *rows = sql_query(s->conn, postgres_sql_backends, 0, NULL, &ignored);
 
-    find_family(s->config.outer_pid, &family);
+    find_backend_family(s->config.outer_pid, &family);
     for (int i = 0; i < PQntuples(rows); i++) {
         const char *event = PQgetvalue(rows, i, 2);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
@@ -239,7 +239,7 @@ static bool ask_server(struct sampler *s, struct sample *sample)
     return false;
 }
 
-static void keep(struct sampler *s, const struct sample *sample)
+static void keep_sample(struct sampler *s, const struct sample *sample)
 {
     if (array_grow(&s->samples, s->count, 1, sizeof *sample))
         s->samples[s->count++] = *sample;
@@ -266,5 +266,5 @@ static void take_sample(void *arg, int64_t due_ns)
     sample.busy_s = s->usage.busy_s;
     sample.total_s = s->usage.total_s;
     sample.collector_rss_kb = s->usage.collector_rss_kb;
-    keep(s, &sample);
+    keep_sample(s, &sample);
 }

@@ -40,7 +40,7 @@ static int pid_of(const char *line)
     return bracket ? atoi(bracket + 1) : 0;
 }
 
-static bool add(struct logins *l, const char *line)
+static bool add_login(struct logins *l, const char *line)
 {
     if (!array_grow(&l->items, l->count, 1, sizeof *l->items))
         return false;
@@ -67,7 +67,7 @@ static void forget_cut(struct logins *l, const char *line)
     }
 }
 
-static bool keep(struct sessions *s, const struct logins *l, int64_t wall_ns)
+static bool keep_logins(struct sessions *s, const struct logins *l, int64_t wall_ns)
 {
     // The array must not be NULL even without a session, because NULL says that there is no log.
     if (!array_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns))
@@ -80,7 +80,7 @@ static bool keep(struct sessions *s, const struct logins *l, int64_t wall_ns)
 }
 
 // Backends write to one log: lines of the same moment may come in any order.
-static int compare(const void *a, const void *b)
+static int compare_logins(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -102,18 +102,18 @@ void sessions_read(
     bool ok = fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {
         if (strstr(line, mark))
-            ok = add(&logins, line);
+            ok = add_login(&logins, line);
         else
             forget_cut(&logins, line);
     }
-    ok = ok && keep(s, &logins, wall_ns);
+    ok = ok && keep_logins(s, &logins, wall_ns);
     free(logins.items);
     free(line);
     fclose(file);
     if (!ok)
         sessions_fini(s);
     else
-        qsort(s->opened_ns, s->count, sizeof *s->opened_ns, compare);
+        qsort(s->opened_ns, s->count, sizeof *s->opened_ns, compare_logins);
 }
 
 void sessions_fini(struct sessions *s)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void append(char *out, size_t size, size_t *used, const char *text, size_t len)
+static void append_sql(char *out, size_t size, size_t *used, const char *text, size_t len)
 {
     for (size_t i = 0; i < len && *used + 1 < size; i++) {
         bool space = isspace((unsigned char)text[i]);
@@ -35,8 +35,8 @@ void sql_one_line(char *out, size_t size, const char *text)
         if (strspn(line, " \t\r^") >= len)
             continue;
         if (used > 0)
-            append(out, size, &used, goes_on(line) ? " " : "; ", goes_on(line) ? 1 : 2);
-        append(out, size, &used, line, len);
+            append_sql(out, size, &used, goes_on(line) ? " " : "; ", goes_on(line) ? 1 : 2);
+        append_sql(out, size, &used, line, len);
         while (used > 0 && (out[used - 1] == ' ' || out[used - 1] == '.'))
             out[--used] = '\0';
     }

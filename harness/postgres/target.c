@@ -12,7 +12,7 @@
 
 #define ADDRESS_WAIT_MS 500 // for an address that does not even refuse
 
-static const char *value_of(const struct target *t, const char *key)
+static const char *target_value(const struct target *t, const char *key)
 {
     for (PQconninfoOption *o = t->options; o && o->keyword; o++) {
         if (strcmp(o->keyword, key) == 0)
@@ -35,7 +35,7 @@ bool target_random(char *digits, size_t count, struct err *e)
 }
 
 // Says what libpq does not accept in a conninfo, unless that might show a part of a password.
-static void refuse(const char *why, struct err *e)
+static void refuse_target(const char *why, struct err *e)
 {
     bool harmless = why && (strncmp(why, "invalid connection option", 25) == 0 ||
                                strncmp(why, "invalid URI query parameter", 27) == 0);
@@ -56,7 +56,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     *t = (struct target){0};
     PQconninfoOption *given = PQconninfoParse(conninfo, &why);
     if (!given)
-        refuse(why, e);
+        refuse_target(why, e);
     PQconninfoFree(given);
     PQfreemem(why);
     if (!given)
@@ -66,7 +66,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     PQfinish(conn);
     if (!t->options)
         return err_memory(e);
-    t->user = value_of(t, "user");
+    t->user = target_value(t, "user");
     return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
            target_random(t->password, TARGET_PASSWORD_LEN, e) &&
            target_random(t->unique, TARGET_UNIQUE_LEN, e);
@@ -78,7 +78,7 @@ void target_fini(struct target *t)
     *t = (struct target){0};
 }
 
-static void append(struct buf *out, const char *key, const char *value)
+static void append_pair(struct buf *out, const char *key, const char *value)
 {
     buf_printf(out, "%s%s='", out->len ? " " : "", key);
     for (const char *c = value; *c; c++) {
@@ -100,13 +100,13 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             ours = ours || strcmp(own[i], o->keyword) == 0;
         if (!ours && o->val && *o->val)
-            append(out, o->keyword, o->val);
+            append_pair(out, o->keyword, o->val);
     }
-    append(out, "user", user);
-    append(out, "dbname", dbname);
-    const char *password = self ? value_of(t, "password") : t->password;
+    append_pair(out, "user", user);
+    append_pair(out, "dbname", dbname);
+    const char *password = self ? target_value(t, "password") : t->password;
     if (password)
-        append(out, "password", password);
+        append_pair(out, "password", password);
     return !out->failed;
 }
 
@@ -135,17 +135,17 @@ bool target_one_of(
     if (!target_conninfo(t, user, dbname, out))
         return false;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        if (!value_of(t, lists[i]))
+        if (!target_value(t, lists[i]))
             continue;
-        if (!part_of(value_of(t, lists[i]), n, part, sizeof part))
+        if (!part_of(target_value(t, lists[i]), n, part, sizeof part))
             return false;
-        append(out, lists[i], part);
+        append_pair(out, lists[i], part);
     }
-    bool listed = value_of(t, "host") || value_of(t, "hostaddr");
-    const char *ports = value_of(t, "port");
+    bool listed = target_value(t, "host") || target_value(t, "hostaddr");
+    const char *ports = target_value(t, "port");
     if (part_of(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
-        append(out, "port", port);
-    append(out, "target_session_attrs", "any");
+        append_pair(out, "port", port);
+    append_pair(out, "target_session_attrs", "any");
     return (listed || n == 0) && !out->failed;
 }
 
@@ -182,8 +182,9 @@ static bool answers(const struct addrinfo *a)
 bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
-    const char *host = value_of(t, "hostaddr") ? value_of(t, "hostaddr") : value_of(t, "host");
-    const char *port = value_of(t, "port") ? value_of(t, "port") : "5432";
+    const char *host =
+        target_value(t, "hostaddr") ? target_value(t, "hostaddr") : target_value(t, "host");
+    const char *port = target_value(t, "port") ? target_value(t, "port") : "5432";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
     char first[256], first_port[16];

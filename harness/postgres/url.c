@@ -92,7 +92,7 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 // Removes the databases that killed runs left. These have no session and are not marked as kept. We
 // look for sessions before we connect to a database ourselves. DROP DATABASE waits a few seconds
 // for a session that is just ending.
-static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
+static bool remove_left_databases(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
         "SELECT format('DROP DATABASE %I', datname) FROM pg_database AS d"
@@ -129,7 +129,7 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     if (strcmp(text, "busy") == 0)
         return err_set(
             e, ERR_SKIP, "another run of mailproof is using that server; wait until it has ended");
-    if (!remove_left(s, conn, e) ||
+    if (!remove_left_databases(s, conn, e) ||
         !sql_value(conn,
             "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
             " AND shobj_description(oid, 'pg_authid') IS DISTINCT FROM '" MIGRATE_MARK "'",

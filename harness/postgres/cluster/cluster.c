@@ -72,7 +72,7 @@ void cluster_fini(struct cluster *c)
 
 // --- its members --------------------------------------------------------------------
 
-static PGconn *connect_to(
+static PGconn *connect_to_member(
     const struct server *s, const struct target *t, size_t n, bool *there, struct err *e)
 {
     struct buf conninfo;
@@ -112,7 +112,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
     bool ok = conn && sql_value(conn, "SELECT pg_current_wal_lsn()", lsn, sizeof lsn, e);
     PQfinish(conn);
     for (size_t n = 0; ok && there && n < REST_MEMBERS_MAX; n++) {
-        conn = connect_to(s, t, n, &there, &ignored);
+        conn = connect_to_member(s, t, n, &there, &ignored);
         ok = !conn || await_replay(conn, lsn, e);
         PQfinish(conn);
     }
@@ -122,8 +122,8 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
 // --- switchover ---------------------------------------------------------------------
 
 // Asks one member after another, and takes the first answer.
-static bool ask(const struct cluster *c, const char *method, const char *path, const char *body,
-    struct rest_answer *out, struct err *e)
+static bool ask_patroni(const struct cluster *c, const char *method, const char *path,
+    const char *body, struct rest_answer *out, struct err *e)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (rest_ask(&c->targets[i], method, path, body, out, e))
@@ -132,13 +132,13 @@ static bool ask(const struct cluster *c, const char *method, const char *path, c
     return false;
 }
 
-static bool find_leader(const struct cluster *c, struct rest_member *out, struct err *e)
+static bool find_cluster_leader(const struct cluster *c, struct rest_member *out, struct err *e)
 {
     static struct rest_answer answer;
     struct rest_member members[REST_MEMBERS_MAX];
     size_t count;
 
-    if (!ask(c, "GET", "/cluster", NULL, &answer, e) ||
+    if (!ask_patroni(c, "GET", "/cluster", NULL, &answer, e) ||
         !rest_members(answer.text, members, &count, e))
         return false;
     const struct rest_member *leader = rest_leader(members, count);
@@ -166,7 +166,7 @@ static int written_timeline(const struct server *s)
 }
 
 // Waits until the interface names another leader and a session proves that it takes writes.
-static bool await_successor(const struct server *s, const struct cluster *c, const char *old,
+static bool await_new_leader(const struct server *s, const struct cluster *c, const char *old,
     int timeline, struct failover *out, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + successor_limit_ns;
@@ -174,7 +174,7 @@ static bool await_successor(const struct server *s, const struct cluster *c, con
     struct err ignored;
     int next = 0;
 
-    while (!find_leader(c, &now, &ignored) || strcmp(now.name, old) == 0 ||
+    while (!find_cluster_leader(c, &now, &ignored) || strcmp(now.name, old) == 0 ||
            (next = written_timeline(s)) <= timeline) {
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "no other member took writes within 60 s");
@@ -195,7 +195,7 @@ bool cluster_switch_over(
     char body[128];
 
     *out = (struct failover){0};
-    if (!find_leader(c, &leader, e))
+    if (!find_cluster_leader(c, &leader, e))
         return false;
     int timeline = written_timeline(s);
     if (timeline == 0)
@@ -203,10 +203,10 @@ bool cluster_switch_over(
     if (strpbrk(leader.name, "\"\\"))
         return err_set(e, ERR_SYSTEM, "the leader's name cannot be written as JSON");
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);
-    if (!ask(c, "POST", "/switchover", body, &answer, e))
+    if (!ask_patroni(c, "POST", "/switchover", body, &answer, e))
         return false;
     if (answer.status != 200 && answer.status != 202)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover%s: %.80s",
             answer.status == 401 ? " (MAILPROOF_REST_AUTH=USER:PASSWORD)" : "", answer.text);
-    return await_successor(s, c, leader.name, timeline, out, e);
+    return await_new_leader(s, c, leader.name, timeline, out, e);
 }

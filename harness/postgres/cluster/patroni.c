@@ -93,7 +93,8 @@ static bool sockets_fit(const struct patroni *p, struct err *e)
 
 // --- files in the run's folder ---------------------------------------------------------
 
-static bool write_file(const struct patroni *p, const char *name, struct buf *text, struct err *e)
+static bool write_patroni_file(
+    const struct patroni *p, const char *name, struct buf *text, struct err *e)
 {
     char path[PATH_MAX];
 
@@ -119,10 +120,11 @@ static bool write_configs(const struct patroni *p, struct err *e)
     for (int i = 0; ok && i < PATRONI_MEMBERS; i++) {
         buf_clear(&text);
         snprintf(name, sizeof name, "%s.yml", patroni_member(i, member));
-        ok = patroni_render(&p->at, i, &text, e) && write_file(p, name, &text, e);
+        ok = patroni_render(&p->at, i, &text, e) && write_patroni_file(p, name, &text, e);
     }
     buf_clear(&text);
-    ok = ok && patroni_render_proxy(&p->at, &text, e) && write_file(p, "haproxy.cfg", &text, e);
+    ok = ok && patroni_render_proxy(&p->at, &text, e) &&
+         write_patroni_file(p, "haproxy.cfg", &text, e);
     buf_fini(&text);
     return ok;
 }
@@ -174,7 +176,7 @@ static bool make_data(struct patroni *p, struct err *e)
 
 static void patroni_close(struct server *s);
 
-static bool prepare(struct server *s, struct patroni *p, struct err *e)
+static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
            parts_find(p, e) && (!s->cuts_off || lan_make(&p->lan, e)) &&
@@ -206,7 +208,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     s->superuser = "mailproof";
     s->database = "mailroom";
     process_adopt_orphans();
-    if (!prepare(s, p, e)) {
+    if (!prepare_patroni(s, p, e)) {
         patroni_close(s);
         return false;
     }

@@ -66,7 +66,7 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
         "host all all all scram-sha-256", "host replication all all scram-sha-256");
 }
 
-static json_t *whole(const struct patroni_layout *l, int member)
+static json_t *whole_config(const struct patroni_layout *l, int member)
 {
     char name[8], server[PLACE_TEXT], rest[PLACE_TEXT], store[PLACE_TEXT];
 
@@ -83,7 +83,7 @@ static json_t *whole(const struct patroni_layout *l, int member)
 
 bool patroni_render(const struct patroni_layout *l, int member, struct buf *out, struct err *e)
 {
-    json_t *json = whole(l, member);
+    json_t *json = whole_config(l, member);
     char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     bool ok = text && buf_printf(out, "%s\n", text);
 

@@ -12,7 +12,7 @@
 #include "postgres/cluster/timeline.h"
 
 // Finds the member that leads now, and its timeline.
-static bool find_leader(const struct server *s, int *leader, int *timeline, struct err *e)
+static bool find_patroni_leader(const struct server *s, int *leader, int *timeline, struct err *e)
 {
     *leader = leader_find(s, -1, timeline);
     return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
@@ -50,7 +50,7 @@ static bool look_back(
 }
 
 // Waits until another member than `from` takes writes.
-static bool await_successor(
+static bool await_promotion(
     struct server *s, int from, int timeline, const char *what, struct failover *out, struct err *e)
 {
     char old[8], new[8];
@@ -75,7 +75,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
     char name[8], body[64];
     int leader, timeline;
 
-    if (!find_leader(s, &leader, &timeline, e))
+    if (!find_patroni_leader(s, &leader, &timeline, e))
         return false;
     const struct rest_target rest = {.net = p->lan.middle,
         .host = p->at.rests[leader].host,
@@ -87,7 +87,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
         return false;
     if (answer.status != 200 && answer.status != 202)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover: %.80s", answer.text);
-    return await_successor(s, leader, timeline, "stepped down", out, e);
+    return await_promotion(s, leader, timeline, "stepped down", out, e);
 }
 
 static bool kill_leader(struct server *s, struct failover *out, struct err *e)
@@ -95,10 +95,10 @@ static bool kill_leader(struct server *s, struct failover *out, struct err *e)
     struct patroni *p = s->state;
     int timeline;
 
-    if (!find_leader(s, &p->killed, &timeline, e))
+    if (!find_patroni_leader(s, &p->killed, &timeline, e))
         return false;
     parts_kill(p, (enum patroni_part)p->killed);
-    return await_successor(s, p->killed, timeline, "was killed", out, e);
+    return await_promotion(s, p->killed, timeline, "was killed", out, e);
 }
 
 static bool cut_leader_off(struct server *s, struct failover *out, struct err *e)
@@ -108,16 +108,16 @@ static bool cut_leader_off(struct server *s, struct failover *out, struct err *e
 
     if (p->lan.middle < 0)
         return err_set(e, ERR_SKIP, "the members are not in a network of their own");
-    if (!find_leader(s, &p->cut_off, &timeline, e) || !lan_cut(&p->lan, p->cut_off, e))
+    if (!find_patroni_leader(s, &p->cut_off, &timeline, e) || !lan_cut(&p->lan, p->cut_off, e))
         return false;
-    return await_successor(s, p->cut_off, timeline, "was cut off", out, e);
+    return await_promotion(s, p->cut_off, timeline, "was cut off", out, e);
 }
 
 static bool kill_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
 
-    if (!find_leader(s, &p->led, &p->led_on, e))
+    if (!find_patroni_leader(s, &p->led, &p->led_on, e))
         return false;
     parts_kill(p, PART_STORE);
     snprintf(out->text, sizeof out->text, "etcd was killed");
@@ -153,7 +153,7 @@ static bool revive(struct server *s, struct err *e)
 
 // Ends a cut. The cut was real if it dropped packets and the leader behind it stepped down by
 // itself. Two members that take writes at once would be a split brain.
-static bool join(struct server *s, struct failover *out, struct err *e)
+static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
     int member = p->cut_off, timeline;
@@ -204,7 +204,7 @@ bool patroni_mend(struct server *s, enum cluster_fault fault, struct failover *o
     case CLUSTER_KILL_LEADER:
         return revive(s, e);
     case CLUSTER_PARTITION_LEADER:
-        return join(s, out, e);
+        return heal_cut(s, out, e);
     case CLUSTER_KILL_STORE:
         return restore_store(s, out, e);
     }

@@ -72,7 +72,7 @@ struct command_line {
     size_t used;
 };
 
-static void add(struct command_line *c, const char *word)
+static void add_word(struct command_line *c, const char *word)
 {
     c->argv[c->count++] = word;
     c->argv[c->count] = NULL;
@@ -83,17 +83,17 @@ static char *room(struct command_line *c)
     return c->texts[c->used++];
 }
 
-static void begin(struct command_line *c, const struct patroni *p)
+static void begin_command_line(struct command_line *c, const struct patroni *p)
 {
     char *home = room(c);
 
     snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.server);
-    add(c, p->leash);
-    add(c, "env");
-    add(c, "-i");
-    add(c, "LC_ALL=C.UTF-8");
-    add(c, PATH_OF_PARTS);
-    add(c, home);
+    add_word(c, p->leash);
+    add_word(c, "env");
+    add_word(c, "-i");
+    add_word(c, "LC_ALL=C.UTF-8");
+    add_word(c, PATH_OF_PARTS);
+    add_word(c, home);
 }
 
 static void add_file(struct command_line *c, const char *dir, const char *name)
@@ -101,7 +101,7 @@ static void add_file(struct command_line *c, const char *dir, const char *name)
     char *path = room(c);
 
     snprintf(path, sizeof c->texts[0], "%s/%s", dir, name);
-    add(c, path);
+    add_word(c, path);
 }
 
 static void store_words(struct command_line *c, const struct patroni *p)
@@ -113,35 +113,35 @@ static void store_words(struct command_line *c, const struct patroni *p)
     size_t size = sizeof c->texts[0];
 
     snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);
-    add(c, "etcd");
-    add(c, "--data-dir");
+    add_word(c, "etcd");
+    add_word(c, "--data-dir");
     add_file(c, p->dir.server, "etcd");
     const char *const words[] = {"--listen-client-urls", clients, "--advertise-client-urls",
         clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
         "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000",
         "--bcrypt-cost", "4"}; // the password is random, so guessing is slow enough
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add(c, words[i]);
+        add_word(c, words[i]);
 }
 
 static void words_of(struct command_line *c, const struct patroni *p, enum patroni_part part)
 {
     char name[8], file[16];
 
-    begin(c, p);
+    begin_command_line(c, p);
     switch (part) {
     case PART_STORE:
         store_words(c, p);
         break;
     case PART_PROXY:
-        add(c, "haproxy");
-        add(c, "-db");
-        add(c, "-f");
+        add_word(c, "haproxy");
+        add_word(c, "-db");
+        add_word(c, "-f");
         add_file(c, p->dir.path, "haproxy.cfg");
         break;
     default:
         snprintf(file, sizeof file, "%s.yml", patroni_member((int)part, name));
-        add(c, "patroni");
+        add_word(c, "patroni");
         add_file(c, p->dir.path, file);
     }
 }
@@ -154,7 +154,7 @@ static int net_of(const struct patroni *p, enum patroni_part part)
 }
 
 // Opens the log. The members write one log together, in which the harness looks for sessions.
-static int open_log(const struct patroni *p, enum patroni_part part, struct err *e)
+static int open_part_log(const struct patroni *p, enum patroni_part part, struct err *e)
 {
     char path[PATH_MAX];
 
@@ -172,7 +172,7 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct command_line c = {.count = 0};
-    int log = open_log(p, part, e);
+    int log = open_part_log(p, part, e);
 
     if (log < 0)
         return false;

@@ -20,7 +20,7 @@ static const int64_t answer_limit_ns = 30 * NS_PER_S;
 
 // --- over the wire ------------------------------------------------------------------
 
-static bool wait_for(int fd, short events, int64_t deadline_ns, struct err *e)
+static bool wait_socket(int fd, short events, int64_t deadline_ns, struct err *e)
 {
     struct pollfd p = {.fd = fd, .events = events};
     int ready;
@@ -31,7 +31,7 @@ static bool wait_for(int fd, short events, int64_t deadline_ns, struct err *e)
     return ready > 0 || err_set(e, ERR_CONNECTION, "no answer within 30 s");
 }
 
-static bool reach(int fd, const struct rest_target *t, int64_t deadline_ns, struct err *e)
+static bool connect_rest(int fd, const struct rest_target *t, int64_t deadline_ns, struct err *e)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
@@ -47,7 +47,7 @@ static bool reach(int fd, const struct rest_target *t, int64_t deadline_ns, stru
     freeaddrinfo(found);
     if (got != 0 && errno != EINPROGRESS)
         return err_sys(e, ERR_CONNECTION, "cannot connect");
-    if (!wait_for(fd, POLLOUT, deadline_ns, e))
+    if (!wait_socket(fd, POLLOUT, deadline_ns, e))
         return false;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &len);
     errno = failed;
@@ -62,14 +62,14 @@ static bool send_all(int fd, const struct buf *request, int64_t deadline_ns, str
             sent += (size_t)n;
         else if (n < 0 && errno != EAGAIN && errno != EINTR)
             return err_sys(e, ERR_CONNECTION, "cannot send");
-        else if (!wait_for(fd, POLLOUT, deadline_ns, e))
+        else if (!wait_socket(fd, POLLOUT, deadline_ns, e))
             return false;
     }
     return true;
 }
 
 // Reads until the other side closes, which HTTP/1.0 does after the answer.
-static bool read_all(int fd, struct buf *wire, int64_t deadline_ns, struct err *e)
+static bool read_rest_answer(int fd, struct buf *wire, int64_t deadline_ns, struct err *e)
 {
     char piece[4096];
 
@@ -81,7 +81,7 @@ static bool read_all(int fd, struct buf *wire, int64_t deadline_ns, struct err *
             return err_set(e, ERR_CONNECTION, "the answer is too long");
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return err_sys(e, ERR_CONNECTION, "cannot read");
-        if (n < 0 && !wait_for(fd, POLLIN, deadline_ns, e))
+        if (n < 0 && !wait_socket(fd, POLLIN, deadline_ns, e))
             return false;
     }
 }
@@ -124,8 +124,8 @@ static bool exchange(
 {
     int64_t deadline_ns = clock_now_ns() + answer_limit_ns;
 
-    return reach(fd, t, deadline_ns, e) && send_all(fd, request, deadline_ns, e) &&
-           read_all(fd, wire, deadline_ns, e);
+    return connect_rest(fd, t, deadline_ns, e) && send_all(fd, request, deadline_ns, e) &&
+           read_rest_answer(fd, wire, deadline_ns, e);
 }
 
 bool rest_ask(const struct rest_target *t, const char *method, const char *path, const char *body,

@@ -21,7 +21,7 @@ struct content {
 };
 
 // Fills the sectors so that each differs from all others, and from its own content in other writes.
-static void fill(struct content *content, const struct canary *c)
+static void fill_canary(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {
         memset(content->bytes + at, (int)('A' + c->turn % 26), SECTOR);
@@ -31,7 +31,7 @@ static void fill(struct content *content, const struct canary *c)
         memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);
 }
 
-static int open_file(const char *dir, const char *name, int flags, struct err *e)
+static int open_canary(const char *dir, const char *name, int flags, struct err *e)
 {
     char path[PATH_MAX];
 
@@ -43,10 +43,10 @@ static int open_file(const char *dir, const char *name, int flags, struct err *e
     return fd;
 }
 
-static bool write_file(const char *dir, const char *name, int flags, bool flush,
+static bool write_canary(const char *dir, const char *name, int flags, bool flush,
     const struct content *content, struct err *e)
 {
-    int fd = open_file(dir, name, O_WRONLY | flags, e);
+    int fd = open_canary(dir, name, O_WRONLY | flags, e);
 
     if (fd < 0)
         return false;
@@ -63,9 +63,9 @@ bool canary_make(struct canary *c, const char *dir, struct err *e)
     struct content content;
 
     *c = (struct canary){0};
-    fill(&content, c);
-    return write_file(dir, flushed, O_CREAT, true, &content, e) &&
-           write_file(dir, unflushed, O_CREAT, true, &content, e);
+    fill_canary(&content, c);
+    return write_canary(dir, flushed, O_CREAT, true, &content, e) &&
+           write_canary(dir, unflushed, O_CREAT, true, &content, e);
 }
 
 bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
@@ -74,8 +74,8 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
 
     c->turn++;
     c->mark[0] = '\0';
-    fill(&content, c);
-    return write_file(dir, flushed, O_DIRECT, true, &content, e);
+    fill_canary(&content, c);
+    return write_canary(dir, flushed, O_DIRECT, true, &content, e);
 }
 
 void canary_draw_mark(struct canary *c)
@@ -88,15 +88,15 @@ bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e)
 {
     struct content content;
 
-    fill(&content, c);
-    return write_file(dir, unflushed, O_DIRECT, false, &content, e);
+    fill_canary(&content, c);
+    return write_canary(dir, unflushed, O_DIRECT, false, &content, e);
 }
 
 static bool count_gone(
     const char *dir, const char *name, const struct content *want, int *gone, struct err *e)
 {
     struct content got;
-    int fd = open_file(dir, name, O_RDONLY, e);
+    int fd = open_canary(dir, name, O_RDONLY, e);
 
     *gone = 0;
     if (fd < 0)
@@ -114,9 +114,9 @@ bool canary_count_gone(
     struct content want;
     struct canary plain = {.turn = c->turn};
 
-    fill(&want, &plain);
+    fill_canary(&want, &plain);
     if (!count_gone(dir, flushed, &want, flushed_gone, e))
         return false;
-    fill(&want, c);
+    fill_canary(&want, c);
     return count_gone(dir, unflushed, &want, unflushed_gone, e);
 }

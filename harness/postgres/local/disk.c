@@ -98,7 +98,7 @@ static bool mount_it(struct disk *d, struct err *e)
     return d->mounted;
 }
 
-static bool serve(struct disk *d, const char *dir, struct err *e)
+static bool serve_disk(struct disk *d, const char *dir, struct err *e)
 {
     // The program must start before the namespace is made, so that it does not keep the namespace
     // alive.
@@ -119,7 +119,7 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
     if (geteuid() != 0)
         return err_set(e, ERR_SKIP, "storage: crashable needs root, for a disk of its own");
     if (!path_join(d->image, dir, "disk.img", e) || !path_join(d->device, dir, "disk.dev", e) ||
-        !path_join(d->mount, dir, "disk", e) || !make_image(d, e) || !serve(d, dir, e))
+        !path_join(d->mount, dir, "disk", e) || !make_image(d, e) || !serve_disk(d, dir, e))
         return false;
     if (mkdir(d->mount, 0700) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make %s", d->mount);
@@ -131,7 +131,7 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
     return canary_make(&d->canary, d->mount, e);
 }
 
-static bool flush(const struct disk *d, struct err *e)
+static bool flush_disk(const struct disk *d, struct err *e)
 {
     int fd = open(d->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = fd >= 0 && syncfs(fd) == 0;
@@ -145,7 +145,7 @@ static bool flush(const struct disk *d, struct err *e)
 
 bool disk_settle(struct disk *d, struct err *e)
 {
-    return flush(d, e) && drive_tell(&d->drive, NULL, 0, e, "settle") &&
+    return flush_disk(d, e) && drive_tell(&d->drive, NULL, 0, e, "settle") &&
            (d->manner != DISK_LYING || drive_tell(&d->drive, NULL, 0, e, "lie")) &&
            canary_write_flushed(&d->canary, d->mount, e);
 }
@@ -221,7 +221,7 @@ bool disk_unmount(struct disk *d, struct err *e)
 }
 
 // Repairs the file system, as an operator does with a disk that does not mount.
-static bool repair(const struct disk *d, struct err *e)
+static bool mend_disk(const struct disk *d, struct err *e)
 {
     struct err repaired; // the tool exits with 1 when it repaired something; the mount shows
                          // whether it succeeded
@@ -270,7 +270,7 @@ bool disk_mount(struct disk *d, struct err *e)
     d->repaired = false;
     if (!mount_it(d, e)) {
         bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
-        if (!may_repair || !repair(d, e) || !mount_it(d, e))
+        if (!may_repair || !mend_disk(d, e) || !mount_it(d, e))
             return false;
         d->repaired = true;
     }

@@ -19,7 +19,7 @@ static const int64_t answer_limit_ns = 20 * NS_PER_S;
 static const int64_t end_limit_ns = 10 * NS_PER_S;
 
 // Reads one line, without its end.
-static bool read_line(const struct drive *d, char *line, size_t size, struct err *e)
+static bool read_drive_line(const struct drive *d, char *line, size_t size, struct err *e)
 {
     int64_t deadline = clock_now_ns() + answer_limit_ns;
 
@@ -80,7 +80,7 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
         d->pid = 0;
         return false;
     }
-    return read_line(d, line, sizeof line, e) &&
+    return read_drive_line(d, line, sizeof line, e) &&
            (strcmp(line, "ok") == 0 || err_set(e, ERR_SKIP, "storage: crashable: %s", line));
 }
 
@@ -98,7 +98,7 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
     return drive_tell(d, NULL, 0, e, "serve");
 }
 
-static bool read_numbers(const char *text, int64_t *numbers, size_t count, struct err *e)
+static bool parse_drive_numbers(const char *text, int64_t *numbers, size_t count, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {
         char *end;
@@ -126,7 +126,7 @@ bool drive_tell(
         return err_set(e, ERR_SYSTEM, "the disk's program was given up");
     if (send(d->control, line, (size_t)length, MSG_NOSIGNAL) != length)
         return err_set(e, ERR_SYSTEM, "the disk's program has ended");
-    if (!read_line(d, line, sizeof line, e)) {
+    if (!read_drive_line(d, line, sizeof line, e)) {
         // A late answer would be taken for that of the next command. Without a caller the program
         // only serves until the file is unmounted.
         close(d->control);
@@ -135,7 +135,7 @@ bool drive_tell(
     }
     if (strncmp(line, "ok", 2) != 0)
         return err_set(e, ERR_SYSTEM, "the disk: %s", line);
-    return read_numbers(line + 2, numbers, count, e);
+    return parse_drive_numbers(line + 2, numbers, count, e);
 }
 
 void drive_end(struct drive *d)

@@ -263,7 +263,7 @@ static bool did_not_start(const struct server *s, struct err *e)
     return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
 }
 
-static bool wait_ready(struct server *s, struct err *e)
+static bool wait_local_ready(struct server *s, struct err *e)
 {
     struct local *l = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
@@ -312,7 +312,7 @@ static bool local_start(struct server *s, struct err *e)
         l->postmaster = 0;
         return false;
     }
-    s->running = wait_ready(s, e);
+    s->running = wait_local_ready(s, e);
     return s->running;
 }
 
@@ -320,7 +320,8 @@ static bool local_start(struct server *s, struct err *e)
 // children. We are a subreaper, so the children become ours and we can wait for them. A child that
 // waits for a disk without power ends only when the disk releases it. At the end no server is left
 // to remove the shared memory, so we remove it.
-static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
+static bool kill_server_processes(
+    const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
     int64_t deadline = clock_now_ns() + stop_limit_ns;
@@ -342,7 +343,7 @@ static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark,
 
 bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
 {
-    return kill_all(l, postmaster, NULL, e);
+    return kill_server_processes(l, postmaster, NULL, e);
 }
 
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
@@ -359,7 +360,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     s->paused = false;
     if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
         bool power = how == SERVER_STOP_POWER;
-        bool gone = kill_all(l, l->postmaster, power ? &l->disk : NULL, e);
+        bool gone = kill_server_processes(l, l->postmaster, power ? &l->disk : NULL, e);
         l->postmaster = 0;
         return gone && (!power || disk_unmount(&l->disk, e));
     }
@@ -367,7 +368,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     // A connection whose first message never arrives keeps a server from stopping for a minute.
     // After a kill the server can at least be started again.
     bool stopped = process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL);
-    bool gone = stopped || kill_all(l, l->postmaster, NULL, e);
+    bool gone = stopped || kill_server_processes(l, l->postmaster, NULL, e);
     l->postmaster = 0;
     return stopped ||
            (gone && err_set(e, ERR_SYSTEM, "the server did not stop within 30 s, and was killed"));

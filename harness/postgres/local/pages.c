@@ -72,7 +72,8 @@ bool pages_stir(struct pages *p, PGconn *conn, struct err *e)
                sql_fail(conn, NULL, "cannot begin a checkpoint", e));
 }
 
-static bool is_torn(const struct pages *p, const unsigned char *before, const unsigned char *after)
+static bool is_page_torn(
+    const struct pages *p, const unsigned char *before, const unsigned char *after)
 {
     char words[24];
     int changed = 0, new = 0;
@@ -94,7 +95,7 @@ bool pages_count_torn(struct pages *p, int *torn, struct err *e)
         return true;
     unsigned char *after = read_pages(p->path, e);
     for (size_t i = 0; after && i < PAGES; i++)
-        *torn += is_torn(p, p->before + i * PAGE_BYTES, after + i * PAGE_BYTES);
+        *torn += is_page_torn(p, p->before + i * PAGE_BYTES, after + i * PAGE_BYTES);
     bool ok = after != NULL;
     free(after);
     pages_fini(p);

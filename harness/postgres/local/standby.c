@@ -13,7 +13,7 @@
 static const int64_t ready_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 10 * NS_PER_MS;
 
-static PGconn *connect_to(
+static PGconn *connect_to_standby(
     const struct server *s, const char *port, const char *options, struct err *e)
 {
     const struct local *l = s->state;
@@ -44,7 +44,7 @@ static bool wait_for_state(const struct server *s, const char *sql, struct err *
     const struct local *l = s->state;
     int64_t deadline = clock_now_ns() + ready_limit_ns;
     char value[16] = "";
-    PGconn *conn = connect_to(s, l->port, "", e);
+    PGconn *conn = connect_to_standby(s, l->port, "", e);
     bool ok = conn != NULL;
 
     while (ok && strcmp(value, "t") != 0) {
@@ -63,7 +63,7 @@ static bool wait_for_state(const struct server *s, const char *sql, struct err *
 static bool make_synchronous(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
-    PGconn *conn = connect_to(s, l->port, "", e);
+    PGconn *conn = connect_to_standby(s, l->port, "", e);
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
               sql_exec(conn, "SELECT pg_reload_conf()", e);
 
@@ -94,7 +94,7 @@ bool standby_dismiss(struct server *s, struct err *e)
 
     if (!l->standby)
         return true;
-    PGconn *conn = connect_to(s, l->port, "", e);
+    PGconn *conn = connect_to_standby(s, l->port, "", e);
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
               sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l, l->standby, e);
 
@@ -118,7 +118,7 @@ bool standby_promote(struct server *s, struct err *e)
     l->standby = 0;
     l->port = LOCAL_STANDBY_PORT;
     memcpy(l->data, l->standby_data, sizeof l->data);
-    PGconn *conn = connect_to(s, l->port, "", e);
+    PGconn *conn = connect_to_standby(s, l->port, "", e);
     s->running =
         conn && sql_value(conn, "SELECT pg_promote(true, 60)", promoted, sizeof promoted, e);
     PQfinish(conn);

@@ -2,7 +2,7 @@
 
 #include "postgres/local/local.h"
 
-static struct disk *disk_of(struct server *s, struct err *e)
+static struct disk *server_disk(struct server *s, struct err *e)
 {
     struct local *l = s->provider == &provider_local ? s->state : NULL;
 
@@ -14,7 +14,7 @@ static struct disk *disk_of(struct server *s, struct err *e)
 
 bool states_record(struct server *s, int64_t flush_ns, struct err *e)
 {
-    struct disk *disk = disk_of(s, e);
+    struct disk *disk = server_disk(s, e);
     int64_t delayed;
 
     return disk && drive_tell(&disk->drive, NULL, 0, e, "record") &&
@@ -28,7 +28,7 @@ static bool kill_and_unmount(struct server *s, struct disk *disk, struct err *e)
 
 bool states_begin(struct server *s, uint64_t *count, struct err *e)
 {
-    struct disk *disk = disk_of(s, e);
+    struct disk *disk = server_disk(s, e);
     int64_t number, delayed;
 
     if (!disk || !disk_slow_down(disk, 0, &delayed, e) ||
@@ -41,7 +41,7 @@ bool states_begin(struct server *s, uint64_t *count, struct err *e)
 
 bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
 {
-    struct disk *disk = disk_of(s, e);
+    struct disk *disk = server_disk(s, e);
     int64_t numbers[4];
 
     if (!disk || !kill_and_unmount(s, disk, e) ||
@@ -56,7 +56,7 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
 
 bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
 {
-    struct disk *disk = disk_of(s, e);
+    struct disk *disk = server_disk(s, e);
     int64_t number;
 
     if (!disk || !drive_tell(&disk->drive, &number, 1, e, "trial"))
@@ -67,7 +67,7 @@ bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
 
 bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
 {
-    struct disk *disk = disk_of(s, e);
+    struct disk *disk = server_disk(s, e);
     int64_t numbers[3];
 
     if (!disk || !kill_and_unmount(s, disk, e) ||
@@ -82,7 +82,7 @@ bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state 
 bool states_repaired(struct server *s)
 {
     struct err ignored;
-    const struct disk *disk = disk_of(s, &ignored);
+    const struct disk *disk = server_disk(s, &ignored);
 
     return disk && disk->repaired;
 }

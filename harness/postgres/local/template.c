@@ -77,7 +77,7 @@ static bool find_in_packages(char *out, size_t size)
     return best >= 0;
 }
 
-static bool find_in_path(char *out, size_t size)
+static bool find_initdb(char *out, size_t size)
 {
     const char *path = getenv("PATH");
 
@@ -103,7 +103,7 @@ bool template_bindir(char *out, size_t size, struct err *e)
         return holds_server(out) ||
                err_set(e, ERR_USAGE, "PG_BINDIR=%s holds no initdb and postgres", told);
     }
-    return find_in_packages(out, size) || find_in_path(out, size) ||
+    return find_in_packages(out, size) || find_initdb(out, size) ||
            err_set(e, ERR_SKIP,
                "no PostgreSQL server programs (initdb, postgres) in /usr/lib/postgresql/*/bin or "
                "PATH: install the package postgresql or set PG_BINDIR");
@@ -165,7 +165,7 @@ static bool copy_tree(const char *from, const char *to, struct err *e)
 }
 
 // Stores the template. Another run may do the same at the same time; rename lets one of them win.
-static void store(const char *data, const char *cached)
+static void store_template(const char *data, const char *cached)
 {
     char fresh[PATH_MAX];
     struct err ignored;
@@ -221,7 +221,7 @@ bool template_copy(
     if (!run_initdb(bindir, data, user, e))
         return false;
     if (cacheable)
-        store(data, cached);
+        store_template(data, cached);
     return true;
 }
 
