@@ -22,9 +22,9 @@ static const char ours[] = "MAILROOM_"; // begins the name of each setting of th
 
 #define KEY_STREAM 1000 // number of a stream of the seed that the plan does not use
 
-static bool append(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static bool append_argument(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static bool append(char ***list, size_t *count, const char *fmt, ...)
+static bool append_argument(char ***list, size_t *count, const char *fmt, ...)
 {
     va_list args;
     char *text;
@@ -95,12 +95,12 @@ static bool make_argv(
             return false;
         if (!has_settings(path, &s->collector.env, e))
             return false;
-        ok = append(&c->argv, &count, "%s", path);
+        ok = append_argument(&c->argv, &count, "%s", path);
     } else if (collector) {
         ok = words_split(&c->argv, &count, collector, e);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
-            ok = append(&c->argv, &count, "%s", *arg);
+            ok = append_argument(&c->argv, &count, "%s", *arg);
     }
     if (ok && !(c->argv && c->argv[0]))
         return err_set(e, ERR_USAGE, "the collector's command names no program");
@@ -116,7 +116,7 @@ static bool is_set(const struct scenario *s, const char *variable)
     return false;
 }
 
-static bool set_number(struct command *c, const char *name, long long number, struct err *e)
+static bool set_number_setting(struct command *c, const char *name, long long number, struct err *e)
 {
     char text[32];
 
@@ -142,10 +142,10 @@ static bool set_healthcheck(struct command *c, const struct scenario *s, struct 
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
     int64_t ms = scenario_healthcheck_ms(s);
 
-    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) || set_number(c, name, ms, e);
+    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) || set_number_setting(c, name, ms, e);
 }
 
-static bool set_window(struct command *c, const struct scenario *s, struct err *e)
+static bool set_window_settings(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_BATCH_TIMEOUT";
     long long most_ms = s->collector.batch_timeout_ns / NS_PER_MS;
@@ -154,7 +154,7 @@ static bool set_window(struct command *c, const struct scenario *s, struct err *
 
     snprintf(text, sizeof text, "auto:%lld..%lld", least_ms, most_ms);
     return least_ms > 0 ? surroundings_set(&c->env, name, text, e)
-                        : set_number(c, name, most_ms, e);
+                        : set_number_setting(c, name, most_ms, e);
 }
 
 // Sets PGHOST and the other variables of libpq, which most clients know, so that no client goes
@@ -191,8 +191,8 @@ static bool make_env(
     }
     return surroundings_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
            surroundings_set(&c->env, "MAILROOM_SECRET_KEY", hex, e) &&
-           set_number(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit, e) &&
-           set_window(c, s, e) && set_dequeue(c, s, e) && set_healthcheck(c, s, e) &&
+           set_number_setting(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit, e) &&
+           set_window_settings(c, s, e) && set_dequeue(c, s, e) && set_healthcheck(c, s, e) &&
            set_server(c, conninfo, e);
 }
 
@@ -226,7 +226,7 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
     *c = (struct command){0};
     make_key(c, s->seed);
     for (char *const *arg = argv; ok && *arg; arg++)
-        ok = append(&c->argv, &count, "%s", *arg);
+        ok = append_argument(&c->argv, &count, "%s", *arg);
     return (ok || err_memory(e)) && make_env(c, s, conninfo, e);
 }
 

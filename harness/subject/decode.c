@@ -137,7 +137,8 @@ static bool is_wrong(
     return false;
 }
 
-bool decode_token(struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out)
+bool decode_subject_token(
+    struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out)
 {
     size_t action_len, secret_len;
     unsigned char both[SIGNED_LEN];
@@ -161,7 +162,7 @@ bool decode_token(struct decoder *d, const char *line, size_t len, size_t *pos, 
     return true;
 }
 
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
+static uint64_t mix_digest(uint64_t hash, const void *data, size_t len)
 {
     const unsigned char *bytes = data;
 
@@ -188,7 +189,7 @@ uint64_t decode_fingerprint(const struct contents *c)
     uint64_t hash = basis ^ (uint64_t)c->action;
 
     for (size_t i = 0; i < FIELDS; i++)
-        hash = mix(hash, c->fields[i].data, c->fields[i].len);
+        hash = mix_digest(hash, c->fields[i].data, c->fields[i].len);
     return hash;
 }
 
@@ -199,7 +200,7 @@ uint16_t decode_marks(const struct contents *c)
     unsigned marks = 0;
 
     for (size_t i = 0; i < FIELDS; i++) {
-        uint64_t hash = mix(basis, c->fields[i].data, c->fields[i].len);
+        uint64_t hash = mix_digest(basis, c->fields[i].data, c->fields[i].len);
         marks |= (unsigned)((hash ^ hash >> 32) & MARK_MASK) << (i * MARK_BITS);
     }
     return (uint16_t)marks;

@@ -35,7 +35,7 @@ bool decode_shape(const char *line, size_t len, size_t *tokens);
 
 // Decodes the token that begins at *pos and moves *pos past it. False when a field cannot be right
 // (the action, the secret's length or alphabet). The line is then torn from there on.
-bool decode_token(
+bool decode_subject_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
 // Everything that a delivery carries, or that the database holds of a token. The texts are

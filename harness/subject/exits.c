@@ -20,7 +20,7 @@ static const int64_t group_killed_ns = NS_PER_S / 2; // time in which a group mu
                                                      // SIGKILL
 
 // True while a process holds the output open for writing, even when there is nothing to read.
-static bool is_held(int out, int64_t wait_ns)
+static bool is_output_held(int out, int64_t wait_ns)
 {
     struct pollfd fd = {.fd = out};
 
@@ -76,7 +76,7 @@ bool exits_may_reap(struct subject *s, struct instance *in)
     pthread_mutex_lock(&s->lock);
     bool asked = s->reader.log.processes[in->process].asked;
     pthread_mutex_unlock(&s->lock);
-    return !asked || in->out < 0 || !is_held(in->out, 0) ||
+    return !asked || in->out < 0 || !is_output_held(in->out, 0) ||
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
@@ -104,7 +104,7 @@ void exits_reap(struct subject *s, struct instance *in)
     // Nobody has waited for the process yet, so its pid and its group still belong to it.
     process_signal_group(in->pid, SIGKILL);
     if (in->out >= 0) {
-        is_held(in->out, group_killed_ns);
+        is_output_held(in->out, group_killed_ns);
         serve_empty_pipe(s, in);
     }
     pthread_mutex_lock(&s->lock);

@@ -14,34 +14,34 @@
 #define WORDS_MAX 4
 #define SHOWN 6 // number of a checksum's bytes that are shown, two digits each
 
-static bool is_file(const char *path)
+static bool is_regular_file(const char *path)
 {
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static bool find_in_path(char out[PATH_MAX], const char *name)
+static bool find_program_in_path(char out[PATH_MAX], const char *name)
 {
     const char *dir = getenv("PATH");
 
     for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
         len = strcspn(dir, ":");
-        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX && is_file(out) &&
-            access(out, X_OK) == 0)
+        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX &&
+            is_regular_file(out) && access(out, X_OK) == 0)
             return true;
     }
     return false;
 }
 
-static bool find(char out[PATH_MAX], const char *word, const char *dir, bool program)
+static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool program)
 {
     if (program && !strchr(word, '/'))
-        return find_in_path(out, word);
+        return find_program_in_path(out, word);
     bool relative = dir && word[0] != '/';
     return snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word) <
                PATH_MAX &&
-           is_file(out);
+           is_regular_file(out);
 }
 
 static bool checksum(const char *path, unsigned char *sum)
@@ -81,7 +81,7 @@ char *identity_of(char *const *argv, const char *dir, const char *before)
     buf_init(&text, 1 << 16);
     buf_append_str(&text, before ? before : "");
     for (size_t i = 0; argv && argv[i] && i < WORDS_MAX; i++) {
-        if (find(path, argv[i], dir, i == 0))
+        if (find_file(path, argv[i], dir, i == 0))
             append_file(&text, path);
     }
     char *copy = buf_str(&text) ? strdup(text.data) : NULL;

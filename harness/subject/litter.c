@@ -55,7 +55,7 @@ static bool has_mark(pid_t pid, const char *mark)
 }
 
 // Finds a living process with this mark; 0: there is none.
-static pid_t find(const char *mark)
+static pid_t find_marked_process(const char *mark)
 {
     DIR *proc = opendir("/proc");
     pid_t found = 0;
@@ -69,7 +69,7 @@ static pid_t find(const char *mark)
     return found;
 }
 
-static void record(struct process_record *p, pid_t pid, int64_t now_ns)
+static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
 {
     char name[32] = "";
 
@@ -80,12 +80,12 @@ static void record(struct process_record *p, pid_t pid, int64_t now_ns)
     snprintf(p->litter, sizeof p->litter, "pid %d (%s)", (int)pid, name);
 }
 
-static void kill_all(const char *mark)
+static void kill_marked_processes(const char *mark)
 {
     const int most = 1000; // a collector may fork as fast as we kill
 
     for (int i = 0; i < most; i++) {
-        pid_t pid = find(mark);
+        pid_t pid = find_marked_process(mark);
         if (pid == 0 || kill(pid, SIGKILL) != 0)
             return;
         usleep(1000);
@@ -98,13 +98,13 @@ static bool is_decided(struct process_record *p, uint32_t process, int64_t now_n
     char mark[LITTER_MARK_MAX];
 
     litter_mark(mark, process, p->started_ns);
-    pid_t pid = find(mark);
+    pid_t pid = find_marked_process(mark);
     if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
         return false;
     p->left = PROCESS_LEFT_NOTHING;
     if (pid != 0) {
-        record(p, pid, now_ns);
-        kill_all(mark);
+        record_process(p, pid, now_ns);
+        kill_marked_processes(mark);
     }
     return true;
 }

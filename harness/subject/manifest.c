@@ -90,7 +90,7 @@ bool manifest_read(const char *path, struct buf *text, struct err *e)
     return buf_str(text) || err_set(e, ERR_USAGE, "%s is longer than 64 KiB", path);
 }
 
-static bool parse(struct manifest *m, const char *path, struct err *e)
+static bool parse_manifest(struct manifest *m, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};
     struct node *root = NULL;
@@ -185,7 +185,7 @@ bool manifest_folder(char out[PATH_MAX], struct err *e)
     return path_share(out, "subjects", &ignored) || path_share(out, "harness/subjects", e);
 }
 
-static bool refuse(const char *name, struct err *e)
+static bool refuse_manifest(const char *name, struct err *e)
 {
     struct suggestion near;
     char **names, text[80];
@@ -217,11 +217,11 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     if (!path_join(path, m->dir, "subject.yaml", e))
         return false;
     if (!path_exists(path))
-        return refuse(name, e);
-    return parse(m, path, e) && is_whole(m, path, e);
+        return refuse_manifest(name, e);
+    return parse_manifest(m, path, e) && is_whole(m, path, e);
 }
 
-static void free_strings(char **strings)
+static void free_manifest_strings(char **strings)
 {
     for (char **s = strings; s && *s; s++)
         free(*s);
@@ -237,7 +237,7 @@ void manifest_fini(struct manifest *m)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        free_strings(lists[i]);
+        free_manifest_strings(lists[i]);
     quoted_fini(&m->promises);
     *m = (struct manifest){0};
 }
@@ -301,12 +301,12 @@ bool manifest_names(char ***names, struct err *e)
     globfree(&found);
     if (*names && ok)
         return true;
-    free_strings(*names);
+    free_manifest_strings(*names);
     *names = NULL;
     return err_memory(e);
 }
 
 void manifest_names_free(char **names)
 {
-    free_strings(names);
+    free_manifest_strings(names);
 }

@@ -58,7 +58,7 @@ static bool add_delivery(struct reader *r, const struct delivery *delivery)
     return true;
 }
 
-static bool add_line(struct reader *r, const struct line_record *line)
+static bool keep_line(struct reader *r, const struct line_record *line)
 {
     struct subject_log *log = &r->log;
 
@@ -111,7 +111,7 @@ static bool add_names(struct reader *r, const char *line, size_t len)
 
 // Finds the token by its login, or else by its address. So a token whose fields are mixed up counts
 // as forged and not as phantom.
-static uint32_t token_of(const struct reader *r, const struct decoded *t)
+static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
 
@@ -127,7 +127,7 @@ static struct delivery delivery_of(const struct reader *r, const struct decoded 
 
     return (struct delivery){
         .line = line,
-        .token = token_of(r, t),
+        .token = find_token(r, t),
         .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
         .marks = decode_marks(&c),
         .fingerprint = decode_fingerprint(&c),
@@ -184,7 +184,7 @@ void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const 
 }
 
 // Makes a line's bytes readable: no control characters, and no more than fit.
-static const char *shown(const char *text, size_t len, char *out, size_t size)
+static const char *printable_text(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -206,7 +206,7 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
     char begins[48], there[24];
     size_t fields = 1;
 
-    shown(text, len < 40 ? len : 40, begins, sizeof begins);
+    printable_text(text, len < 40 ? len : 40, begins, sizeof begins);
     for (size_t i = 0; i < len; i++)
         fields += text[i] == ',';
     if (!wrong) {
@@ -216,7 +216,7 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         return;
     }
     size_t column = (size_t)(wrong->wrong - text);
-    shown(wrong->wrong, len - column < 12 ? len - column : 12, there, sizeof there);
+    printable_text(wrong->wrong, len - column < 12 ? len - column : 12, there, sizeof there);
     subject_note(&r->log, line, TOKEN_UNKNOWN,
         "column %zu: '%s' where %s should be %s; begins with '%s'", column + 1, there,
         wrong->wrong_field, wrong->should_be, begins);
@@ -227,7 +227,7 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
 {
     char login[48];
 
-    shown(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
+    printable_text(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
     subject_note(&r->log, (uint32_t)r->log.line_count, token,
         "the signature after '%s', at column %zu, is not that of this key over %s", login,
         (size_t)(t->login - text) + t->login_len + 2,
@@ -245,7 +245,7 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
 
     line->first_delivery = (uint32_t)r->log.delivery_count;
     while (fits && line->tokens < shape) {
-        if (!decode_token(r->decoder, text, len, &pos, &token))
+        if (!decode_subject_token(r->decoder, text, len, &pos, &token))
             break;
         struct delivery d = delivery_of(r, &token, (uint32_t)r->log.line_count);
         if (!token.signature_ok)
@@ -319,7 +319,7 @@ bool reader_lines(
             .state = LINE_WHOLE};
         if (is_completion(r, text, len))
             continue;
-        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !add_line(r, &line))
+        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !keep_line(r, &line))
             return false;
     }
     buf_consume(pending, done);
@@ -332,7 +332,7 @@ static void note_tail(struct reader *r, const char *text, size_t len)
 
     subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
         "%zu bytes without a newline at the end of its output; begins with '%s'", len,
-        shown(text, len < 40 ? len : 40, begins, sizeof begins));
+        printable_text(text, len < 40 ? len : 40, begins, sizeof begins));
 }
 
 bool reader_tail(
@@ -355,7 +355,7 @@ bool reader_tail(
         return true;
     if (!cut)
         note_tail(r, pending->data, pending->len);
-    bool ok = (cut || add_names(r, pending->data, pending->len)) && add_line(r, &line);
+    bool ok = (cut || add_names(r, pending->data, pending->len)) && keep_line(r, &line);
     buf_clear(pending);
     return ok;
 }

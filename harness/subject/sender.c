@@ -35,7 +35,7 @@ struct sender_reply sender_draw(
     return r;
 }
 
-void sender_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
+void stand_in_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
     uint8_t *tries, size_t tokens)
 {
     *s = (struct sender){
@@ -43,7 +43,7 @@ void sender_init(struct sender *s, const struct scenario_sender *manner, bool jo
     buf_init(&s->out, OUT_MAX);
 }
 
-void sender_fini(struct sender *s)
+void stand_in_fini(struct sender *s)
 {
     if (s->fd >= 0)
         close(s->fd);
@@ -95,7 +95,7 @@ static struct sender_due pop(struct sender *s)
 
 // True when a reply is written as text. A queue's consumer is even told to hang, because its
 // handler waits for an answer.
-static bool is_written(const struct sender *s, enum reply reply)
+static bool is_reply_written(const struct sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
 }
@@ -119,13 +119,14 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
         d->replied_ns = 0;
         if (s->jobs && r.reply != REPLY_SENT)
             d->flags |= DELIVERY_REFUSED;
-        if (is_written(s, r.reply) && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                                                   .number = number,
-                                                   .delivery = l->first_delivery + i,
-                                                   .place = i + 1,
-                                                   .reply = r.reply,
-                                                   .twice = r.twice,
-                                                   .oddly = r.oddly}))
+        if (is_reply_written(s, r.reply) &&
+            !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                         .number = number,
+                         .delivery = l->first_delivery + i,
+                         .place = i + 1,
+                         .reply = r.reply,
+                         .twice = r.twice,
+                         .oddly = r.oddly}))
             return false;
     }
     return true;
@@ -141,7 +142,7 @@ static void put_job(struct sender *s, const struct sender_due *due, uint32_t tok
     buf_printf(&s->out, "%s %u\n", words[due->reply], token);
 }
 
-static void put(struct sender *s, const struct sender_due *due)
+static void put_reply(struct sender *s, const struct sender_due *due)
 {
     static const char *const words[REPLIES] = {
         [REPLY_SENT] = "sent",
@@ -157,7 +158,7 @@ static void put(struct sender *s, const struct sender_due *due)
 
 // Writes the answers. Bytes that a full pipe does not take are left for the next time. A pipe
 // without a reader is closed.
-static void flush(struct sender *s)
+static void flush_replies(struct sender *s)
 {
     while (s->fd >= 0 && s->out.len > 0) {
         ssize_t n = write(s->fd, s->out.data, s->out.len);
@@ -173,9 +174,9 @@ static void flush(struct sender *s)
 }
 
 // Ends the sender. Its earlier answers may still arrive, but it gives no more.
-static void die(struct sender *s)
+static void end_sender(struct sender *s)
 {
-    flush(s);
+    flush_replies(s);
     sender_begin(s, -1);
 }
 
@@ -188,13 +189,13 @@ bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood
         log->deliveries[due.delivery].replied_ns = now_ns;
         died = due.reply == REPLY_DIED;
         if (died)
-            die(s);
+            end_sender(s);
         else if (s->jobs)
             put_job(s, &due, log->deliveries[due.delivery].token);
         else
-            put(s, &due);
+            put_reply(s, &due);
     }
-    flush(s);
+    flush_replies(s);
     return died;
 }
 

@@ -54,9 +54,9 @@ struct sender_reply {
 struct sender_reply sender_draw(
     const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt);
 
-void sender_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
+void stand_in_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
     uint8_t *tries, size_t tokens);
-void sender_fini(struct sender *s); // closes the descriptor
+void stand_in_fini(struct sender *s); // closes the descriptor
 
 // Begins with a new process, and takes over the descriptor of its input.
 void sender_begin(struct sender *s, int fd);

@@ -24,7 +24,7 @@ static void a_sender_dies_of_an_attempt(void **state)
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    sender_init(&s, &manner, false, 1, tries, 3);
+    stand_in_init(&s, &manner, false, 1, tries, 3);
     sender_begin(&s, ends[1]);
     for (uint32_t i = 0; i < 3; i++) {
         struct line_record line = {
@@ -42,7 +42,7 @@ static void a_sender_dies_of_an_attempt(void **state)
     assert_int_equal(deliveries[1].replied_ns, 50);
     assert_int_equal(deliveries[2].replied_ns, 0);
     assert_false(sender_say(&s, &log, SENDER_WORKS, 60));
-    sender_fini(&s);
+    stand_in_fini(&s);
     close(ends[0]);
 }
 

@@ -62,7 +62,7 @@ static struct reading reading_of(struct subject *s, struct instance *in, int64_t
 }
 
 // Records the whole lines that have arrived, and draws the answers to them.
-static bool take_lines(struct subject *s, struct instance *in, int64_t now)
+static bool take_subject_lines(struct subject *s, struct instance *in, int64_t now)
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
     struct reading reading = reading_of(s, in, now);
@@ -129,7 +129,7 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
         *most -= (size_t)got;
         atomic_fetch_add(&in->read, (uint64_t)got);
         atomic_fetch_add(&s->bytes, (uint64_t)got);
-        if (!take_lines(s, in, now)) {
+        if (!take_subject_lines(s, in, now)) {
             err_memory(&e);
             serve_fail(s, &e);
             return false;
@@ -252,7 +252,7 @@ static bool is_stopping(struct subject *s)
 
 // Serves two poll entries for each instance: its output, then its end. The end comes last, so that
 // everything that a process wrote before it died is read before the process is reaped.
-static void serve(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
+static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
@@ -277,7 +277,7 @@ static void serve(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
 
 // Fills in two entries per instance, as serve() reads them, and the one that wakes the thread.
 // Returns when an instance is due at the latest.
-static int64_t fill_poll(struct subject *s, struct pollfd *fds, int64_t now)
+static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
 
@@ -319,7 +319,7 @@ static void serve_until_done(struct subject *s)
             next = clock_min(next, s->litter_ns);
         next = clock_min(next, sample_at_ns);
         next = clock_min(next, answer_due(s, now));
-        next = clock_min(next, fill_poll(s, fds, now));
+        next = clock_min(next, fill_subject_poll(s, fds, now));
         int64_t asleep_ns = clock_now_ns();
         next = clock_min(next, asleep_ns + nap_most_ns);
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
@@ -330,7 +330,7 @@ static void serve_until_done(struct subject *s)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
-        serve(s, fds, asleep_ns);
+        serve_subject(s, fds, asleep_ns);
         int64_t done_ns = clock_now_ns();
         s->cost.serving_ns += done_ns - woke_ns;
         stalls_note(&s->cost.stalls, woke_ns, done_ns);

@@ -24,7 +24,7 @@ static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
     return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
 }
 
-static void close_pair(const int ends[2])
+static void close_pipe(const int ends[2])
 {
     for (int i = 0; i < 2; i++) {
         if (ends[i] >= 0)
@@ -33,11 +33,11 @@ static void close_pair(const int ends[2])
 }
 
 // Makes the pipes of a process. Each descriptor that is not needed is -1.
-static bool make_pipes(int out[2], int in[2], bool with_in, struct err *e)
+static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err *e)
 {
     out[0] = out[1] = in[0] = in[1] = -1;
     if (pipe2(out, O_CLOEXEC) != 0 || (with_in && pipe2(in, O_CLOEXEC) != 0)) {
-        close_pair(out);
+        close_pipe(out);
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     }
     // Only our ends do not block. The collector's ends are other open file descriptions.
@@ -48,7 +48,8 @@ static bool make_pipes(int out[2], int in[2], bool with_in, struct err *e)
 }
 
 // Enters a started process into the log. False when it cannot be watched.
-static bool take_in(struct subject *s, struct instance *in, const struct process_record *p, int out)
+static bool take_in_instance(
+    struct subject *s, struct instance *in, const struct process_record *p, int out)
 {
     in->ended = false;
     in->gone_ns = 0;
@@ -103,14 +104,14 @@ static pid_t start_marked(
     return pid;
 }
 
-static bool launch(struct subject *s, int index, struct err *e)
+static bool launch_instance(struct subject *s, int index, struct err *e)
 {
     struct instance *in = &s->instances[index];
     struct process_spec spec = PROCESS_SPEC_INIT;
     int out[2], input[2];
 
     in->restart_at_ns = CLOCK_NEVER;
-    if (!make_pipes(out, input, s->config.sender, e))
+    if (!make_instance_pipes(out, input, s->config.sender, e))
         return false;
     spec.argv = (const char *const *)s->config.command;
     spec.dir = s->config.dir;
@@ -132,7 +133,7 @@ static bool launch(struct subject *s, int index, struct err *e)
         sender_begin(&in->sender, -1);
         return false;
     }
-    return take_in(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
+    return take_in_instance(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
 }
 
 // True when the command itself cannot be executed.
@@ -177,7 +178,7 @@ int64_t starts_due(struct subject *s, int64_t now)
         struct err e;
         if (is_held_down(s, in))
             continue;
-        if (in->restart_at_ns <= now && !launch(s, i, &e))
+        if (in->restart_at_ns <= now && !launch_instance(s, i, &e))
             fail_to_launch(s, &e);
         next = clock_min(next, in->restart_at_ns);
     }

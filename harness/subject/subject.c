@@ -270,7 +270,7 @@ static bool make_instances(struct subject *s, struct err *e)
         in->pidfd = in->out = in->log = -1;
         in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
-        sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
+        stand_in_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
             s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
@@ -312,7 +312,7 @@ failed:
     return NULL;
 }
 
-static bool is_done(struct subject *s)
+static bool is_subject_done(struct subject *s)
 {
     pthread_mutex_lock(&s->lock);
     bool done = s->done;
@@ -336,7 +336,7 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     if (pids) {
         subject_signal(s, -1, SIGTERM, pids);
         subject_signal(s, -1, SIGCONT, pids);
-        while (!is_done(s) && clock_now_ns() < deadline)
+        while (!is_subject_done(s) && clock_now_ns() < deadline)
             usleep(2000);
         pthread_mutex_lock(&s->lock);
         s->killing = true;
@@ -355,7 +355,7 @@ void subject_free(struct subject *s)
     subject_stop(s, 0);
     for (int i = 0; s->instances && i < s->config.instances; i++) {
         buf_fini(&s->instances[i].pending);
-        sender_fini(&s->instances[i].sender);
+        stand_in_fini(&s->instances[i].sender);
         if (s->instances[i].log >= 0)
             close(s->instances[i].log);
     }

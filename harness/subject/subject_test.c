@@ -37,12 +37,12 @@ static void good_tokens_decode(void **state)
 
     assert_true(decode_shape(line, strlen(line), &tokens));
     assert_int_equal(tokens, 2);
-    assert_true(decode_token(d, line, strlen(line), &pos, &t));
+    assert_true(decode_subject_token(d, line, strlen(line), &pos, &t));
     assert_int_equal(t.action, 1);
     assert_int_equal(t.code_len, 0);
     assert_true(t.signature_ok);
     assert_memory_equal(t.secret, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 32);
-    assert_true(decode_token(d, line, strlen(line), &pos, &t));
+    assert_true(decode_subject_token(d, line, strlen(line), &pos, &t));
     assert_int_equal(t.action, 2);
     assert_memory_equal(t.code, "01234", 5);
     assert_true(t.signature_ok);
@@ -64,7 +64,7 @@ static void wrong_signatures_are_seen(void **state)
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         size_t pos = 0;
-        assert_true(decode_token(d, lines[i], strlen(lines[i]), &pos, &t));
+        assert_true(decode_subject_token(d, lines[i], strlen(lines[i]), &pos, &t));
         assert_false(t.signature_ok);
     }
     decoder_free(d);
@@ -87,7 +87,7 @@ static void malformed_tokens_are_refused(void **state)
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         size_t pos = 0;
-        assert_false(decode_token(d, lines[i], strlen(lines[i]), &pos, &t));
+        assert_false(decode_subject_token(d, lines[i], strlen(lines[i]), &pos, &t));
     }
     decoder_free(d);
 }

@@ -76,7 +76,7 @@ static unsigned char base64_letter(int c)
 
 // --- reading a log ----------------------------------------------------------------------
 
-static bool keep(struct tells *t, uint64_t hash)
+static bool keep_tell(struct tells *t, uint64_t hash)
 {
     if (hash == 0 || t->count >= TELLS_HASHES_MAX)
         return true;
@@ -93,7 +93,7 @@ static bool take_letter(struct tells *t, struct row *r, size_t window, unsigned 
         r->hash = 0;
         return true;
     }
-    return keep(t, roll(r, window, letter));
+    return keep_tell(t, roll(r, window, letter));
 }
 
 static bool read_part(struct tells *t, FILE *file)
@@ -111,7 +111,7 @@ static bool read_part(struct tells *t, FILE *file)
     return ok;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_hashes(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -133,7 +133,7 @@ bool tells_read(struct tells *t, const char *path, struct err *e)
     }
     fclose(file);
     if (t->count > 0)
-        qsort(t->hashes, t->count, sizeof *t->hashes, by_value);
+        qsort(t->hashes, t->count, sizeof *t->hashes, compare_hashes);
     return ok || err_memory(e);
 }
 
@@ -145,9 +145,9 @@ void tells_fini(struct tells *t)
 
 // --- looking a secret up ----------------------------------------------------------------
 
-static bool has(const struct tells *t, uint64_t hash)
+static bool tells_have(const struct tells *t, uint64_t hash)
 {
-    return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, by_value);
+    return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, compare_hashes);
 }
 
 static bool has_base64(const struct tells *t, const unsigned char *bytes)
@@ -157,7 +157,7 @@ static bool has_base64(const struct tells *t, const unsigned char *bytes)
     EVP_EncodeBlock(text, bytes, BASE64_BYTES);
     for (int i = 0; i < BASE64_LEN; i++)
         text[i] = base64_letter(text[i]);
-    return has(t, hash_of((const char *)text, BASE64_LEN));
+    return tells_have(t, hash_of((const char *)text, BASE64_LEN));
 }
 
 bool tells_secret(const struct tells *t, const unsigned char secret[TELLS_SECRET_LEN])
@@ -170,6 +170,6 @@ bool tells_secret(const struct tells *t, const unsigned char secret[TELLS_SECRET
         snprintf(hex + 2 * i, 3, "%02x", secret[i]);
     // Within longer data, none, one or two of the secret's first bytes share a letter with what
     // stands before them.
-    return has(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) || has_base64(t, secret + 1) ||
-           has_base64(t, secret + 2);
+    return tells_have(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
+           has_base64(t, secret + 1) || has_base64(t, secret + 2);
 }
