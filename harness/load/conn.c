@@ -23,7 +23,7 @@ static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 
 // --- outcomes ----------------------------------------------------------------
 
-static void finish(struct load *l, struct conn *c, enum txn_outcome outcome, int64_t now)
+static void finish_txn(struct load *l, struct conn *c, enum txn_outcome outcome, int64_t now)
 {
     struct txn_record *r = &l->result->records[c->txn];
 
@@ -112,7 +112,7 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     if (had_change)
         finish_change(l, c, false, now);
     else if (had_txn)
-        finish(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
+        finish_txn(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
     // After a lost connection it connects again at once. When the server refused, it waits a
@@ -137,7 +137,7 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
 }
 
 // All answers up to the Sync have arrived.
-static void answered(struct load *l, struct conn *c, int64_t now)
+static void handle_sync(struct load *l, struct conn *c, int64_t now)
 {
     if (c->job == JOB_CHANGE) {
         change_answered(l, c, now);
@@ -148,22 +148,22 @@ static void answered(struct load *l, struct conn *c, int64_t now)
     if (c->failed) {
         // A transaction block that failed ends only when our COMMIT arrives.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
-            finish(l, c, TXN_ROLLED_BACK, now);
+            finish_txn(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
             conn_close(l, c, now);
     } else if (!c->end_sent) {
         c->state = CONN_HOLDING;
         c->until_ns = now + l->config->scenario->load[txn->phase].hold_for_ns;
     } else if (txn->flags & TXN_ROLLBACK) {
-        finish(l, c, TXN_ROLLED_BACK, now);
+        finish_txn(l, c, TXN_ROLLED_BACK, now);
     } else {
-        finish(l, c, c->warned ? TXN_UNKNOWN : TXN_COMMITTED, now);
+        finish_txn(l, c, c->warned ? TXN_UNKNOWN : TXN_COMMITTED, now);
     }
 }
 
 // --- connecting --------------------------------------------------------------
 
-static void on_notice(void *arg, const PGresult *notice)
+static void count_notice(void *arg, const PGresult *notice)
 {
     struct conn *c = arg;
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -185,7 +185,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
     if (!c->pg || PQstatus(c->pg) == CONNECTION_BAD)
         conn_close(l, c, now);
     else
-        PQsetNoticeReceiver(c->pg, on_notice, c);
+        PQsetNoticeReceiver(c->pg, count_notice, c);
 }
 
 static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
@@ -233,7 +233,7 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
         if (status != PGRES_PIPELINE_SYNC)
             continue;
         if (c->state == CONN_RUNNING)
-            answered(l, c, now);
+            handle_sync(l, c, now);
         else if (c->failed) // a statement's preparation was cancelled
             conn_close(l, c, now);
         else

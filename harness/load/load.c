@@ -13,7 +13,7 @@ static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until it not
                                                     // stop
 
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e);
-static void run_loop(struct load *l, struct pollfd *fds);
+static void drive_conns(struct load *l, struct pollfd *fds);
 
 bool load_run(const struct load_config *config, struct load_progress *progress,
     struct load_result *result, struct err *e)
@@ -26,7 +26,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
         return producer_run(config, progress, result, e);
     bool ok = load_result_begin(result, config->plan, e) && load_init(&l, &fds, e);
     if (ok) {
-        run_loop(&l, fds);
+        drive_conns(&l, fds);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
         const long us = cpu.tv_nsec / 1000; // rounded to µs, as the history stores it
         result->cpu_s = (double)cpu.tv_sec + (double)us / 1e6;
@@ -81,7 +81,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
            err_memory_for(e, "%zu connections", l->conn_count);
 }
 
-static const struct load_phase *next_phase(const struct load *l)
+static const struct load_phase *next_txn_phase(const struct load *l)
 {
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
@@ -103,7 +103,7 @@ static void skip_what_is_over(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
 
-    while (l->next < l->config->end && next_phase(l)->closed &&
+    while (l->next < l->config->end && next_txn_phase(l)->closed &&
            !(plan->txns[l->next].flags & TXN_BACKLOG) &&
            now >= l->phase_end_ns[plan->txns[l->next].phase]) {
         l->result->records[l->next++].outcome = TXN_NOT_NEEDED;
@@ -111,7 +111,7 @@ static void skip_what_is_over(struct load *l, int64_t now)
     }
 }
 
-static int64_t due_ns(const struct load *l)
+static int64_t next_txn_due_ns(const struct load *l)
 {
     const struct plan *plan = l->config->plan;
 
@@ -121,7 +121,7 @@ static int64_t due_ns(const struct load *l)
 // Returns how many connections the phase of the next transaction may use.
 static size_t allowed(const struct load *l)
 {
-    return l->next < l->config->end ? (size_t)next_phase(l)->connections : 0;
+    return l->next < l->config->end ? (size_t)next_txn_phase(l)->connections : 0;
 }
 
 // True when this part of the plan makes the changes. The backlog makes none: tokens that are
@@ -160,7 +160,7 @@ static int64_t do_due(struct load *l, int64_t now)
         if (c->state == CONN_IDLE && i < allowed(l)) {
             // Reads the clock again. A loop that begins many transactions in one turn would
             // otherwise give the last one too early a time.
-            if (due_ns(l) <= now) {
+            if (next_txn_due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
                 skip_others(l);
             } else {
@@ -170,7 +170,7 @@ static int64_t do_due(struct load *l, int64_t now)
         if (c->state == CONN_DOWN || c->state == CONN_HOLDING || c->state == CONN_CONNECTING)
             next = clock_min(next, c->until_ns);
     }
-    return free_conn ? clock_min(next, due_ns(l)) : next;
+    return free_conn ? clock_min(next, next_txn_due_ns(l)) : next;
 }
 
 // Waits with poll(2) until an event or until the time `until`, and returns the time after it. A
@@ -198,7 +198,7 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
     return woke_ns;
 }
 
-static void run_loop(struct load *l, struct pollfd *fds)
+static void drive_conns(struct load *l, struct pollfd *fds)
 {
     int64_t now = clock_now_ns();
 

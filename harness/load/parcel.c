@@ -81,7 +81,7 @@ static bool take_stalls(struct post *p, size_t kept, const struct parcel_target 
     return true;
 }
 
-static bool take_records(struct post *p, const struct parcel_target *to, struct err *e)
+static bool read_parcel_records(struct post *p, const struct parcel_target *to, struct err *e)
 {
     for (size_t i = to->config->first; i < to->config->end; i++) {
         struct txn_record theirs;
@@ -109,7 +109,7 @@ struct figures {
     const char *refusal; // borrowed from the line
 };
 
-static bool parse(struct figures *f, const char *line)
+static bool parse_figures(struct figures *f, const char *line)
 {
     int text = 0;
 
@@ -139,9 +139,9 @@ bool parcel_take(struct post *p, const char *line, const struct parcel_target *t
 {
     struct figures f;
 
-    if (!parse(&f, line))
+    if (!parse_figures(&f, line))
         return err_set(e, ERR_CONNECTION, "it sent '%.60s' instead of its results", line);
-    if (!take_stalls(p, f.kept, to, e) || !take_records(p, to, e))
+    if (!take_stalls(p, f.kept, to, e) || !read_parcel_records(p, to, e))
         return false;
     pthread_mutex_lock(to->lock);
     add_figures(to->result, &f);

@@ -30,7 +30,7 @@ void post_close(struct post *p)
     p->in = p->out = -1;
 }
 
-static pid_t start(char *const *argv, int stream, struct err *e)
+static pid_t start_remote(char *const *argv, int stream, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
 
@@ -54,7 +54,7 @@ pid_t post_start(struct post *p, const char *command, struct err *e)
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
     if (ok) {
-        pid = start(argv, ends[1], e);
+        pid = start_remote(argv, ends[1], e);
         close(ends[1]);
         if (pid > 0)
             post_init(p, ends[0], ends[0]);
@@ -113,7 +113,7 @@ bool post_say(struct post *p, struct err *e, const char *fmt, ...)
 }
 
 // Reads more bytes and puts them behind the bytes that it has.
-static bool fill(struct post *p, struct err *e)
+static bool fill_post(struct post *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
     int ready;
@@ -140,7 +140,7 @@ bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e)
     char *end;
 
     while ((end = memchr(p->bytes + p->from, '\n', p->used - p->from)) == NULL) {
-        if (!fill(p, e))
+        if (!fill_post(p, e))
             return false;
     }
     size_t len = (size_t)(end - (p->bytes + p->from));
@@ -158,7 +158,7 @@ bool post_read(struct post *p, void *bytes, size_t count, struct err *e)
 
     while (count > 0) {
         size_t have = p->used - p->from;
-        if (have == 0 && !fill(p, e))
+        if (have == 0 && !fill_post(p, e))
             return false;
         have = p->used - p->from;
         size_t n = have < count ? have : count;

@@ -13,7 +13,7 @@ struct accounts {
     size_t held;
 };
 
-static bool insert(struct accounts *a, struct err *e)
+static bool insert_accounts(struct accounts *a, struct err *e)
 {
     static const char sql[] = "INSERT INTO accounts (email, login, status, activated_at)"
                               " SELECT email, login, 'active', extract(epoch FROM now())"
@@ -37,8 +37,8 @@ static bool insert(struct accounts *a, struct err *e)
     return ok;
 }
 
-static bool add(struct accounts *a, const struct plan *plan, const struct plan_txn *txn,
-    uint32_t token, struct err *e)
+static bool add_bulk_account(struct accounts *a, const struct plan *plan,
+    const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     enum { CHUNK = 10000 };
     struct names names;
@@ -48,7 +48,7 @@ static bool add(struct accounts *a, const struct plan *plan, const struct plan_t
     buf_append_char(&a->logins, a->held ? ',' : '{');
     names_quote(&a->emails, names.email);
     names_quote(&a->logins, names.login);
-    return ++a->held < CHUNK || insert(a, e);
+    return ++a->held < CHUNK || insert_accounts(a, e);
 }
 
 // Disables the trigger of migration 000006, which refuses names that the wire format cannot carry.
@@ -97,10 +97,10 @@ bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
         const struct plan_txn *txn = &plan->txns[i];
         for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++) {
             if (token_kind_has_account(plan->kinds[t]) && plan_account(plan, t) == t)
-                ok = add(&a, plan, txn, t, e);
+                ok = add_bulk_account(&a, plan, txn, t, e);
         }
     }
-    ok = ok && insert(&a, e);
+    ok = ok && insert_accounts(&a, e);
     buf_fini(&a.emails);
     buf_fini(&a.logins);
     return ok;

@@ -38,7 +38,8 @@ struct producer {
     struct buf unsent, unread;
 };
 
-static void finish(struct producer *p, size_t txn, enum txn_outcome outcome, int64_t now)
+static void finish_producer_txn(
+    struct producer *p, size_t txn, enum txn_outcome outcome, int64_t now)
 {
     struct txn_record *r = &p->result->records[txn];
 
@@ -59,14 +60,14 @@ static void give_up_the_rest(struct producer *p, int64_t now)
 {
     for (size_t i = p->oldest; i < p->next; i++) {
         if (p->result->records[i].ended_ns == 0)
-            finish(p, i, TXN_UNKNOWN, now);
+            finish_producer_txn(p, i, TXN_UNKNOWN, now);
     }
     p->oldest = p->next;
 }
 
 // --- the process ------------------------------------------------------------------------
 
-static bool start(struct producer *p, struct err *e)
+static bool start_producer(struct producer *p, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     int in[2], out[2];
@@ -101,7 +102,7 @@ static bool start(struct producer *p, struct err *e)
     return true;
 }
 
-static void end(struct producer *p, int64_t grace_ns)
+static void end_producer(struct producer *p, int64_t grace_ns)
 {
     if (!p->pid)
         return;
@@ -119,7 +120,7 @@ static void end(struct producer *p, int64_t grace_ns)
 // Ends a client that has closed its output. It is started again a little later, as a service is.
 static void end_and_restart_later(struct producer *p, int64_t now)
 {
-    end(p, 0);
+    end_producer(p, 0);
     give_up_the_rest(p, now);
     p->restart_at_ns = now + restart_pause_ns;
 }
@@ -143,14 +144,14 @@ static void take_answer(struct producer *p, const char *line, int64_t now)
         if (plan->txns[i].first_token != token)
             continue;
         if (p->result->records[i].ended_ns == 0)
-            finish(p, i, TXN_COMMITTED, now);
+            finish_producer_txn(p, i, TXN_COMMITTED, now);
         break;
     }
     while (p->oldest < p->next && p->result->records[p->oldest].ended_ns != 0)
         p->oldest++;
 }
 
-static void take_answers(struct producer *p, int64_t now)
+static void take_producer_answers(struct producer *p, int64_t now)
 {
     size_t done = 0;
 
@@ -168,7 +169,7 @@ static void take_answers(struct producer *p, int64_t now)
 
 // Reads what is there, but not much more than ROUND_MAX, because the process may write faster than
 // we read. Returns false at the end of its output.
-static bool read_answers(struct producer *p)
+static bool read_producer_answers(struct producer *p)
 {
     const size_t chunk = 4096;
 
@@ -183,7 +184,7 @@ static bool read_answers(struct producer *p)
             return false;
         p->unread.len += (size_t)got;
         done += (size_t)got;
-        take_answers(p, clock_now_ns());
+        take_producer_answers(p, clock_now_ns());
     }
     return true;
 }
@@ -207,7 +208,7 @@ static void write_puts(struct producer *p)
 
 // --- the loop ---------------------------------------------------------------------------
 
-static int64_t due_ns(const struct producer *p)
+static int64_t producer_due_ns(const struct producer *p)
 {
     const struct load_config *c = p->config;
 
@@ -218,7 +219,8 @@ static int64_t due_ns(const struct producer *p)
 // too much to read already, is put late.
 static void put_what_is_due(struct producer *p, int64_t now)
 {
-    for (; p->pid && due_ns(p) <= now && p->unsent.len <= OUT_MAX - PUT_LEN_MAX; p->next++) {
+    for (; p->pid && producer_due_ns(p) <= now && p->unsent.len <= OUT_MAX - PUT_LEN_MAX;
+         p->next++) {
         struct txn_record *r = &p->result->records[p->next];
         buf_printf(&p->unsent, "put %u\n", p->config->plan->txns[p->next].first_token);
         r->sent_ns = r->commit_ns = clock_now_ns();
@@ -230,7 +232,7 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
         {.fd = p->unsent.len > 0 ? p->in : -1, .events = POLLOUT}};
-    int64_t until_ns = p->pid ? due_ns(p) : p->restart_at_ns;
+    int64_t until_ns = p->pid ? producer_due_ns(p) : p->restart_at_ns;
     int64_t now = clock_now_ns();
 
     stalls_note(&p->result->stalls, woke_ns, now);
@@ -240,19 +242,19 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
         fds[0].revents = 0;
     woke_ns = clock_now_ns();
     stalls_note(&p->result->stalls, now + nap, woke_ns);
-    if (p->pid && fds[0].revents && !read_answers(p))
+    if (p->pid && fds[0].revents && !read_producer_answers(p))
         end_and_restart_later(p, woke_ns);
     return woke_ns;
 }
 
-static bool run_loop(struct producer *p, struct err *e)
+static bool drive_producer(struct producer *p, struct err *e)
 {
     const struct load_config *c = p->config;
     int64_t now = clock_now_ns();
 
     while (
         p->ended < c->end - c->first && !atomic_load(&p->progress->stop) && now <= c->deadline_ns) {
-        if (!p->pid && now >= p->restart_at_ns && !start(p, e))
+        if (!p->pid && now >= p->restart_at_ns && !start_producer(p, e))
             return false;
         put_what_is_due(p, now);
         if (p->pid)
@@ -278,8 +280,8 @@ bool producer_run(const struct load_config *config, struct load_progress *progre
         return false;
     buf_init(&p.unsent, OUT_MAX);
     buf_init(&p.unread, IN_MAX);
-    bool ok = run_loop(&p, e);
-    end(&p, end_grace_ns);
+    bool ok = drive_producer(&p, e);
+    end_producer(&p, end_grace_ns);
     buf_fini(&p.unsent);
     buf_fini(&p.unread);
     return ok;

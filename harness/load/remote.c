@@ -39,7 +39,7 @@ struct remote {
 
 // --- pure -----------------------------------------------------------------------------
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_plan_hash(uint64_t hash, uint64_t value)
 {
     // The hash is FNV-1a, but it takes eight bytes at once.
     return (hash ^ value) * UINT64_C(1099511628211);
@@ -51,13 +51,13 @@ uint64_t remote_fingerprint(const struct plan *plan)
 
     for (size_t i = 0; i < plan->txn_count; i++) {
         const struct plan_txn *t = &plan->txns[i];
-        hash = mix(hash, (uint64_t)t->at_ns);
-        hash = mix(hash, (uint64_t)t->first_token << 32 | (uint64_t)t->rows << 16 |
-                             (uint64_t)t->phase << 8 | t->flags);
+        hash = mix_plan_hash(hash, (uint64_t)t->at_ns);
+        hash = mix_plan_hash(hash, (uint64_t)t->first_token << 32 | (uint64_t)t->rows << 16 |
+                                       (uint64_t)t->phase << 8 | t->flags);
     }
     for (uint32_t i = 0; i < plan->token_count; i++)
-        hash = mix(hash, (uint64_t)plan_account(plan, i) << 8 | plan->kinds[i]);
-    return mix(hash, plan->txn_count);
+        hash = mix_plan_hash(hash, (uint64_t)plan_account(plan, i) << 8 | plan->kinds[i]);
+    return mix_plan_hash(hash, plan->txn_count);
 }
 
 struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
@@ -277,7 +277,7 @@ static bool listen_to(struct worker *w, struct err *e)
 }
 
 // Measures the clock again, because the clocks may have drifted apart during the load.
-static bool take_records(struct worker *w, struct err *e)
+static bool take_worker_records(struct worker *w, struct err *e)
 {
     char line[POST_LINE_MAX];
     struct remote_clock last;
@@ -300,7 +300,7 @@ static void *run_worker(void *arg)
             c->start_ns + w->clock.offset_ns, c->deadline_ns + w->clock.offset_ns, c->first, c->end,
             strlen(c->conninfo)) &&
         post_write(&w->post, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e) &&
-        take_records(w, &e))
+        take_worker_records(w, &e))
         return NULL;
     remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
     post_close(&w->post); // the worker stops when the connection closes

@@ -42,7 +42,7 @@ static bool is_plain_name(const char *name)
     return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
 
-static bool copy(struct post *p, FILE *file, size_t len, struct err *e)
+static bool copy_parcel(struct post *p, FILE *file, size_t len, struct err *e)
 {
     char bytes[16384];
 
@@ -71,7 +71,7 @@ static bool take_file(struct job *j, const char *line, struct err *e)
     FILE *file = fopen(path, "wxe");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
-    bool ok = copy(&j->post, file, len, e);
+    bool ok = copy_parcel(&j->post, file, len, e);
     return (fclose(file) == 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) && ok;
 }
 
@@ -173,7 +173,7 @@ static bool take_start(struct job *j, struct err *e)
 
 // --- doing it -----------------------------------------------------------------------------
 
-static void *run_load(void *arg)
+static void *run_job_load(void *arg)
 {
     struct job *j = arg;
 
@@ -192,7 +192,7 @@ static bool say_progress(struct job *j, struct err *e)
 
 // Reads the run's answers. Fails when none came for 5 s, because machines in between may keep a
 // connection open although the run is gone.
-static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
+static bool hear_run(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[POST_LINE_MAX];
 
@@ -213,7 +213,7 @@ static bool keep_telling(struct job *j, struct err *e)
     while (!atomic_load(&j->over)) {
         if (interrupt_signal())
             return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (!say_progress(j, e) || !hears(j, &heard_ns, e))
+        if (!say_progress(j, e) || !hear_run(j, &heard_ns, e))
             return false;
         usleep(word_every_us);
     }
@@ -234,7 +234,7 @@ static bool carry_out(struct job *j, struct err *e)
 {
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, run_load, j) != 0)
+    if (pthread_create(&thread, NULL, run_job_load, j) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
     bool heard = keep_telling(j, e);
     if (!heard)
@@ -273,7 +273,7 @@ static bool without_credentials(char *conninfo, struct err *e)
            err_set(e, ERR_USAGE, "the run's conninfo is too long");
 }
 
-static bool serve(struct job *j, struct err *e)
+static bool serve_job(struct job *j, struct err *e)
 {
     struct err ignored;
 
@@ -290,7 +290,7 @@ bool remote_serve(struct err *e)
 
     if (!j)
         return err_memory(e);
-    bool ok = post_standard(&j->post, e) && serve(j, e);
+    bool ok = post_standard(&j->post, e) && serve_job(j, e);
     post_close(&j->post);
     load_result_fini(&j->result);
     plan_fini(&j->plan);

@@ -127,7 +127,7 @@ struct part {
     uint32_t first, end;
 };
 
-static struct part whole(const struct plan *plan, const struct plan_txn *txn)
+static struct part whole_txn(const struct plan *plan, const struct plan_txn *txn)
 {
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
@@ -207,7 +207,7 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
     return ok && PQpipelineSync(conn) == 1;
 }
 
-static bool is_wanted(const struct statement *st, enum load_insert insert)
+static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
     if (st->is_for != has_account)
         return insert != INSERT_SAVEPOINT || !st->makes_rows;
@@ -229,7 +229,7 @@ static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 static bool send_savepoints(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {
-    struct part p = whole(plan, txn);
+    struct part p = whole_txn(plan, txn);
 
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
         p.first = t;
@@ -247,10 +247,11 @@ static bool send_savepoints(
 static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch)
 {
-    const struct part p = whole(plan, txn);
+    const struct part p = whole_txn(plan, txn);
 
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (is_wanted(&statements[i], insert) && !send_statement(conn, &p, &statements[i], scratch))
+        if (is_statement_used(&statements[i], insert) &&
+            !send_statement(conn, &p, &statements[i], scratch))
             return false;
     }
     if (txn_ends_at_once(txn) && !send_word(conn, end_word(txn)))
