@@ -38,7 +38,7 @@ static void take_connections(struct busy *s);
 static void creep_through_tokens(struct busy *s);
 static void read_all_the_time(struct busy *s);
 
-static void *run(void *arg)
+static void *run_busy_session(void *arg)
 {
     struct busy *s = arg;
 
@@ -68,7 +68,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     r->hold = s;
     s->context = c;
     s->spec = r->spec;
-    s->started = pthread_create(&s->thread, NULL, run, s) == 0;
+    s->started = pthread_create(&s->thread, NULL, run_busy_session, s) == 0;
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 

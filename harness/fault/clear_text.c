@@ -36,7 +36,7 @@ static bool demands_more(size_t i, const char *value)
     return *one;
 }
 
-static bool refuse(const char *key, const char *value, struct err *e)
+static bool refuse_encryption(const char *key, const char *value, struct err *e)
 {
     return err_set(e, ERR_SKIP,
         "the proxy that breaks the network speaks no TLS, so with %s=%s it may not stand before "
@@ -58,10 +58,10 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
         asked = asked || (strcmp(o->keyword, "sslmode") == 0 && strcmp(o->val, "disable") == 0);
         for (size_t i = 0; ok && i < sizeof demands / sizeof *demands; i++) {
             if (strcmp(o->keyword, demands[i].key) == 0 && demands_more(i, o->val))
-                ok = refuse(o->keyword, o->val, e);
+                ok = refuse_encryption(o->keyword, o->val, e);
         }
     }
     PQconninfoFree(options);
     // The default, prefer, would encrypt without the proxy.
-    return ok && (asked || is_here(server) || refuse("sslmode", "prefer", e));
+    return ok && (asked || is_here(server) || refuse_encryption("sslmode", "prefer", e));
 }

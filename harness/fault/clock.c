@@ -63,12 +63,12 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
     return true;
 }
 
-static bool step(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool step_clock(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     return r->spec->target == TARGET_SERVER ? step_server(c, r, e) : step_collectors(c, r, e);
 }
 
 const struct fault_verb fault_clock_verbs[] = {
-    {VERB_STEP_CLOCK, .begin = step, .need = NEEDS_CLOCK},
+    {VERB_STEP_CLOCK, .begin = step_clock, .need = NEEDS_CLOCK},
     {0},
 };

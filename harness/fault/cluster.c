@@ -24,25 +24,25 @@ static void let_go(struct fault_context *c)
     c->admin = NULL;
 }
 
-static void note(struct fault_record *r, const struct failover *f)
+static void note_failover(struct fault_record *r, const struct failover *f)
 {
     r->served_ns = f->served_ns;
     r->left_known = f->left_known;
     r->left_ns = f->left_ns;
 }
 
-static bool strike(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f;
 
     let_go(c);
     bool ok = c->server->provider->strike(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    note(r, &f);
+    note_failover(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }
 
-static bool mend(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool mend_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f = {
         .served_ns = r->served_ns, .left_known = r->left_known, .left_ns = r->left_ns};
@@ -50,15 +50,15 @@ static bool mend(struct fault_context *c, struct fault_record *r, struct err *e)
     let_go(c);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
     bool ok = c->server->provider->mend(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    note(r, &f);
+    note_failover(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }
 
 const struct fault_verb fault_cluster_verbs[] = {
-    {VERB_SWITCHOVER, .begin = strike, .need = NEEDS_CLUSTER},
-    {VERB_KILL_LEADER, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
-    {VERB_PARTITION_LEADER, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
-    {VERB_KILL_ETCD, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
+    {VERB_SWITCHOVER, .begin = strike_cluster, .need = NEEDS_CLUSTER},
+    {VERB_KILL_LEADER, .begin = strike_cluster, .end = mend_cluster, .need = NEEDS_CLUSTER},
+    {VERB_PARTITION_LEADER, .begin = strike_cluster, .end = mend_cluster, .need = NEEDS_CLUSTER},
+    {VERB_KILL_ETCD, .begin = strike_cluster, .end = mend_cluster, .need = NEEDS_CLUSTER},
     {0},
 };

@@ -45,7 +45,7 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
     return true;
 }
 
-static bool end_collector(
+static bool fault_end_collector(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
@@ -61,14 +61,14 @@ static bool end_collector(
     return true;
 }
 
-static bool kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    return end_collector(c, r, SIGKILL, e);
+    return fault_end_collector(c, r, SIGKILL, e);
 }
 
 static bool stop_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    return end_collector(c, r, SIGTERM, e);
+    return fault_end_collector(c, r, SIGTERM, e);
 }
 
 // Ends the fault. It is over when the collectors run again, but another fault may still hold one of
@@ -120,7 +120,7 @@ static bool continue_collector(struct fault_context *c, struct fault_record *r, 
 }
 
 const struct fault_verb fault_collector_verbs[] = {
-    {VERB_KILL_COLLECTOR, .look = fault_sees_collector, .begin = kill_collector,
+    {VERB_KILL_COLLECTOR, .look = fault_sees_collector, .begin = fault_kill_collector,
         .end = fault_start_collector},
     {VERB_STOP_COLLECTOR, .look = fault_sees_collector, .begin = stop_collector,
         .end = fault_start_collector},

@@ -1,6 +1,6 @@
 #include "fault/exchange.h"
 
-static void take_server(struct exchange *x, const struct wire_message *m)
+static void take_exchange_answer(struct exchange *x, const struct wire_message *m)
 {
     x->notified = m->type == 'A';
     if (m->type == 'Z') {
@@ -17,7 +17,7 @@ static void take_server(struct exchange *x, const struct wire_message *m)
 void exchange_take(struct exchange *x, enum message_sender sender, const struct wire_message *m)
 {
     if (sender == MESSAGE_SERVER) {
-        take_server(x, m);
+        take_exchange_answer(x, m);
         return;
     }
     x->asking = true;

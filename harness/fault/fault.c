@@ -29,7 +29,7 @@ const struct fault_verb *fault_verb_find(enum verb_id id)
     return NULL;
 }
 
-static bool is_possible(const struct provider *p, const struct fault_verb *verb)
+static bool is_verb_possible(const struct provider *p, const struct fault_verb *verb)
 {
     assert(verb); // fault_test.c proves that each verb has a family
     return verb->need == NEEDS_STOP      ? p->stop != NULL
@@ -57,7 +57,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
         return false;
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
-        if (!is_possible(provider, fault_verb_find(verb->id)))
+        if (!is_verb_possible(provider, fault_verb_find(verb->id)))
             return err_set(e, ERR_SKIP,
                 !verb->needs_cluster ? "%s needs a server that the harness controls; provider %s "
                                        "does not"
@@ -77,7 +77,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
     return true;
 }
 
-static void failed(struct fault_record *r, const struct err *e)
+static void note_fault_failure(struct fault_record *r, const struct err *e)
 {
     r->ok = false;
     snprintf(r->evidence, sizeof r->evidence, "%.*s", (int)sizeof r->evidence - 1, e->text);
@@ -124,7 +124,7 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
 }
 
 // Seeks a victim and strikes it. A victim may leave between the look and the blow.
-static bool strike(
+static bool strike_fault(
     struct fault_context *c, struct fault_record *r, const struct fault_verb *verb, struct err *e)
 {
     int64_t deadline = fault_patience_until_ns(c);
@@ -148,10 +148,10 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
 
     r->sought_ns = r->began_ns = clock_now_ns();
     r->undone = !verb->end;
-    r->ok = mutant_is("fault", r->spec->verb->name) || strike(c, r, verb, &e);
+    r->ok = mutant_is("fault", r->spec->verb->name) || strike_fault(c, r, verb, &e);
     r->ended_ns = clock_now_ns();
     if (!r->ok && !is_left_out(c, r, &e))
-        failed(r, &e);
+        note_fault_failure(r, &e);
     if (!r->left_out)
         return;
     // A half of the fault may have happened, so it is undone.
@@ -179,7 +179,7 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
-        failed(r, &e);
+        note_fault_failure(r, &e);
     // After another leader has taken over, a fault of the leader excuses nothing.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }

@@ -48,7 +48,7 @@ static bool is_full(const struct flow *f)
     return f->bytes.len >= LINK_BUFFER || f->stamp_count == LINK_STAMPS;
 }
 
-static void stamp(struct flow *f, int64_t due_ns)
+static void stamp_bytes(struct flow *f, int64_t due_ns)
 {
     // Bytes never overtake others, even when the jitter of the later bytes is smaller.
     if (f->stamp_count > 0) {
@@ -60,7 +60,7 @@ static void stamp(struct flow *f, int64_t due_ns)
         (struct link_stamp){.upto = f->in, .due_ns = due_ns};
 }
 
-static void take_in(struct flow *f, int from, int64_t delay_ns, int64_t now)
+static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t now)
 {
     while (!f->ended && !is_full(f)) {
         char *room = buf_reserve(&f->bytes, CHUNK);
@@ -76,7 +76,7 @@ static void take_in(struct flow *f, int from, int64_t delay_ns, int64_t now)
         f->bytes.len += (size_t)got;
         f->in += (uint64_t)got;
         if (delay_ns > 0 || f->stamp_count > 0)
-            stamp(f, now + delay_ns);
+            stamp_bytes(f, now + delay_ns);
         else
             f->ready = f->in;
         // A short read has probably emptied the socket. If it has not, the next poll says so.
@@ -220,7 +220,7 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
     *was_cut = false;
     for (int s = 0; s < 2; s++) {
         struct flow *f = &l->flows[s];
-        take_in(f, l->fds[s], conditions->delay_ns, now_ns);
+        read_into_flow(f, l->fds[s], conditions->delay_ns, now_ns);
         follow(l, (enum message_sender)s, watcher);
         if (conditions->hold[s])
             continue;

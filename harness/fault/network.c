@@ -10,15 +10,15 @@
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-static bool is_silent(const struct fault_spec *spec, enum fault_direction direction)
+static bool is_silent_direction(const struct fault_spec *spec, enum fault_direction direction)
 {
     return spec->verb->id == VERB_PARTITION || spec->direction == direction;
 }
 
 static bool begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    bool to_server = is_silent(r->spec, TO_SERVER);
-    bool to_collector = is_silent(r->spec, TO_COLLECTOR);
+    bool to_server = is_silent_direction(r->spec, TO_SERVER);
+    bool to_collector = is_silent_direction(r->spec, TO_COLLECTOR);
 
     if (r->spec->through == THROUGH_KERNEL)
         return (!to_server || netns_silence(c->net, NETNS_SERVER, e)) &&
@@ -32,9 +32,10 @@ static bool begin_silence(struct fault_context *c, struct fault_record *r, struc
 static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t at_server = 0, at_collector = 0;
-    bool ok = !is_silent(r->spec, TO_SERVER) || netns_heal(c->net, NETNS_SERVER, &at_server, e);
+    bool ok =
+        !is_silent_direction(r->spec, TO_SERVER) || netns_heal(c->net, NETNS_SERVER, &at_server, e);
 
-    ok = (!is_silent(r->spec, TO_COLLECTOR) ||
+    ok = (!is_silent_direction(r->spec, TO_COLLECTOR) ||
              netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
          ok;
     if (ok && at_server + at_collector == 0)
@@ -51,8 +52,8 @@ static bool end_silence(struct fault_context *c, struct fault_record *r, struct 
 {
     if (r->spec->through == THROUGH_KERNEL)
         return end_in_kernel(c, r, e);
-    bool to_server = is_silent(r->spec, TO_SERVER);
-    bool to_collector = is_silent(r->spec, TO_COLLECTOR);
+    bool to_server = is_silent_direction(r->spec, TO_SERVER);
+    bool to_collector = is_silent_direction(r->spec, TO_COLLECTOR);
     struct proxy_counts counts = proxy_counts(c->proxy);
     size_t withheld = (to_server ? counts.withheld[MESSAGE_CLIENT] : 0) +
                       (to_collector ? counts.withheld[MESSAGE_SERVER] : 0);

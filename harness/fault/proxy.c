@@ -25,7 +25,7 @@ static void unlock_and_wake(struct proxy *p)
 
 // --- start and end ----------------------------------------------------------------
 
-static bool listen_at(
+static bool proxy_listen_at(
     struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
     union {
@@ -46,14 +46,14 @@ static bool listen_at(
     return true;
 }
 
-static struct proxy *start(
+static struct proxy *start_proxy(
     struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
     if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
-        !listen_at(p, at, at_len, e))
+        !proxy_listen_at(p, at, at_len, e))
         goto failed;
     if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pthread_create(&p->thread, NULL, proxy_pass_bytes, p) != 0) {
@@ -102,7 +102,7 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     p->server = server;
     p->asks_password = true;
-    return start(p, &at, sizeof(struct sockaddr_in), e);
+    return start_proxy(p, &at, sizeof(struct sockaddr_in), e);
 }
 
 struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e)
@@ -114,7 +114,7 @@ struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e)
         return NULL;
     }
     p->target = open->to;
-    return start(p, &open->at, open->at_len, e);
+    return start_proxy(p, &open->at, open->at_len, e);
 }
 
 int proxy_port(const struct proxy *p)

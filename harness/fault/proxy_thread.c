@@ -60,7 +60,7 @@ static int port_of(int client)
                                           : 0;
 }
 
-static void take_in(struct proxy *p, int client)
+static void accept_client(struct proxy *p, int client)
 {
     int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
     struct link *link = server >= 0 ? link_new(client, server) : NULL;
@@ -85,7 +85,7 @@ static void accept_some(struct proxy *p)
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
         int client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (client >= 0) {
-            take_in(p, client);
+            accept_client(p, client);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -179,7 +179,7 @@ static int64_t pump_all(struct proxy *p)
     return wake_ns;
 }
 
-static size_t fill_poll(const struct proxy *p, struct pollfd *fds, int64_t *wake_ns)
+static size_t fill_proxy_poll(const struct proxy *p, struct pollfd *fds, int64_t *wake_ns)
 {
     bool pauses = clock_now_ns() < p->accept_at_ns;
     size_t n = 0;
@@ -210,7 +210,7 @@ void *proxy_pass_bytes(void *arg)
         if (fds[1].revents)
             accept_some(p);
         int64_t wake_ns = pump_all(p);
-        size_t count = fill_poll(p, fds, &wake_ns);
+        size_t count = fill_proxy_poll(p, fds, &wake_ns);
         pthread_mutex_unlock(&p->lock);
         poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
         while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)

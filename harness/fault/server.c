@@ -10,7 +10,7 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-static struct disk *disk_of(const struct server *s)
+static struct disk *fault_server_disk(const struct server *s)
 {
     return s->provider->disk ? s->provider->disk(s) : NULL;
 }
@@ -19,7 +19,7 @@ static enum server_stop how(const struct server *s, enum verb_id id)
 {
     switch (id) {
     case VERB_KILL_HOST:
-        return disk_of(s) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
+        return fault_server_disk(s) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
     case VERB_CRASH_SERVER:
         return SERVER_STOP_IMMEDIATE;
     case VERB_KILL_SERVER:
@@ -44,7 +44,7 @@ bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
     if (how(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
-    bool ok = conn && disk_stir(disk_of(s), conn, e);
+    bool ok = conn && disk_stir(fault_server_disk(s), conn, e);
     // Until now nothing was broken.
     r->began_ns = clock_now_ns();
     return ok;
@@ -72,12 +72,12 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     // Without an old start time the stop was never tried, because the server was away.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return how(c->server, r->spec->verb->id) == SERVER_STOP_POWER
-                   ? err_prefix(e, "%s", disk_of(c->server)->evidence)
+                   ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
-        snprintf(r->evidence, sizeof r->evidence, "%s", disk_of(c->server)->evidence);
+        snprintf(r->evidence, sizeof r->evidence, "%s", fault_server_disk(c->server)->evidence);
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
     return true;

@@ -13,7 +13,7 @@
 static const int64_t hit_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
-static struct disk *disk_of(const struct fault_context *c)
+static struct disk *fault_disk(const struct fault_context *c)
 {
     return c->server->provider->disk(c->server);
 }
@@ -23,7 +23,7 @@ static struct disk *disk_of(const struct fault_context *c)
 static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t delayed = 0;
-    bool ok = disk_slow_down(disk_of(c), r->spec->by_ns, &delayed, e);
+    bool ok = disk_slow_down(fault_disk(c), r->spec->by_ns, &delayed, e);
 
     r->mark = (uint64_t)delayed;
     return ok;
@@ -33,7 +33,7 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
 {
     int64_t delayed;
 
-    if (!disk_slow_down(disk_of(c), 0, &delayed, e))
+    if (!disk_slow_down(fault_disk(c), 0, &delayed, e))
         return false;
     if (delayed <= (int64_t)r->mark)
         return err_set(e, ERR_SYSTEM, "the disk was not flushed while it was slow");
@@ -63,7 +63,7 @@ unsigned fault_count_in_log(const char *path, long from, const char *words)
 
 // Waits until the server works again after its disk failed. *started gets true when it could not
 // recover by itself and was started again.
-static bool repair(struct fault_context *c, bool *started, struct err *e)
+static bool repair_storage(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);
     c->admin = NULL;
@@ -88,7 +88,7 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
 
 static bool fail_flush(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct disk *disk = disk_of(c);
+    struct disk *disk = fault_disk(c);
     int64_t before, failed, deadline = clock_now_ns() + hit_limit_ns;
     long from = provider_log_length(c->server);
 
@@ -108,7 +108,7 @@ static bool repair_disk(struct fault_context *c, struct fault_record *r, struct 
     int64_t failed;
     bool started;
 
-    if (!disk_fail_flush(disk_of(c), 0, &failed, e) || !repair(c, &started, e))
+    if (!disk_fail_flush(fault_disk(c), 0, &failed, e) || !repair_storage(c, &started, e))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "flush %d failed, the server panicked and %s",
         r->spec->n, started ? "was started again" : "came back by itself");
@@ -122,7 +122,7 @@ static bool fill_disk(struct fault_context *c, struct fault_record *r, struct er
     int64_t bytes;
 
     r->mark = (uint64_t)provider_log_length(c->server);
-    return disk_fill(disk_of(c), &bytes, e);
+    return disk_fill(fault_disk(c), &bytes, e);
 }
 
 static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -131,7 +131,7 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
         fault_count_in_log(c->server->log_path, (long)r->mark, "No space left on device");
     bool started;
 
-    if (!disk_empty(disk_of(c), e) || !repair(c, &started, e))
+    if (!disk_empty(fault_disk(c), e) || !repair_storage(c, &started, e))
         return false;
     if (refused == 0)
         return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");

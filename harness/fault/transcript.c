@@ -57,7 +57,7 @@ static size_t skip_comment(const char *text, size_t len, size_t i, bool line_beg
 }
 
 // Keeps a statement on one line: without lines of comment, and with one blank between words.
-static size_t keep_text(struct transcript *t, const char *text, size_t len)
+static size_t keep_transcript_text(struct transcript *t, const char *text, size_t len)
 {
     char line[TRANSCRIPT_TEXT_MAX];
     size_t n = 0;
@@ -120,7 +120,7 @@ static size_t find_text(const struct transcript_link *l, char kind, const char *
 }
 
 // Gives a name its text. When there is no room, the name goes without.
-static void set_text(struct transcript_link *l, char kind, const char *name, size_t text)
+static void set_portal_text(struct transcript_link *l, char kind, const char *name, size_t text)
 {
     size_t i = 0;
 
@@ -135,7 +135,7 @@ static void set_text(struct transcript_link *l, char kind, const char *name, siz
     l->names[i].text = text;
 }
 
-static void ask(struct transcript_link *l, unsigned char type, size_t text)
+static void ask_transcript(struct transcript_link *l, unsigned char type, size_t text)
 {
     if (l->asked_count < ASKED_MAX)
         l->asked[(l->first_asked + l->asked_count++) % ASKED_MAX] =
@@ -164,19 +164,19 @@ static size_t take_client(
 
     switch (m->type) {
     case 'Q':
-        text = keep_text(t, m->text, m->text_len);
+        text = keep_transcript_text(t, m->text, m->text_len);
         break;
     case 'P':
         next = take_name(m, 0, name);
         if (next < m->text_len)
-            text = keep_text(t, m->text + next, m->text_len - next);
-        set_text(l, 'S', name, text);
+            text = keep_transcript_text(t, m->text + next, m->text_len - next);
+        set_portal_text(l, 'S', name, text);
         break;
     case 'B':
         next = take_name(m, 0, name);
         take_name(m, next, other);
         text = find_text(l, 'S', other);
-        set_text(l, 'P', name, text);
+        set_portal_text(l, 'P', name, text);
         break;
     case 'E':
         take_name(m, 0, name);
@@ -192,7 +192,7 @@ static size_t take_client(
     default:
         return text; // the server gives no answer to it, or none that has a statement
     }
-    ask(l, m->type, text);
+    ask_transcript(l, m->type, text);
     return text;
 }
 
@@ -222,20 +222,21 @@ static size_t error_text(struct transcript *t, const struct wire_message *m)
     for (size_t at = 0; at < m->text_len && m->text[at];) {
         size_t len = strnlen(m->text + at, m->text_len - at);
         if (m->text[at] == 'M')
-            return keep_text(t, m->text + at + 1, len - 1);
+            return keep_transcript_text(t, m->text + at + 1, len - 1);
         at += len + 1;
     }
     return TRANSCRIPT_NO_TEXT;
 }
 
-static size_t take_server(
+static size_t take_transcript_answer(
     struct transcript *t, struct transcript_link *l, const struct wire_message *m)
 {
     // These may come at any time, so they answer nothing.
     if (m->type == 'N' || m->type == 'S')
         return TRANSCRIPT_NO_TEXT;
     if (m->type == 'A') // the sender's process id, then the channel
-        return m->text_len > 4 ? keep_text(t, m->text + 4, m->text_len - 4) : TRANSCRIPT_NO_TEXT;
+        return m->text_len > 4 ? keep_transcript_text(t, m->text + 4, m->text_len - 4)
+                               : TRANSCRIPT_NO_TEXT;
     // After an error the server skips all questions up to the Sync.
     bool failed = m->type == 'E', ready = m->type == 'Z';
     while ((failed || ready) && first_asked(l) && first_asked(l)->type != 'S' &&
@@ -252,7 +253,7 @@ static size_t take_server(
     return text;
 }
 
-static struct transcript_entry *add_entry(struct transcript *t)
+static struct transcript_entry *add_transcript_entry(struct transcript *t)
 {
     if (t->count == TRANSCRIPT_MAX)
         return NULL;
@@ -265,7 +266,7 @@ void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m)
 {
     int n = ++t->counts[sender][m->type];
-    struct transcript_entry *entry = add_entry(t);
+    struct transcript_entry *entry = add_transcript_entry(t);
     struct transcript_link *l = entry ? find_link(t, link) : NULL;
 
     if (!entry)
@@ -273,13 +274,13 @@ void transcript_take(
     *entry = (struct transcript_entry){.link = link, .sender = sender, .type = m->type, .n = n};
     entry->text = !l                         ? TRANSCRIPT_NO_TEXT
                   : sender == MESSAGE_CLIENT ? take_client(t, l, m)
-                                             : take_server(t, l, m);
+                                             : take_transcript_answer(t, l, m);
 }
 
 bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
     unsigned char type, int n, const char *text)
 {
-    struct transcript_entry *entry = add_entry(t);
+    struct transcript_entry *entry = add_transcript_entry(t);
     size_t place = t->texts.len;
 
     if (!entry || (*text && !buf_append(&t->texts, text, strlen(text) + 1)))

@@ -23,7 +23,7 @@ void wire_expect_answer(struct wire *server)
     server->phase = WIRE_ANSWER;
 }
 
-static uint32_t number(const char *bytes)
+static uint32_t big_endian_number(const char *bytes)
 {
     const unsigned char *b = (const unsigned char *)bytes;
 
@@ -36,7 +36,7 @@ static bool opaque(struct wire *w)
     return false;
 }
 
-static bool begin(struct wire *w, struct wire_message *m, unsigned char type, uint64_t len)
+static bool start_message(struct wire *w, struct wire_message *m, unsigned char type, uint64_t len)
 {
     m->type = type;
     m->len = len;
@@ -48,7 +48,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
 {
     if (len < STARTUP_HEADER)
         return false;
-    uint32_t total = number(data), code = number(data + 4);
+    uint32_t total = big_endian_number(data), code = big_endian_number(data + 4);
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
         return opaque(w);
     // This waits for the whole message, because the observer wants to read its content.
@@ -57,34 +57,34 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     m->text = data + STARTUP_HEADER;
     m->text_len = total - STARTUP_HEADER;
     if (code == CODE_SSL)
-        return begin(w, m, MESSAGE_SSL_REQUEST, total);
+        return start_message(w, m, MESSAGE_SSL_REQUEST, total);
     if (code == CODE_GSS)
-        return begin(w, m, MESSAGE_GSS_REQUEST, total);
+        return start_message(w, m, MESSAGE_GSS_REQUEST, total);
     if (code == CODE_CANCEL)
-        return begin(w, m, MESSAGE_CANCEL_REQUEST, total);
+        return start_message(w, m, MESSAGE_CANCEL_REQUEST, total);
     if (code >> 16 != PROTOCOL_3)
         return opaque(w);
     w->phase = WIRE_MESSAGES;
-    return begin(w, m, MESSAGE_STARTUP, total);
+    return start_message(w, m, MESSAGE_STARTUP, total);
 }
 
 // Takes the server's answer to a request for encryption. 'N' means that the client goes on in plain
 // text. A server that does not know the request sends an error, which is an ordinary message.
-static bool begin_answer(struct wire *w, const char *data, struct wire_message *m)
+static bool begin_encryption_answer(struct wire *w, const char *data, struct wire_message *m)
 {
     w->phase = *data == 'N' || *data == 'E' ? WIRE_MESSAGES : WIRE_OPAQUE;
     if (*data == 'E')
         return false;
     m->text = data;
     m->text_len = 1;
-    return begin(w, m, MESSAGE_ENCRYPTION_ANSWER, 1);
+    return start_message(w, m, MESSAGE_ENCRYPTION_ANSWER, 1);
 }
 
 static bool begin_message(struct wire *w, const char *data, size_t len, struct wire_message *m)
 {
     if (len < HEADER)
         return false;
-    uint64_t total = (uint64_t)number(data + 1) + 1;
+    uint64_t total = (uint64_t)big_endian_number(data + 1) + 1;
     // The protocol's types are letters and digits. Smaller values are our own numbers for messages
     // without a type.
     if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
@@ -98,7 +98,7 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
         return false;
     m->text = data + HEADER;
     m->text_len = (len < total ? len : (size_t)total) - HEADER;
-    return begin(w, m, (unsigned char)*data, total);
+    return start_message(w, m, (unsigned char)*data, total);
 }
 
 bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_message *m)
@@ -106,7 +106,7 @@ bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_messag
     *m = (struct wire_message){0};
     if (len == 0 || w->phase == WIRE_OPAQUE)
         return false;
-    if (w->phase == WIRE_ANSWER && begin_answer(w, data, m))
+    if (w->phase == WIRE_ANSWER && begin_encryption_answer(w, data, m))
         return true;
     return w->phase == WIRE_STARTUP    ? begin_startup(w, data, len, m)
            : w->phase == WIRE_MESSAGES ? begin_message(w, data, len, m)
