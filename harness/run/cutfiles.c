@@ -96,7 +96,7 @@ static bool write_points(const struct cutreport *c, struct err *e)
 
 // --- JUnit ----------------------------------------------------------------------------
 
-static void describe(const struct cutkind *k, char *message, size_t size)
+static void describe_kind(const struct cutkind *k, char *message, size_t size)
 {
     char others[CUTKINDS_TEXT];
 
@@ -119,7 +119,7 @@ static void add_case(
     cutfiles_repeat(c, only, &text);
     it.text = buf_str(&text);
     snprintf(name, sizeof name, "%s %s", k->sender, k->message);
-    describe(k, message, sizeof message);
+    describe_kind(k, message, sizeof message);
     it.trouble = k->broken ? "failure" : NULL;
     junit_case(c->scenario->name, &it, out);
     buf_fini(&text);
@@ -135,7 +135,7 @@ static struct cutkind without_cut(const struct cutreport *c)
     return k;
 }
 
-static void add_kind(const struct cutreport *c, const struct cutkind *k, struct buf *out)
+static void add_kind_json(const struct cutreport *c, const struct cutkind *k, struct buf *out)
 {
     char only[64];
     bool pairs = strcmp(k->sender, "pairs") == 0;
@@ -165,7 +165,7 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     junit_case(name, &conclusive, out);
     add_case(c, &uncut, NULL, out);
     for (size_t i = 0; cutkinds_next(c, &i, &k);)
-        add_kind(c, &k, out);
+        add_kind_json(c, &k, out);
     return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
 
@@ -185,7 +185,7 @@ struct sums {
     size_t fault_count;
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_trial_times(const void *a, const void *b)
 {
     const struct fault_record *x = a, *y = b;
 
@@ -216,7 +216,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
                 f->evidence, sizeof f->evidence, "%.159s", points_text(&c->points->items[i], text));
         }
     }
-    qsort(s->faults, s->fault_count, sizeof *s->faults, by_time);
+    qsort(s->faults, s->fault_count, sizeof *s->faults, compare_trial_times);
     return true;
 }
 
@@ -243,7 +243,7 @@ static void add_example(struct finding *f, double count, const char *where, cons
 }
 
 // Adds a trial to the sums. Cases of an invariant that the trial did not break are not counted.
-static void add_trial(struct result *r, const struct trial_result *t, const char *where)
+static void add_trial_message(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
@@ -259,7 +259,7 @@ static void add_trial(struct result *r, const struct trial_result *t, const char
 
 // Makes the result of the whole. check_ledger fills in all that a report needs, from an empty run.
 // Then the sums of the trials replace the findings.
-static bool sum_up(
+static bool sum_up_trials(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
     if (!check_ledger(&s->result, &s->ledger, &s->input, e))
@@ -272,10 +272,10 @@ static bool sum_up(
     }
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
-        add_trial(&s->result, &c->results[i], points_text(&c->points->items[i], text));
+        add_trial_message(&s->result, &c->results[i], points_text(&c->points->items[i], text));
     }
     if (c->points->count == 0)
-        add_trial(&s->result, c->uncut, "without any cut");
+        add_trial_message(&s->result, c->uncut, "without any cut");
     s->result.verdict = v->verdict;
     s->result.reason_count = 0;
     for (size_t i = 0; i < v->reason_count; i++)
@@ -297,7 +297,7 @@ static bool make_sums(
     s->ledger.fault_count = s->fault_count;
     s->ledger.start_ns = c->start_ns;
     s->ledger.load_end_ns = s->ledger.drain_end_ns = c->end_ns;
-    return sum_up(s, c, v, e);
+    return sum_up_trials(s, c, v, e);
 }
 
 static bool write_report(
@@ -331,7 +331,7 @@ static bool write_report(
 }
 
 // Replaces the cases that report_write made from the sums by one case for each kind.
-static bool write_junit(const struct cutreport *c, const struct report_cuts *n,
+static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
     struct buf suite, document;
@@ -361,7 +361,8 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";
     bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
-              write_junit(c, n, v, e) && folder_copy_log(c->folder, c->server->log_path, 0, e) &&
+              write_cuts_junit(c, n, v, e) &&
+              folder_copy_log(c->folder, c->server->log_path, 0, e) &&
               folder_link_latest(c->folder, e);
     result_fini(&s->result);
     ledger_fini(&s->ledger);

@@ -13,7 +13,7 @@ bool cutkinds_reached(const struct cutreport *c, size_t i)
     return c->results[i].reached == c->points->items[i].count;
 }
 
-static void add_trial(struct cutkind *k, const struct trial_result *r)
+static void add_kind_trial(struct cutkind *k, const struct trial_result *r)
 {
     k->broken += r->verdict == VERDICT_VIOLATED;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
@@ -44,12 +44,12 @@ bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
     }
     for (; *i < c->points->count && same_kind(c, first, *i); ++*i, k->tried++) {
         k->reached += cutkinds_reached(c, *i);
-        add_trial(k, &c->results[*i]);
+        add_kind_trial(k, &c->results[*i]);
     }
     return true;
 }
 
-static void append(char text[CUTKINDS_TEXT], enum metric_id id, double count)
+static void append_count(char text[CUTKINDS_TEXT], enum metric_id id, double count)
 {
     size_t len = strlen(text);
 
@@ -63,7 +63,7 @@ const char *cutkinds_others(const double sums[METRIC_COUNT], char text[CUTKINDS_
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (id != METRIC_LOST && id != METRIC_DUPLICATED && id != METRIC_UNPLANNED_EXIT &&
             sums[id] > 0)
-            append(text, id, sums[id]);
+            append_count(text, id, sums[id]);
     }
     return text[0] ? text : "0";
 }
@@ -73,7 +73,7 @@ const char *cutkinds_broken(const struct trial_result *r, char text[CUTKINDS_TEX
     text[0] = '\0';
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (r->broken[id])
-            append(text, id, r->values[id]);
+            append_count(text, id, r->values[id]);
     }
     return text;
 }

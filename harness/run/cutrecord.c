@@ -122,7 +122,7 @@ static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
     return true;
 }
 
-static void read_metric(struct trial_result *r, enum metric_id id, const json_t *one)
+static void read_trial_metric(struct trial_result *r, enum metric_id id, const json_t *one)
 {
     const json_t *judged = json_object_get(one, "judged");
     const json_t *value = json_object_get(one, "value");
@@ -136,7 +136,7 @@ static void read_metric(struct trial_result *r, enum metric_id id, const json_t 
         r->judged[id].excused[i] = json_number_value(json_array_get(judged, i + 2));
 }
 
-static bool read_result(const json_t *from, struct trial_result *r)
+static bool read_trial_result(const json_t *from, struct trial_result *r)
 {
     const json_t *all = json_object_get(from, "metrics");
     const json_t *times = json_object_get(from, "cut_ns");
@@ -150,7 +150,7 @@ static bool read_result(const json_t *from, struct trial_result *r)
     if (r->verdict > VERDICT_MISSED)
         return false;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        read_metric(r, id, json_object_get(all, metrics[id].name));
+        read_trial_metric(r, id, json_object_get(all, metrics[id].name));
     parse_text(from, "why", r->why, sizeof r->why);
     for (size_t i = 0; i < POINTS_CUTS_MAX; i++)
         r->cut_ns[i] = json_integer_value(json_array_get(times, i));
@@ -175,7 +175,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
     {
         if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
-                    read_result(json_object_get(line, "result"), r);
+                    read_trial_result(json_object_get(line, "result"), r);
     }
     json_decref(wanted);
     return found;
@@ -188,7 +188,7 @@ struct taken {
     struct trial_result result;
 };
 
-static int compare(int a, int b)
+static int compare_numbers(int a, int b)
 {
     return (a > b) - (a < b);
 }
@@ -198,14 +198,14 @@ static int by_cuts(const void *a, const void *b)
 {
     const struct trial_cuts *x = &((const struct taken *)a)->was,
                             *y = &((const struct taken *)b)->was;
-    int order = compare(x->count, y->count);
+    int order = compare_numbers(x->count, y->count);
 
     for (int i = 0; order == 0 && i < x->count; i++) {
         const struct cut_point *p = &x->at[i], *q = &y->at[i];
-        order = compare((int)p->sender, (int)q->sender);
-        order = order ? order : compare(p->type, q->type);
-        order = order ? order : compare(p->n, q->n);
-        order = order ? order : compare((int)p->side, (int)q->side);
+        order = compare_numbers((int)p->sender, (int)q->sender);
+        order = order ? order : compare_numbers(p->type, q->type);
+        order = order ? order : compare_numbers(p->n, q->n);
+        order = order ? order : compare_numbers((int)p->side, (int)q->side);
     }
     return order;
 }
@@ -217,7 +217,7 @@ static bool take_trial(struct taken **all, size_t *count, const json_t *line, st
     struct taken *t = &(*all)[(*count)++];
     return (read_cuts(json_object_get(line, "was"), &t->was) &&
                read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
-               read_result(json_object_get(line, "result"), &t->result)) ||
+               read_trial_result(json_object_get(line, "result"), &t->result)) ||
            err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
 }
 
@@ -241,7 +241,8 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     return true;
 }
 
-static bool fill(struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
+static bool fill_cutrecord(
+    struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
 {
     r->points.items = calloc(count + 1, sizeof *r->points.items);
     r->results = calloc(count + 1, sizeof *r->results);
@@ -259,7 +260,7 @@ static bool fill(struct cutrecord *r, const struct taken *all, size_t count, str
 // Takes the trial without a cut; false when it cannot be read.
 static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 {
-    return ((read_result(json_object_get(line, "uncut"), &r->uncut) &&
+    return ((read_trial_result(json_object_get(line, "uncut"), &r->uncut) &&
                 environment_parse(&r->where, json_object_get(line, "where"))) ||
                err_set(e, ERR_USAGE, "an entry of the record does not describe a trial")) &&
            read_messages(&r->transcript, json_object_get(line, "messages"), e);
@@ -286,7 +287,7 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
         ok = err_set(e, ERR_SKIP, "no shard has begun with it");
     if (ok && count > 0)
         qsort(all, count, sizeof *all, by_cuts);
-    ok = ok && fill(r, all, count, e);
+    ok = ok && fill_cutrecord(r, all, count, e);
     free(all);
     return ok;
 }

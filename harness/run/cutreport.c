@@ -27,7 +27,7 @@ static void add_reason(struct cutverdict *v, const char *fmt, ...)
     va_end(args);
 }
 
-static struct report_cuts count(const struct cutreport *c)
+static struct report_cuts count_cuts(const struct cutreport *c)
 {
     struct report_cuts n = {
         .mode = c->how->action == ACTION_KILL ? "every-kill" : "every-cut",
@@ -43,7 +43,7 @@ static struct report_cuts count(const struct cutreport *c)
 }
 
 // True when the collector neither writes anything nor ends. It may not know where the server is.
-static bool is_silent(const struct trial_result *uncut)
+static bool is_uncut_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
            !(uncut->values[METRIC_UNPLANNED_EXIT] > 0);
@@ -51,7 +51,7 @@ static bool is_silent(const struct trial_result *uncut)
 
 static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
 {
-    if (is_silent(c->uncut)) {
+    if (is_uncut_silent(c->uncut)) {
         r->verdict = VERDICT_INCONCLUSIVE;
         add_reason(r, "without any cut the collector wrote nothing");
     } else {
@@ -71,12 +71,12 @@ static const char *first_inconclusive_reason(const struct cutreport *c)
     return "the reason is not known";
 }
 
-static void judge(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *r)
+static void judge_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *r)
 {
     double most = unjudged_limit * (double)n->tried;
 
     // A shard may have no cut to try.
-    if (n->tried == 0 && (is_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
+    if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, r);
         return;
     }
@@ -94,7 +94,7 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
 
 // --- the terminal ---------------------------------------------------------------------
 
-static void print_kinds(const struct cutreport *c)
+static void print_cut_kinds(const struct cutreport *c)
 {
     struct cutkind k;
     char others[CUTKINDS_TEXT];
@@ -108,7 +108,7 @@ static void print_kinds(const struct cutreport *c)
 }
 
 // Prints the invariants that a trial broke, with the first case of one of them.
-static void print_broken(const struct trial_result *r)
+static void print_broken_cut(const struct trial_result *r)
 {
     const char *example = cutkinds_example(r);
     char text[CUTKINDS_TEXT];
@@ -131,7 +131,7 @@ static void print_point(const struct cutreport *c, size_t i)
     printf(":%s", cutkinds_reached(c, i) ? "" : " it never came;");
     if (r->verdict == VERDICT_INCONCLUSIVE)
         printf(" inconclusive: %s", r->why);
-    print_broken(r);
+    print_broken_cut(r);
 }
 
 static bool is_broken(const struct cutreport *c, size_t i)
@@ -167,7 +167,7 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 {
     size_t left = WORST_SHOWN;
 
-    print_kinds(c);
+    print_cut_kinds(c);
     printf("  %zu %s points tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
         c->how->action == ACTION_KILL ? "kill" : "cut", (double)(c->end_ns - c->start_ns) / 1e9,
         n->reached, n->broken);
@@ -177,7 +177,7 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
         printf("  and %zu more in cuts.csv\n", broken + unjudged);
 }
 
-static void print_all(
+static void print_cut_report(
     const struct cutreport *c, const struct report_cuts *n, const struct cutverdict *r)
 {
     struct buf command;
@@ -188,7 +188,7 @@ static void print_all(
         print_cuts(c, n);
     } else {
         printf("  without any cut:");
-        print_broken(c->uncut);
+        print_broken_cut(c->uncut);
     }
     for (size_t i = 0; i < r->reason_count; i++)
         printf("  reason      %s\n", r->reasons[i]);
@@ -204,7 +204,8 @@ static void print_all(
 
 // --- all of it --------------------------------------------------------------------------
 
-static void tell(const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
+static void tell_cut_outcome(
+    const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
 {
     double sums[2] = {0};
 
@@ -222,12 +223,12 @@ static void tell(const struct cutreport *c, const struct cutverdict *v, struct r
 bool cutreport_write(const struct cutreport *c, struct run_outcome *outcome, struct err *e)
 {
     struct cutverdict v = {0};
-    struct report_cuts n = count(c);
+    struct report_cuts n = count_cuts(c);
 
-    judge(c, &n, &v);
+    judge_cuts(c, &n, &v);
     if (!cutfiles_write(c, &n, &v, e))
         return false;
-    tell(c, &v, outcome);
-    print_all(c, &n, &v);
+    tell_cut_outcome(c, &v, outcome);
+    print_cut_report(c, &n, &v);
     return !c->options->suites || cutfiles_suite(c, &n, &v, c->options->suites, e);
 }

@@ -50,12 +50,12 @@ struct worker {
     bool started;
 };
 
-static bool take_merged(struct cuts *c, const struct scenario *s, struct err *e);
-static bool prepare(struct cuts *c, const struct scenario *s, struct err *e);
+static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e);
+static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e);
 static bool learn(struct cuts *c, struct err *e);
-static bool try_all(struct cuts *c, struct err *e);
+static bool try_all_cuts(struct cuts *c, struct err *e);
 static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
-static void close_down(struct cuts *c);
+static void close_cuts(struct cuts *c);
 
 // If the collector fails without any cut, this failure is the verdict, and no trial with a cut is
 // made: it would prove nothing.
@@ -67,18 +67,18 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     pthread_mutex_init(&c.lock, NULL);
     bool ok = folder_make(&c.folder, s, o->out, e);
     if (how->record->merged)
-        ok = ok && take_merged(&c, s, e);
+        ok = ok && take_merged_cuts(&c, s, e);
     else
-        ok = ok && prepare(&c, s, e) &&               // server and template database
-             learn(&c, e) &&                          // learns which messages there are
-             (c.points.count == 0 || try_all(&c, e)); // one trial for each
+        ok = ok && prepare_cuts(&c, s, e) &&               // server and template database
+             learn(&c, e) &&                               // learns which messages there are
+             (c.points.count == 0 || try_all_cuts(&c, e)); // one trial for each
     ok = ok && report(&c, outcome, e);
-    close_down(&c);
+    close_cuts(&c);
     return ok;
 }
 
 // Takes the trials that the shards have made.
-static bool take_merged(struct cuts *c, const struct scenario *s, struct err *e)
+static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     struct cutrecord r = {0};
 
@@ -105,7 +105,7 @@ static bool finish_template(struct cuts *c, const struct scenario *s, struct err
     return ok;
 }
 
-static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
+static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     c->server.provider = provider_find(&s->postgres);
     c->setting = (struct trial_setting){
@@ -233,7 +233,7 @@ static bool learn(struct cuts *c, struct err *e)
 
 // --- the trials --------------------------------------------------------------------------
 
-static void fail(struct cuts *c, const struct err *why)
+static void fail_cuts(struct cuts *c, const struct err *why)
 {
     pthread_mutex_lock(&c->lock);
     if (!atomic_exchange(&c->failed, true))
@@ -242,7 +242,7 @@ static void fail(struct cuts *c, const struct err *why)
 }
 
 // False for a trial that must be repeated: it was inconclusive, or it did not reach all its cuts.
-static bool is_done(const struct trial_result *r, const struct trial_cuts *cuts)
+static bool is_trial_decided(const struct trial_result *r, const struct trial_cuts *cuts)
 {
     return r->ran && (r->verdict == VERDICT_VIOLATED ||
                          (r->reached == cuts->count && r->verdict != VERDICT_INCONCLUSIVE));
@@ -270,8 +270,8 @@ static bool find_known(
     return known;
 }
 
-static bool keep(struct cuts *c, const struct trial_cuts *was, const struct trial_cuts *cuts,
-    struct trial_result *r, struct err *e)
+static bool keep_cut_trial(struct cuts *c, const struct trial_cuts *was,
+    const struct trial_cuts *cuts, struct trial_result *r, struct err *e)
 {
     pthread_mutex_lock(&c->lock);
     bool ok = record_add(c->how->record, cutrecord_trial(c->how->item, was, cuts, r), e);
@@ -279,7 +279,7 @@ static bool keep(struct cuts *c, const struct trial_cuts *was, const struct tria
     return ok;
 }
 
-static void *work(void *arg)
+static void *work_through_cuts(void *arg)
 {
     struct worker *w = arg;
     struct cuts *c = w->cuts;
@@ -291,22 +291,22 @@ static void *work(void *arg)
         struct trial_result *result = &c->results[i];
         const struct trial_cuts was = *cuts;
         bool known = find_known(c, &was, cuts, result);
-        for (int tries = 0; !known && tries < TRIES && !is_done(result, cuts); tries++) {
+        for (int tries = 0; !known && tries < TRIES && !is_trial_decided(result, cuts); tries++) {
             if (tries > 0)
                 move_second_cut_nearer(cuts, result);
             if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
                 continue;
-            fail(c, &e);
+            fail_cuts(c, &e);
             return NULL;
         }
-        if (!known && !keep(c, &was, cuts, result, &e))
-            fail(c, &e);
+        if (!known && !keep_cut_trial(c, &was, cuts, result, &e))
+            fail_cuts(c, &e);
         atomic_fetch_add(&c->done, 1);
     }
     return NULL;
 }
 
-static void show(const struct cuts *c)
+static void show_cut_progress(const struct cuts *c)
 {
     if (!c->options->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);
@@ -321,26 +321,27 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
         workers[i].cuts = c;
         workers[i].bench = i == 0 ? &c->first : &workers[i].own;
         ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
-        workers[i].started = ok && pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+        workers[i].started =
+            ok && pthread_create(&workers[i].thread, NULL, work_through_cuts, &workers[i]) == 0;
     }
     if (!workers[0].started && ok)
         ok = err_set(e, ERR_SYSTEM, "cannot start a thread");
     return ok;
 }
 
-static bool try_all(struct cuts *c, struct err *e)
+static bool try_all_cuts(struct cuts *c, struct err *e)
 {
     struct worker workers[WORKERS] = {0};
 
     c->start_ns = clock_now_ns();
     bool ok = start_workers(c, workers, e);
     if (!ok)
-        fail(c, e);
+        fail_cuts(c, e);
     while (ok && atomic_load(&c->done) < c->points.count && !atomic_load(&c->failed)) {
-        show(c);
+        show_cut_progress(c);
         interrupt_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
         if (interrupt_signal())
-            fail(c, &(struct err){.kind = ERR_INTERRUPTED, .text = "interrupted"});
+            fail_cuts(c, &(struct err){.kind = ERR_INTERRUPTED, .text = "interrupted"});
     }
     for (int i = 0; i < WORKERS; i++) {
         if (workers[i].started)
@@ -378,7 +379,7 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
     return cutreport_write(&told, outcome, e);
 }
 
-static void close_down(struct cuts *c)
+static void close_cuts(struct cuts *c)
 {
     bench_close(&c->first);
     if (c->server.provider)

@@ -27,10 +27,10 @@ static const int64_t flush_ns = 20 * NS_PER_MS;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
-static bool prepare(struct flushes *f, const struct scenario *s, struct err *e);
-static bool record(struct flushes *f, struct err *e);
-static bool try_all(struct flushes *f, struct err *e);
-static void close_down(struct flushes *f);
+static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct err *e);
+static bool record_flushes(struct flushes *f, struct err *e);
+static bool try_all_flushes(struct flushes *f, struct err *e);
+static void close_flushes(struct flushes *f);
 
 bool everyflush_run(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
@@ -38,11 +38,11 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
     struct flushes f = {.options = o};
 
     bool ok = folder_make(&f.folder, s, o->out, e) && //
-              prepare(&f, s, e) &&                    // a server on a disk that can crash
-              record(&f, e) &&                        // the workload, once
-              try_all(&f, e) &&                       // each state that a cut leaves of it
+              prepare_flushes(&f, s, e) &&            // a server on a disk that can crash
+              record_flushes(&f, e) &&                // the workload, once
+              try_all_flushes(&f, e) &&               // each state that a cut leaves of it
               everyflush_report(&f, outcome, e);
-    close_down(&f);
+    close_flushes(&f);
     return ok;
 }
 
@@ -64,7 +64,7 @@ static bool delay_expiry(PGconn *admin, struct err *e)
         e);
 }
 
-static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
+static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct err *e)
 {
     struct leased leased;
 
@@ -128,7 +128,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
-static bool is_done(const struct flushes *f)
+static bool is_flush_done(const struct flushes *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
         if (!subject_seen_ns(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
@@ -144,7 +144,7 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     const struct scenario *s = f->setting.scenario;
     int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
 
-    while (!is_done(f) && clock_now_ns() < deadline && !subject_gave_up(f->subject, NULL)) {
+    while (!is_flush_done(f) && clock_now_ns() < deadline && !subject_gave_up(f->subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (subject_failed(f->subject, e) || !note_ends(f, conn, e))
@@ -153,7 +153,7 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
-static bool record(struct flushes *f, struct err *e)
+static bool record_flushes(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
     bool ok = conn && states_record(&f->server, flush_ns, e) &&
@@ -172,7 +172,7 @@ static bool record(struct flushes *f, struct err *e)
 
 // --- the states ---------------------------------------------------------------------
 
-static void show(const struct flushes *f, uint64_t done)
+static void show_flush_progress(const struct flushes *f, uint64_t done)
 {
     if (!f->options->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " states%s", done, f->count,
@@ -193,7 +193,7 @@ static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t
     };
 }
 
-static bool try_all(struct flushes *f, struct err *e)
+static bool try_all_flushes(struct flushes *f, struct err *e)
 {
     int64_t began_ns = clock_now_ns();
     bool ok = f->count <= STATES_MAX;
@@ -211,19 +211,19 @@ static bool try_all(struct flushes *f, struct err *e)
             f->results[i].starts = true;
             continue;
         }
-        show(f, i);
+        show_flush_progress(f, i);
         struct flush_trial trial = trial_of(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
              flush_trial_run(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    show(f, f->count);
+    show_flush_progress(f, f->count);
     f->took_ns = clock_now_ns() - began_ns;
     return ok;
 }
 
-static void close_down(struct flushes *f)
+static void close_flushes(struct flushes *f)
 {
     subject_free(f->subject);
     command_fini(&f->command);

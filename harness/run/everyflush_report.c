@@ -117,7 +117,7 @@ static void append_repeat(const struct flushes *f, struct buf *out)
     buf_append_str(out, " --every-flush");
 }
 
-static void print_repeat(const struct flushes *f)
+static void print_flush_repeat(const struct flushes *f)
 {
     struct buf command;
 
@@ -157,21 +157,21 @@ static void print_window(const struct flushes *f)
             (double)oldest_ns / 1e6);
 }
 
-static bool is_torn(const struct state *s)
+static bool is_state_torn(const struct state *s)
 {
     return s->kept > 0 && s->kept < s->sectors;
 }
 
-static void print_states(const struct flushes *f)
+static void print_flush_states(const struct flushes *f)
 {
     uint64_t sectors = 0, kept = 0, torn = 0, again = 0, again_torn = 0, repaired = 0;
 
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
         kept += (uint64_t)f->states[i].kept;
-        torn += is_torn(&f->states[i]);
+        torn += is_state_torn(&f->states[i]);
         again += f->results[i].again > 0;
-        again_torn += is_torn(&f->results[i].second);
+        again_torn += is_state_torn(&f->results[i].second);
         repaired += f->results[i].repaired;
     }
     printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
@@ -182,10 +182,10 @@ static void print_states(const struct flushes *f)
         again, again_torn, repaired);
 }
 
-static void print(const struct flushes *f, enum verdict verdict)
+static void print_flushes(const struct flushes *f, enum verdict verdict)
 {
     printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
-    print_states(f);
+    print_flush_states(f);
     if (!f->before.amcheck)
         printf("  pages and indexes were not checked, because the extension amcheck is missing\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");
@@ -198,7 +198,7 @@ static void print(const struct flushes *f, enum verdict verdict)
     print_worst(f);
     printf("  result      %s\n", f->folder.path);
     if (verdict != VERDICT_PASS)
-        print_repeat(f);
+        print_flush_repeat(f);
 }
 
 static bool add_suite(const struct flushes *f, struct err *e)
@@ -240,6 +240,6 @@ bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct er
     if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
         !folder_link_latest(&f->folder, e))
         return false;
-    print(f, outcome->verdict);
+    print_flushes(f, outcome->verdict);
     return !f->options->suites || add_suite(f, e);
 }

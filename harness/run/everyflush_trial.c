@@ -76,7 +76,7 @@ bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // Counts the deliveries that were read before `until_ns`, and of those the ones that came after a
 // final answer for their token.
-static void count_deliveries(const struct subject_log *log, int64_t until_ns,
+static void count_logged_deliveries(const struct subject_log *log, int64_t until_ns,
     unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
     bool answered[TOKENS] = {false};
@@ -126,7 +126,7 @@ static void note_before_cut(const struct before *b, int64_t at_ns, struct fates 
         f->acked[t] = b->acked_ns[t] && b->acked_ns[t] < at_ns;
         f->recorded[t] = b->recorded_ns[t] && b->recorded_ns[t] < at_ns;
     }
-    count_deliveries(b->log, at_ns, f->before, f->again);
+    count_logged_deliveries(b->log, at_ns, f->before, f->again);
     find_doubt(b->log, at_ns, f->in_doubt);
 }
 
@@ -211,7 +211,7 @@ static bool all_seen(struct subject *subject, const struct fates *f)
     return true;
 }
 
-static bool shares(const struct scenario *s)
+static bool shares_batches(const struct scenario *s)
 {
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
 }
@@ -219,7 +219,8 @@ static bool shares(const struct scenario *s)
 // Returns for how long the collectors of the dead host may keep others from what they held.
 static int64_t inherit_ns(const struct scenario *s)
 {
-    return s->collector.instances > 1 || shares(s) ? bounds_grace_ns(s) + bounds_takeover_ns : 0;
+    return s->collector.instances > 1 || shares_batches(s) ? bounds_grace_ns(s) + bounds_takeover_ns
+                                                           : 0;
 }
 
 static int64_t patience_ns(const struct flush_trial_setting *setting)
@@ -244,17 +245,17 @@ static int64_t last_call_ns(const struct flush_trial_setting *setting)
 }
 
 // True when no token is missing, and none is claimed or waits for a retry.
-static bool is_done(const struct flush_trial_setting *setting, struct subject *subject,
+static bool is_flush_trial_done(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct fates *f)
 {
     struct err unanswered;
     char count[24] = "";
 
-    return all_seen(subject, f) &&
-           (!shares(setting->scenario) || (subject_answered(subject) &&
-                                              sql_value(conn, "SELECT count(*) FROM deliveries",
-                                                  count, sizeof count, &unanswered) &&
-                                              strcmp(count, "0") == 0));
+    return all_seen(subject, f) && (!shares_batches(setting->scenario) ||
+                                       (subject_answered(subject) &&
+                                           sql_value(conn, "SELECT count(*) FROM deliveries", count,
+                                               sizeof count, &unanswered) &&
+                                           strcmp(count, "0") == 0));
 }
 
 static bool wait_for_tokens(const struct flush_trial_setting *setting, struct subject *subject,
@@ -263,7 +264,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
     int64_t deadline = clock_now_ns() + patience_ns(setting);
     bool last_seen = false;
 
-    while (!is_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
+    while (!is_flush_trial_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
            !subject_gave_up(subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -281,7 +282,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
 static void count_after_stop(
     const struct subject_log *log, struct fates *f, struct flush_trial_result *r)
 {
-    count_deliveries(log, CLOCK_NEVER, f->after, f->again);
+    count_logged_deliveries(log, CLOCK_NEVER, f->after, f->again);
     for (size_t i = 0; i < log->process_count; i++)
         r->exits += !log->processes[i].asked;
 }
@@ -315,14 +316,14 @@ static bool drain(const struct flush_trial_setting *setting, PGconn *conn, int i
 
 // Returns the number of repeats that nothing excuses. In leased mode a token may come until its end
 // is recorded, but not after a final answer.
-static unsigned count_repeats(const struct fates *f, uint32_t t, bool leased)
+static unsigned count_fate_repeats(const struct fates *f, uint32_t t, bool leased)
 {
     if (leased)
         return f->again[t] + (f->recorded[t] && f->after[t]);
     return f->before[t] + f->after[t] > 1u + f->in_doubt[t];
 }
 
-static void judge(const struct fates *f, const struct before *b, int64_t cut_ns, bool leased,
+static void judge_fates(const struct fates *f, const struct before *b, int64_t cut_ns, bool leased,
     struct flush_trial_result *r)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
@@ -331,13 +332,13 @@ static void judge(const struct fates *f, const struct before *b, int64_t cut_ns,
         if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
             r->oldest_ns = cut_ns - b->acked_ns[t];
         r->lost += f->present[t] && (!written || (leased && !f->ended[t]));
-        r->duplicated += count_repeats(f, t, leased);
+        r->duplicated += count_fate_repeats(f, t, leased);
     }
 }
 
 // --- the server ---------------------------------------------------------------------
 
-static bool start(
+static bool start_flush_subject(
     const struct flush_trial_setting *setting, struct flush_trial_result *r, struct err *e)
 {
     struct err refused = {0};
@@ -357,14 +358,14 @@ static bool start_on_state(const struct flush_trial_setting *setting,
     uint64_t flushes;
     struct rng rng;
 
-    if (!start(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
+    if (!start_flush_subject(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
         return false;
     if (!r->starts || !trial->again || flushes == 0)
         return true;
     rng_init(&rng, trial->again_seed, 0);
     r->again = 1 + rng_below(&rng, flushes);
     if (!states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) ||
-        !start(setting, r, e))
+        !start_flush_subject(setting, r, e))
         return false;
     r->repaired = states_repaired(setting->server);
     return true;
@@ -387,7 +388,7 @@ bool flush_trial_run(const struct flush_trial_setting *setting, const struct bef
         ok = !conn || drain(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }
-    judge(&f, before, state->at_ns, setting->leased, result);
+    judge_fates(&f, before, state->at_ns, setting->leased, result);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
 }

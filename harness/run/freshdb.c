@@ -19,7 +19,7 @@ bool freshdb_open(struct freshdb *db, const struct server *server, const char *t
     return db->boss != NULL;
 }
 
-static bool drop(struct freshdb *db, struct err *e)
+static bool drop_freshdb(struct freshdb *db, struct err *e)
 {
     char sql[128];
 
@@ -34,7 +34,7 @@ static bool copy_template(struct freshdb *db, struct err *e)
     char sql[256];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->template_db);
-    return drop(db, e) && sql_exec(db->boss, sql, e) &&
+    return drop_freshdb(db, e) && sql_exec(db->boss, sql, e) &&
            (db->conn = provider_connect(db->server, db->server->superuser, db->name, e)) &&
            (db->copies || sql_exec(db->conn, run_sql_remember, e));
 }
@@ -67,7 +67,7 @@ void freshdb_close(struct freshdb *db)
 {
     struct err ignored;
 
-    if (db->boss && !drop(db, &ignored)) {
+    if (db->boss && !drop_freshdb(db, &ignored)) {
         // The database disappears with the server.
     }
     PQfinish(db->boss);

@@ -62,7 +62,7 @@ bool generator_hire(struct generator *g, const char *list, const struct scenario
     return g->workers;
 }
 
-static void *run_load(void *arg)
+static void *run_generator_load(void *arg)
 {
     struct generator *g = arg;
 
@@ -75,7 +75,7 @@ static void *run_load(void *arg)
 bool generator_start(struct generator *g, const struct load_config *config, struct err *e)
 {
     g->config = *config;
-    g->started = pthread_create(&g->thread, NULL, run_load, g) == 0;
+    g->started = pthread_create(&g->thread, NULL, run_generator_load, g) == 0;
     return g->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 

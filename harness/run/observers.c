@@ -37,7 +37,7 @@ static bool start_starved(
     return o->starved;
 }
 
-static bool make_table(const char *conninfo, struct err *e)
+static bool make_probe_table(const char *conninfo, struct err *e)
 {
     PGconn *conn = sql_connect(conninfo, e);
 
@@ -49,7 +49,7 @@ static bool make_table(const char *conninfo, struct err *e)
 
 static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
 {
-    if (!make_table(conninfo, e))
+    if (!make_probe_table(conninfo, e))
         return false;
     o->answers = probe_start(conninfo, PROBE_ANSWER, e);
     o->flushes = o->answers ? probe_start(conninfo, PROBE_FLUSH, e) : NULL;

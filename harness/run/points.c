@@ -11,7 +11,7 @@
 // The number of a stream of random numbers that nothing else draws from the scenario's seed.
 #define PAIRS_STREAM 1000003
 
-static bool is_wanted(const struct message_kind *only, int sender, int type)
+static bool is_kind_wanted(const struct message_kind *only, int sender, int type)
 {
     return !only ||
            ((int)only->sender == sender && (only->type == MESSAGE_ANY || only->type == type));
@@ -23,12 +23,12 @@ static size_t count_points(unsigned counts[2][256], const struct message_kind *o
 
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++)
-            count += is_wanted(only, sender, type) ? 2 * (size_t)counts[sender][type] : 0;
+            count += is_kind_wanted(only, sender, type) ? 2 * (size_t)counts[sender][type] : 0;
     }
     return count;
 }
 
-static void add_kind(struct points *p, int sender, int type, unsigned messages)
+static void add_point_kind(struct points *p, int sender, int type, unsigned messages)
 {
     for (unsigned i = 0; i < 2 * messages; i++)
         p->items[p->count++] = (struct trial_cuts){
@@ -56,8 +56,8 @@ bool points_make(
         return err_memory(e);
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++) {
-            if (is_wanted(only, sender, type))
-                add_kind(p, sender, type, counts[sender][type]);
+            if (is_kind_wanted(only, sender, type))
+                add_point_kind(p, sender, type, counts[sender][type]);
         }
     }
     assert(p->count == count);

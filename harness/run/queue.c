@@ -197,7 +197,7 @@ bool queue_is_done(struct run *r)
 
 // Returns the number that a query of the manifest counts; NAN: there is no such query, or no
 // answer.
-static double count_of(struct run *r, const char *query)
+static double query_count(struct run *r, const char *query)
 {
     struct err ignored;
     char count[32];
@@ -210,10 +210,10 @@ static double count_of(struct run *r, const char *query)
 
 double queue_left(struct run *r)
 {
-    return count_of(r, r->queue.manifest.end_state);
+    return query_count(r, r->queue.manifest.end_state);
 }
 
 double queue_taken(struct run *r)
 {
-    return count_of(r, r->queue.manifest.taken);
+    return query_count(r, r->queue.manifest.taken);
 }

@@ -100,7 +100,7 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 // --- the server's side -------------------------------------------------------------
 
 // Reads the answers up to the Sync. Returns false at the first error among them.
-static bool take_answers(PGconn *conn, struct err *e)
+static bool take_step_answers(PGconn *conn, struct err *e)
 {
     bool ok = true, between = false;
 
@@ -125,7 +125,7 @@ static bool take_answers(PGconn *conn, struct err *e)
 
 static bool in_pipeline(PGconn *conn, bool sent, struct err *e)
 {
-    bool ok = sent ? take_answers(conn, e) : sql_fail(conn, NULL, "cannot send a step", e);
+    bool ok = sent ? take_step_answers(conn, e) : sql_fail(conn, NULL, "cannot send a step", e);
 
     return PQexitPipelineMode(conn) && ok;
 }

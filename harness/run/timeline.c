@@ -43,7 +43,7 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
 }
 
 // Updates the latency once a second, so that a person can read it.
-static void take_latency(struct run *r)
+static void take_live_latency(struct run *r)
 {
     int64_t now_ns = clock_now_ns();
 
@@ -74,7 +74,7 @@ void run_show(struct run *r, size_t begun, const char *what)
     live_show(r->options->live, p);
     if (r->options->quiet)
         return;
-    take_latency(r);
+    take_live_latency(r);
     progress_show(p);
 }
 

@@ -79,7 +79,7 @@ static bool is_mutated(const struct trial *t)
     return mutant_is("run", t->setting->action == ACTION_KILL ? "every-kill" : "every-cut");
 }
 
-static void arm(struct trial *t)
+static void arm_cut(struct trial *t)
 {
     struct proxy *proxy = t->bench->proxy;
 
@@ -96,7 +96,7 @@ static void arm(struct trial *t)
 }
 
 // Kills the collector. If it has already ended, as after its Terminate, it counts as killed.
-static bool kill_collector(struct subject *subject)
+static bool kill_trial_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
     pid_t pid;
@@ -118,7 +118,7 @@ static void at_cut(void *arg, size_t cut)
     pthread_mutex_lock(&t->lock);
     struct fault_record *f = &t->faults[cut];
     f->planned_ns = f->began_ns = clock_now_ns();
-    f->ok = t->setting->action == ACTION_CUT || kill_collector(t->subject);
+    f->ok = t->setting->action == ACTION_CUT || kill_trial_collector(t->subject);
     f->ended_ns = clock_now_ns();
     f->undone = true;
     snprintf(f->evidence, sizeof f->evidence, "%s %s number %d", points_side(f->spec->side),
@@ -186,7 +186,7 @@ static bool pause_a_little(struct err *e)
 }
 
 // Commits a step and waits for its lines, for as long as a recovery may take at most.
-static bool take_step(struct trial *t, size_t step, bool *answered, struct err *e)
+static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
     int64_t wait_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns;
@@ -215,7 +215,7 @@ static void tally_start(struct trial *t)
 
 // Lets the collector settle after its start, because it may send the tokens of the first step at
 // once. All rules for batches apply to the steps after the first.
-static bool settle(struct trial *t, struct err *e)
+static bool settle_trial(struct trial *t, struct err *e)
 {
     tally_start(t);
     return pause_for(settle_ns, e);
@@ -257,19 +257,19 @@ static bool go_through_steps(struct trial *t, struct err *e)
 
     for (size_t step = 0; step + 1 < STEPS && silent < SILENT_STEPS; step++) {
         bool answered;
-        if (!take_step(t, step, &answered, e))
+        if (!take_trial_step(t, step, &answered, e))
             return false;
         silent = answered ? 0 : silent + 1;
         if (t->gave_up.kind != ERR_NONE)
             return true;
-        if (step == 0 && !settle(t, e))
+        if (step == 0 && !settle_trial(t, e))
             return false;
     }
     bool ignored;
     if (!wait_for_quiet(t, e))
         return false;
     return !proxy_was_cut(t->bench->proxy) ||
-           (take_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e) &&
+           (take_trial_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e) &&
                pause_for(rest_ns, e));
 }
 
@@ -291,7 +291,7 @@ static bool begin_ledger(struct trial *t, struct err *e)
 }
 
 // Ends the collector. Its last messages may still be on their way to the proxy.
-static void end_collector(struct trial *t)
+static void end_trial_collector(struct trial *t)
 {
     t->ledger.load_end_ns = clock_now_ns();
     t->ledger.drain_end_ns = t->ledger.load_end_ns;
@@ -301,7 +301,7 @@ static void end_collector(struct trial *t)
         usleep(200);
 }
 
-static void keep(struct trial_result *kept, const struct result *r, size_t faults)
+static void keep_trial_result(struct trial_result *kept, const struct result *r, size_t faults)
 {
     kept->verdict = r->verdict;
     kept->ran = true;
@@ -318,7 +318,7 @@ static void keep(struct trial_result *kept, const struct result *r, size_t fault
         snprintf(kept->why, sizeof kept->why, "%s", r->reasons[0]);
 }
 
-static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
+static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *e)
 {
     struct result result;
 
@@ -339,14 +339,14 @@ static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
     if (!ledger_settle_end(&t->ledger, t->bench->db.conn, e) ||
         !check_ledger(&result, &t->ledger, &t->input, e))
         return false;
-    keep(kept, &result, t->ledger.fault_count);
+    keep_trial_result(kept, &result, t->ledger.fault_count);
     if (t->input.gave_up && !*kept->why)
         snprintf(kept->why, sizeof kept->why, "%.255s", t->input.gave_up);
     result_fini(&result);
     return true;
 }
 
-static void close_down(struct trial *t)
+static void close_trial(struct trial *t)
 {
     // The proxy's thread may use the subject until the hook is released.
     proxy_forget_cut(t->bench->proxy);
@@ -357,7 +357,7 @@ static void close_down(struct trial *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-static bool prepare(struct trial *t, struct err *e)
+static bool prepare_trial(struct trial *t, struct err *e)
 {
     if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->bench->db, e) ||
         !steps_prepare(&t->steps, t->bench->db.conn, e) || !begin_ledger(t, e))
@@ -365,7 +365,7 @@ static bool prepare(struct trial *t, struct err *e)
     make_faults(t);
     proxy_forget_cut(t->bench->proxy);
     proxy_at_cut(t->bench->proxy, at_cut, t);
-    arm(t);
+    arm_cut(t);
     return true;
 }
 
@@ -388,10 +388,10 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     proxy_reset(bench->proxy);
     proxy_tally(bench->proxy, counts);
     proxy_record(bench->proxy, tally ? tally->transcript : NULL);
-    bool ok = prepare(t, e) && start_collector(t, e) && go_through_steps(t, e);
+    bool ok = prepare_trial(t, e) && start_collector(t, e) && go_through_steps(t, e);
     if (ok) {
-        end_collector(t);
-        ok = !subject_failed(t->subject, e) && judge(t, result, e);
+        end_trial_collector(t);
+        ok = !subject_failed(t->subject, e) && judge_trial(t, result, e);
     }
     proxy_record(bench->proxy, NULL);
     proxy_tally(bench->proxy, counts);
@@ -399,7 +399,7 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
         for (int type = 0; type < 256; type++)
             tally->all[sender][type] += counts[sender][type];
     }
-    close_down(t);
+    close_trial(t);
     free(t);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
