@@ -4,7 +4,7 @@
 
 #include "report/gather.h"
 
-static bool add_folder(struct side *s, const char *folder, struct err *e)
+static bool add_run_folder(struct side *s, const char *folder, struct err *e)
 {
     struct stored run;
 
@@ -20,7 +20,7 @@ bool collect_runs(struct side *s, const char *path, struct err *e)
     bool ok = gather_results(&g, path, e) || err_prefix(e, "compare");
 
     for (size_t i = 0; ok && i < g.count; i++)
-        ok = add_folder(s, g.folders[i], e);
+        ok = add_run_folder(s, g.folders[i], e);
     if (ok && g.count == 0)
         ok = err_set(e, ERR_USAGE, "compare: %.500s holds no result of a run", path);
     gather_fini(&g);

@@ -35,7 +35,7 @@ struct curve {
     struct point points[PERCENTILES];
 };
 
-static double value_of(const struct stored *run, const struct percentile *p)
+static double percentile_value(const struct stored *run, const struct percentile *p)
 {
     double intended = run->values[p->intended];
 
@@ -48,7 +48,7 @@ static struct point point_of(const struct side *s, const struct percentile *p)
     size_t n = 0;
 
     for (size_t i = 0; i < s->count && n < RUNS_MAX; i++) {
-        double value = value_of(&s->runs[i], p);
+        double value = percentile_value(&s->runs[i], p);
         if (s->runs[i].verdict != VERDICT_INCONCLUSIVE && isfinite(value) && value > 0)
             values[n++] = value;
     }
@@ -73,14 +73,14 @@ static bool curve_make(struct curve *c, const struct side *side)
 
 // --- the picture -------------------------------------------------------------------------
 
-static double x_of(size_t i)
+static double percentile_x(size_t i)
 {
     double first = percentiles[0].nines, last = percentiles[PERCENTILES - 1].nines;
 
     return LEFT + 14 + (percentiles[i].nines - first) / (last - first) * (RIGHT - LEFT - 14);
 }
 
-static void put_frame(const struct axis *y, struct buf *out)
+static void put_curve_frame(const struct axis *y, struct buf *out)
 {
     double ticks[AXIS_TICKS_MAX];
     size_t count = axis_ticks(y, ticks);
@@ -93,8 +93,8 @@ static void put_frame(const struct axis *y, struct buf *out)
             LEFT, at, RIGHT, LEFT - 7, at + 4, ticks[i]);
     }
     for (size_t i = 0; i < PERCENTILES; i++)
-        buf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>", x_of(i),
-            BOTTOM + 18, percentiles[i].name);
+        buf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
+            percentile_x(i), BOTTOM + 18, percentiles[i].name);
     buf_printf(out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">latency in ms by percentile</text>",
         (LEFT + RIGHT) / 2, HEIGHT - 6);
@@ -105,23 +105,25 @@ static void put_curve(
 {
     buf_printf(out, "<g class=\"%s\"><path class=\"band\" d=\"", class);
     for (size_t i = 0; i < PERCENTILES; i++)
-        buf_printf(out, "%c%.1f %.1f", i ? 'L' : 'M', x_of(i), axis_place(y, c->points[i].high));
+        buf_printf(
+            out, "%c%.1f %.1f", i ? 'L' : 'M', percentile_x(i), axis_place(y, c->points[i].high));
     for (size_t i = PERCENTILES; i-- > 0;)
-        buf_printf(out, "L%.1f %.1f", x_of(i), axis_place(y, c->points[i].low));
+        buf_printf(out, "L%.1f %.1f", percentile_x(i), axis_place(y, c->points[i].low));
     buf_append_str(out, "Z\"/><path class=\"curve\" d=\"");
     for (size_t i = 0; i < PERCENTILES; i++)
-        buf_printf(out, "%c%.1f %.1f", i ? 'L' : 'M', x_of(i), axis_place(y, c->points[i].median));
+        buf_printf(
+            out, "%c%.1f %.1f", i ? 'L' : 'M', percentile_x(i), axis_place(y, c->points[i].median));
     buf_append_str(out, "\"/>");
     for (size_t i = 0; i < PERCENTILES; i++)
         buf_printf(out,
             "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>%s: %.4g ms, runs "
             "from %.4g to %.4g ms</title></circle>",
-            x_of(i), axis_place(y, c->points[i].median), percentiles[i].name, c->points[i].median,
-            c->points[i].low, c->points[i].high);
+            percentile_x(i), axis_place(y, c->points[i].median), percentiles[i].name,
+            c->points[i].median, c->points[i].low, c->points[i].high);
     buf_append_str(out, "</g>");
 }
 
-static void put_name(const struct curve *c, const char *class, double x, struct buf *out)
+static void put_curve_name(const struct curve *c, const char *class, double x, struct buf *out)
 {
     buf_printf(out,
         "<g class=\"%s\"><path class=\"curve\" d=\"M%.1f 10h18\"/><text class=\"name\" x=\"%.1f\" "
@@ -150,10 +152,10 @@ void curves_print(const struct comparison *c, struct buf *out)
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Latency by percentile: the median of "
         "each side's runs, and the band from its lowest to its highest run\">",
         WIDTH, HEIGHT);
-    put_frame(&y, out);
+    put_curve_frame(&y, out);
     put_curve(&base, &y, "side-a", out);
     put_curve(&new, &y, "side-b", out);
-    put_name(&base, "side-a", LEFT, out);
-    put_name(&new, "side-b", (LEFT + RIGHT) / 2.0, out);
+    put_curve_name(&base, "side-a", LEFT, out);
+    put_curve_name(&new, "side-b", (LEFT + RIGHT) / 2.0, out);
     buf_append_str(out, "</svg>\n");
 }

@@ -50,7 +50,7 @@ static struct scale scale_of(const struct comparison *c)
     return (struct scale){fmin(exp(most * 1.05), 16)};
 }
 
-static double x_of(struct scale s, double ratio)
+static double ratio_x(struct scale s, double ratio)
 {
     double at = ratio > 0 ? log(ratio) / log(s.most) : -1;
 
@@ -58,7 +58,7 @@ static double x_of(struct scale s, double ratio)
     return LEFT + (at + 1) / 2 * (RIGHT - LEFT);
 }
 
-static void put_ticks(const struct comparison *c, struct scale s, struct buf *out)
+static void put_ratio_ticks(const struct comparison *c, struct scale s, struct buf *out)
 {
     static const double all[] = {1.02, 1.05, 1.1, 1.2, 1.5, 2, 4, 8, 16};
     const int bottom = ROW * (int)c->row_count + 4;
@@ -67,10 +67,10 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
     buf_printf(out,
         "<path class=\"one\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
         "text-anchor=\"middle\">1</text>",
-        x_of(s, 1), bottom, x_of(s, 1), bottom + 15);
+        ratio_x(s, 1), bottom, ratio_x(s, 1), bottom + 15);
     // A tick is drawn only if there is room for its number.
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        double right = x_of(s, all[i]) - x_of(s, 1);
+        double right = ratio_x(s, all[i]) - ratio_x(s, 1);
         if (all[i] > s.most || right - last < 48)
             continue;
         last = right;
@@ -79,7 +79,7 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
             buf_printf(out,
                 "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
                 "text-anchor=\"middle\">%.*g</text>",
-                x_of(s, ratio), bottom, x_of(s, ratio), bottom + 15, side ? 3 : 2, ratio);
+                ratio_x(s, ratio), bottom, ratio_x(s, ratio), bottom + 15, side ? 3 : 2, ratio);
         }
     }
     buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">times ", (LEFT + RIGHT) / 2,
@@ -90,7 +90,7 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
 
 static void put_ratio_row(const struct compared *row, struct scale s, double y, struct buf *out)
 {
-    double low = x_of(s, row->ratio.low), high = x_of(s, row->ratio.high);
+    double low = ratio_x(s, row->ratio.low), high = ratio_x(s, row->ratio.high);
 
     buf_printf(out,
         "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>"
@@ -98,7 +98,7 @@ static void put_ratio_row(const struct compared *row, struct scale s, double y, 
         class_of(row->change), LEFT - 10, y + 4, metrics[row->id].name, low, y, high);
     if (row->ratio.estimate > 0 && isfinite(row->ratio.estimate))
         buf_printf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>",
-            x_of(s, row->ratio.estimate), y);
+            ratio_x(s, row->ratio.estimate), y);
     buf_append_str(out, "</g>");
 }
 
@@ -114,9 +114,9 @@ static void put_ratios(const struct comparison *c, struct buf *out)
         "intervals; the figures are in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" "
         "width=\"%.1f\" "
         "height=\"%d\"/>",
-        WIDTH, rows + AXIS, x_of(s, 1 / (1 + c->margin)),
-        x_of(s, 1 + c->margin) - x_of(s, 1 / (1 + c->margin)), rows + 4);
-    put_ticks(c, s, out);
+        WIDTH, rows + AXIS, ratio_x(s, 1 / (1 + c->margin)),
+        ratio_x(s, 1 + c->margin) - ratio_x(s, 1 / (1 + c->margin)), rows + 4);
+    put_ratio_ticks(c, s, out);
     for (size_t i = 0; i < c->row_count; i++)
         put_ratio_row(&c->rows[i], s, ROW * ((double)i + 0.5), out);
     buf_append_str(out, "</svg>\n");
@@ -145,7 +145,7 @@ static void put_dots(const struct side *s, enum metric_id id, const struct axis 
     buf_append_str(out, "</g>");
 }
 
-static void widen(struct axis *x, const struct side *s, enum metric_id id)
+static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
 {
     for (size_t i = 0; i < s->count; i++)
         axis_widen(x, s->runs[i].values[id]);
@@ -157,8 +157,8 @@ static void put_runs(const struct comparison *c, const struct compared *row, str
     struct axis x = axis_of(LEFT, RIGHT, false);
     double ticks[AXIS_TICKS_MAX];
 
-    widen(&x, c->base, row->id);
-    widen(&x, c->new, row->id);
+    widen_axis(&x, c->base, row->id);
+    widen_axis(&x, c->new, row->id);
     if (!axis_finish(&x))
         return;
     buf_printf(out,
@@ -181,7 +181,7 @@ static void put_runs(const struct comparison *c, const struct compared *row, str
 
 // --- words and numbers --------------------------------------------------------------------
 
-static void put_cell(const char *text, struct buf *out)
+static void put_text_cell(const char *text, struct buf *out)
 {
     buf_append_str(out, "<td class=\"n\">");
     append_escaped(out, text);
@@ -208,11 +208,11 @@ static void put_table(const struct comparison *c, struct buf *out)
         print_cells(row, &cells);
         buf_printf(out, "<tr><td>%s</td><td class=\"%s\">%s</td>", metrics[row->id].name,
             class_of(row->change), change_name(row->change));
-        put_cell(cells.base, out);
-        put_cell(cells.new, out);
-        put_cell(cells.ratio, out);
-        put_cell(cells.interval, out);
-        put_cell(cells.p, out);
+        put_text_cell(cells.base, out);
+        put_text_cell(cells.new, out);
+        put_text_cell(cells.ratio, out);
+        put_text_cell(cells.interval, out);
+        put_text_cell(cells.p, out);
         buf_append_str(out, "</tr>\n");
     }
     buf_append_str(out, "</table></div>\n");
@@ -220,7 +220,7 @@ static void put_table(const struct comparison *c, struct buf *out)
 
 // Appends a text that print.c makes, escaped, because it may hold the name of a folder or a
 // command.
-static void put_text(const struct comparison *c,
+static void put_picture_text(const struct comparison *c,
     void (*print)(const struct comparison *c, struct buf *out), struct buf *out)
 {
     struct buf text;
@@ -231,7 +231,7 @@ static void put_text(const struct comparison *c,
     buf_fini(&text);
 }
 
-static void put_program(const struct side *s, struct buf *out)
+static void put_side_program(const struct side *s, struct buf *out)
 {
     if (s->count == 0 || (!s->runs[0].program[0] && !s->runs[0].changed[0]))
         return;
@@ -247,14 +247,14 @@ static void put_program(const struct side *s, struct buf *out)
 static void put_section(const struct comparison *c, struct buf *out)
 {
     buf_append_str(out, "<section><h2>");
-    put_text(c, print_counts, out);
+    put_picture_text(c, print_compared_counts, out);
     buf_printf(out, "</h2>\n<p class=\"change %s\">", class_of(c->overall));
-    put_text(c, print_verdict, out);
+    put_picture_text(c, print_comparison_verdict, out);
     buf_append_str(out, "</p>\n<ul>");
-    put_program(c->base, out);
-    put_program(c->new, out);
+    put_side_program(c->base, out);
+    put_side_program(c->new, out);
     buf_append_str(out, "</ul>\n<pre>");
-    put_text(c, print_correctness, out);
+    put_picture_text(c, print_correctness, out);
     buf_append_str(out, "</pre>\n");
     buf_append_str(out, "<div class=\"pictures\">");
     curves_print(c, out);

@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *unit(const struct compared *row)
+static const char *metric_unit_text(const struct compared *row)
 {
     return metric_unit_name(metrics[row->id].unit);
 }
 
 static const char *separator(const struct compared *row)
 {
-    return *unit(row) ? " " : "";
+    return *metric_unit_text(row) ? " " : "";
 }
 
 // A figure is not known when most runs were inconclusive.
-static void put_value(const struct compared *row, double value, char *text, size_t size)
+static void put_metric_value(const struct compared *row, double value, char *text, size_t size)
 {
     if (isfinite(value))
-        snprintf(text, size, "%.4g%s%s", value, separator(row), unit(row));
+        snprintf(text, size, "%.4g%s%s", value, separator(row), metric_unit_text(row));
     else
         snprintf(text, size, "unknown");
 }
@@ -38,7 +38,7 @@ static void put_ratio(double ratio, char *text, size_t size)
         snprintf(text, size, "unknown");
 }
 
-static void put_interval(const struct stats_ratio *r, char *text, size_t size)
+static void put_ratio_interval(const struct stats_ratio *r, char *text, size_t size)
 {
     if (is_ratio(r->low) && is_ratio(r->high))
         snprintf(text, size, "%.2f to %.2f", r->low, r->high);
@@ -67,20 +67,20 @@ static void put_change(const struct compared *row, const char *base, struct buf 
 
 void print_cells(const struct compared *row, struct print_cells *cells)
 {
-    put_value(row, row->base, cells->base, sizeof cells->base);
-    put_value(row, row->new, cells->new, sizeof cells->new);
+    put_metric_value(row, row->base, cells->base, sizeof cells->base);
+    put_metric_value(row, row->new, cells->new, sizeof cells->new);
     put_ratio(row->ratio.estimate, cells->ratio, sizeof cells->ratio);
-    put_interval(&row->ratio, cells->interval, sizeof cells->interval);
+    put_ratio_interval(&row->ratio, cells->interval, sizeof cells->interval);
     snprintf(cells->p, sizeof cells->p, "%.2g", row->ratio.p);
 }
 
-void print_counts(const struct comparison *c, struct buf *out)
+void print_compared_counts(const struct comparison *c, struct buf *out)
 {
     buf_printf(out, "%s: %zu run%s of %s, %zu of %s", c->scenario, c->base->count,
         c->base->count == 1 ? "" : "s", c->base->name, c->new->count, c->new->name);
 }
 
-static void print_rows(const struct comparison *c, struct buf *out)
+static void print_metric_rows(const struct comparison *c, struct buf *out)
 {
     char interval[32];
 
@@ -96,7 +96,7 @@ static void print_rows(const struct comparison *c, struct buf *out)
     }
 }
 
-static void print_failures(const struct comparison *c, const char *indent, struct buf *out)
+static void print_compared_failures(const struct comparison *c, const char *indent, struct buf *out)
 {
     for (int f = 0; f < FAILURES; f++) {
         if (c->base_failed.hits[f] + c->new_failed.hits[f] > 0)
@@ -116,7 +116,7 @@ static void print_failures(const struct comparison *c, const char *indent, struc
 
 void print_correctness(const struct comparison *c, struct buf *out)
 {
-    print_failures(c, "", out);
+    print_compared_failures(c, "", out);
 }
 
 // Finds the deciding row with the largest ratio.
@@ -155,7 +155,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         100 * c->margin);
 }
 
-void print_verdict(const struct comparison *c, struct buf *out)
+void print_comparison_verdict(const struct comparison *c, struct buf *out)
 {
     const struct compared *row = strongest(c);
 
@@ -178,21 +178,21 @@ void print_verdict(const struct comparison *c, struct buf *out)
 
 bool print_terminal(const struct comparison *c, struct buf *out)
 {
-    print_counts(c, out);
+    print_compared_counts(c, out);
     buf_append_char(out, '\n');
-    print_rows(c, out);
-    print_failures(c, "  ", out);
+    print_metric_rows(c, out);
+    print_compared_failures(c, "  ", out);
     buf_append_str(out, "  ");
-    print_verdict(c, out);
+    print_comparison_verdict(c, out);
     return buf_append_str(out, "\n");
 }
 
 bool print_markdown(const struct comparison *c, struct buf *out)
 {
     buf_append_str(out, "### ");
-    print_counts(c, out);
+    print_compared_counts(c, out);
     buf_append_str(out, "\n\n**");
-    print_verdict(c, out);
+    print_comparison_verdict(c, out);
     buf_printf(out, "**\n\n| median of runs | %s | %s | ratio | %.4g%% interval | p | |\n",
         c->base->name, c->new->name, 100 * c->confidence);
     buf_append_str(out, "|---|--:|--:|--:|---|--:|---|\n");
@@ -204,12 +204,12 @@ bool print_markdown(const struct comparison *c, struct buf *out)
             change_name(c->rows[i].change));
     }
     buf_append_char(out, '\n');
-    print_failures(c, "- ", out);
+    print_compared_failures(c, "- ", out);
     return buf_append_char(out, '\n');
 }
 
 // Returns half the distance between the quartiles of the runs.
-static double spread(const struct side *s, enum metric_id id)
+static double side_spread(const struct side *s, enum metric_id id)
 {
     double *values = calloc(s->count + 1, sizeof *values);
     size_t n = 0;
@@ -230,9 +230,9 @@ static json_t *entry(const struct comparison *c, const struct compared *row)
     char name[200], range[40];
 
     snprintf(name, sizeof name, "%s %s", c->scenario, metrics[row->id].name);
-    snprintf(range, sizeof range, "± %.4g", spread(c->new, row->id));
-    return json_pack(
-        "{s:s, s:s, s:f, s:s}", "name", name, "unit", unit(row), "value", row->new, "range", range);
+    snprintf(range, sizeof range, "± %.4g", side_spread(c->new, row->id));
+    return json_pack("{s:s, s:s, s:f, s:s}", "name", name, "unit", metric_unit_text(row), "value",
+        row->new, "range", range);
 }
 
 bool print_json(const struct comparison *list, size_t count, struct buf *out)
@@ -253,7 +253,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
 }
 
 // A cell stays empty where there is no number.
-static void put_cell(struct buf *out, double value)
+static void put_number_cell(struct buf *out, double value)
 {
     if (isfinite(value))
         buf_printf(out, "%.6g", value);
@@ -262,7 +262,7 @@ static void put_cell(struct buf *out, double value)
 
 static void put_ratio_cell(struct buf *out, double ratio)
 {
-    put_cell(out, is_ratio(ratio) ? ratio : NAN);
+    put_number_cell(out, is_ratio(ratio) ? ratio : NAN);
 }
 
 bool print_csv(const struct comparison *list, size_t count, struct buf *out)
@@ -273,15 +273,15 @@ bool print_csv(const struct comparison *list, size_t count, struct buf *out)
         const struct comparison *c = &list[i];
         for (size_t k = 0; k < c->row_count; k++) {
             const struct compared *row = &c->rows[k];
-            buf_printf(out, "%s,%s,%s,%zu,", c->scenario, metrics[row->id].name, unit(row),
-                c->base->count);
-            put_cell(out, row->base);
+            buf_printf(out, "%s,%s,%s,%zu,", c->scenario, metrics[row->id].name,
+                metric_unit_text(row), c->base->count);
+            put_number_cell(out, row->base);
             buf_printf(out, "%zu,", c->new->count);
-            put_cell(out, row->new);
+            put_number_cell(out, row->new);
             put_ratio_cell(out, row->ratio.estimate);
             put_ratio_cell(out, row->ratio.low);
             put_ratio_cell(out, row->ratio.high);
-            put_cell(out, row->ratio.p);
+            put_number_cell(out, row->ratio.p);
             buf_printf(out, "%s\n", change_name(row->change));
         }
     }

@@ -12,8 +12,8 @@ struct print_cells {
 void print_cells(const struct compared *row, struct print_cells *cells);
 
 // The parts that all forms share: the runs, the finding in one sentence, the rates of failure.
-void print_counts(const struct comparison *c, struct buf *out);
-void print_verdict(const struct comparison *c, struct buf *out);
+void print_compared_counts(const struct comparison *c, struct buf *out);
+void print_comparison_verdict(const struct comparison *c, struct buf *out);
 void print_correctness(const struct comparison *c, struct buf *out);
 
 bool print_terminal(const struct comparison *c, struct buf *out);

@@ -39,7 +39,7 @@ static bool is_compared(const char *key)
     return strncmp(key, "tags", 4) != 0;
 }
 
-static void add_entry(struct entries *all, const char *key, const char *value)
+static void add_setting(struct entries *all, const char *key, const char *value)
 {
     if (!is_compared(key) || !array_grow(&all->items, all->count, 1, sizeof *all->items))
         return;
@@ -57,7 +57,7 @@ static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, stru
     if (!node)
         return;
     if (node->type == YAML_SCALAR_NODE) {
-        add_entry(all, key, (const char *)node->data.scalar.value);
+        add_setting(all, key, (const char *)node->data.scalar.value);
         return;
     }
     if (node->type == YAML_SEQUENCE_NODE) {
@@ -101,7 +101,8 @@ static struct entries read_entries(const char *text, size_t len)
     return all;
 }
 
-static void tell(struct buf *out, size_t found, const char *key, const char *a, const char *b)
+static void tell_difference(
+    struct buf *out, size_t found, const char *key, const char *a, const char *b)
 {
     if (found <= SHOWN)
         buf_printf(out, "%s%s: %s in base, %s in new", found > 1 ? "; " : "", key,
@@ -119,7 +120,8 @@ size_t setup_differences(
         const struct entry *x = order <= 0 ? &a.items[i] : NULL;
         const struct entry *y = order >= 0 ? &b.items[j] : NULL;
         if (!x || !y || strcmp(x->value, y->value) != 0)
-            tell(out, ++found, (x ? x : y)->key, x ? x->value : NULL, y ? y->value : NULL);
+            tell_difference(
+                out, ++found, (x ? x : y)->key, x ? x->value : NULL, y ? y->value : NULL);
         i += order <= 0;
         j += order >= 0;
     }
@@ -191,7 +193,8 @@ bool setup_check(const struct side *base, const struct side *new, struct err *e)
 
 // --- what may differ and is reported ---------------------------------------------------
 
-static void note(struct comparison *c, const char *what, const char *base, const char *new)
+static void note_difference(
+    struct comparison *c, const char *what, const char *base, const char *new)
 {
     if (strcmp(base, new) != 0 && c->note_count < COMPARED_NOTES)
         snprintf(c->notes[c->note_count++], sizeof c->notes[0], "different %s: %s in %s, %s in %s",
@@ -211,7 +214,7 @@ static void put_server(const struct environment *v, char *text, size_t size)
         v->proof.settings);
 }
 
-static void put_program(const struct environment *v, char *text, size_t size)
+static void put_environment_program(const struct environment *v, char *text, size_t size)
 {
     snprintf(text, size, "%s (%s)", v->mailproof, v->commit);
 }
@@ -237,14 +240,15 @@ void setup_notes(struct comparison *c)
     static const struct {
         const char *what;
         void (*put)(const struct environment *v, char *text, size_t size);
-    } rows[] = {{"machines", put_machine}, {"servers", put_server}, {"mailproofs", put_program}};
+    } rows[] = {{"machines", put_machine}, {"servers", put_server},
+        {"mailproofs", put_environment_program}};
     struct environment base, new;
     struct err unread;
     char a[200], b[200];
 
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
-    note(c, "seeds", a, b);
+    note_difference(c, "seeds", a, b);
     // Without a file that can be read, no difference can be told.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
@@ -253,6 +257,6 @@ void setup_notes(struct comparison *c)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rows[i].put(&base, a, sizeof a);
         rows[i].put(&new, b, sizeof b);
-        note(c, rows[i].what, a, b);
+        note_difference(c, rows[i].what, a, b);
     }
 }
