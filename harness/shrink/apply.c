@@ -39,7 +39,7 @@ static void cut_phase(struct load_phase *p, const struct span *span, int halving
     p->for_ns = span->to_ns - span->from_ns;
 }
 
-static void make_plain(struct load_phase *p, unsigned plain)
+static void make_phase_plain(struct load_phase *p, unsigned plain)
 {
     p->rollback = plain & PLAIN_ROLLBACK ? 0 : p->rollback;
     p->hold_share = plain & PLAIN_HOLD_OPEN ? 0 : p->hold_share;
@@ -69,7 +69,7 @@ static void apply_load(const struct sketch *k, struct scenario *s)
             continue;
         }
         cut_phase(p, &k->spans[i], k->halvings);
-        make_plain(p, k->plain);
+        make_phase_plain(p, k->plain);
         if (p->connections > k->connections)
             p->connections = k->connections;
         s->load[n++] = *p;
@@ -85,7 +85,7 @@ struct faults {
 };
 
 // Adds a fault that happens at each of `times`, which are evenly spaced.
-static bool add_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
+static bool add_struck_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
     size_t count, struct err *e)
 {
     struct fault_spec *fault = &f->items[f->count];
@@ -114,8 +114,8 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 
 // Adds what is left of one fault of the file. A fault in the new file covers times that are evenly
 // spaced, so several may be needed.
-static bool add_spec(struct faults *f, const struct sketch *k, const struct whole *w, size_t spec,
-    int64_t *times, struct err *e)
+static bool add_fault_spec(struct faults *f, const struct sketch *k, const struct whole *w,
+    size_t spec, int64_t *times, struct err *e)
 {
     const struct fault_spec *like = &w->scenario->faults[spec];
     size_t count = 0, n;
@@ -127,7 +127,7 @@ static bool add_spec(struct faults *f, const struct sketch *k, const struct whol
     }
     for (size_t i = 0; ok && i < count; i += n) {
         n = evenly_spaced(times + i, count - i, like->for_ns);
-        ok = add_fault(f, like, times + i, n, e);
+        ok = add_struck_fault(f, like, times + i, n, e);
     }
     return ok;
 }
@@ -141,7 +141,7 @@ static bool apply_faults(
     bool ok = (f.items && times) || err_memory(e);
 
     for (size_t i = 0; ok && i < w->scenario->fault_count; i++)
-        ok = add_spec(&f, k, w, i, times, e);
+        ok = add_fault_spec(&f, k, w, i, times, e);
     free(times);
     for (size_t i = 0; i < s->fault_count; i++)
         free(s->faults[i].message);

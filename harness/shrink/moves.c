@@ -102,7 +102,7 @@ bool search_drop_phases(struct search *s)
 
 // Tries with only one of `parts` equal parts of the faults, number `part`; with `others`, tries
 // with all but that part.
-static bool try_part(struct search *s, size_t parts, size_t part, bool others)
+static bool try_fault_part(struct search *s, size_t parts, size_t part, bool others)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
     struct sketch k;
@@ -122,7 +122,7 @@ static bool try_part(struct search *s, size_t parts, size_t part, bool others)
 static bool try_parts(struct search *s, size_t parts, bool others)
 {
     for (size_t i = 0; !s->stopped && i < parts; i++) {
-        if (try_part(s, parts, i, others))
+        if (try_fault_part(s, parts, i, others))
             return true;
     }
     return false;
@@ -132,7 +132,7 @@ static bool try_parts(struct search *s, size_t parts, bool others)
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
-    bool any = count > 0 && try_part(s, 1, 0, true);
+    bool any = count > 0 && try_fault_part(s, 1, 0, true);
 
     while (!s->stopped && (count = sketch_fault_count(search_best(s), s->whole)) >= 2) {
         parts = parts > count ? count : parts;
@@ -167,7 +167,7 @@ static bool try_numbers(
     return search_attempt(s, &k);
 }
 
-static bool is_left(const struct search *s, size_t phase)
+static bool is_phase_left(const struct search *s, size_t phase)
 {
     const struct span *span = &search_best(s)->spans[phase];
 
@@ -181,7 +181,7 @@ static unsigned special(const struct search *s)
 
     for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
         const struct load_phase *p = &s->whole->scenario->load[i];
-        if (!is_left(s, i))
+        if (!is_phase_left(s, i))
             continue;
         have |= p->rollback > 0 ? PLAIN_ROLLBACK : 0;
         have |= p->hold_share > 0 ? PLAIN_HOLD_OPEN : 0;
@@ -206,7 +206,7 @@ static bool try_plain(struct search *s, unsigned plain)
 }
 
 // Takes all special features away at once, or else as many as can go.
-static bool make_plain(struct search *s)
+static bool try_plain_phases(struct search *s)
 {
     unsigned have = special(s);
     bool any = try_plain(s, have);
@@ -217,11 +217,11 @@ static bool make_plain(struct search *s)
 }
 
 // A closed loop and a trace have no rate.
-static bool has_rate(const struct search *s)
+static bool has_rate_left(const struct search *s)
 {
     for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
         const struct load_phase *p = &s->whole->scenario->load[i];
-        if (is_left(s, i) && !p->closed && p->arrivals != ARRIVALS_TRACE)
+        if (is_phase_left(s, i) && !p->closed && p->arrivals != ARRIVALS_TRACE)
             return true;
     }
     return false;
@@ -231,7 +231,7 @@ static bool try_slower(struct search *s, int halvings)
 {
     const struct sketch *k = search_best(s);
 
-    return has_rate(s) &&
+    return has_rate_left(s) &&
            try_numbers(s, k->instances, k->connections, k->halvings + halvings, k->plain);
 }
 
@@ -248,6 +248,6 @@ bool search_reduce(struct search *s)
     bool any = try_fewer(s, 1, 0) || try_fewer(s, (search_best(s)->instances + 1) / 2, 0);
 
     any = try_fewer(s, 0, 1) || try_fewer(s, 0, (search_best(s)->connections + 1) / 2) || any;
-    any = make_plain(s) || any;
+    any = try_plain_phases(s) || any;
     return try_slower(s, 3) || try_slower(s, 1) || any;
 }

@@ -37,7 +37,7 @@ const struct sketch *search_best(const struct search *s)
 
 // --- one candidate ----------------------------------------------------------------------
 
-static bool fail(struct search *s)
+static bool fail_search(struct search *s)
 {
     s->stopped = true;
     return err_memory(&s->err);
@@ -56,10 +56,10 @@ static struct tried *tried_of(struct search *s, uint64_t hash)
 }
 
 // Adds the candidate to those that are kept, and owns it from now on.
-static bool keep(struct search *s, struct sketch *candidate)
+static bool keep_candidate(struct search *s, struct sketch *candidate)
 {
     if (!array_grow(&s->kept, s->kept_count, 1, sizeof *candidate))
-        return fail(s);
+        return fail_search(s);
     s->kept[s->kept_count++] = *candidate;
     *candidate = (struct sketch){0};
     return true;
@@ -104,7 +104,7 @@ bool search_attempt(struct search *s, struct sketch *candidate)
     uint64_t hash = sketch_hash(candidate, s->whole);
     if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
         struct tried *t = tried_of(s, hash);
-        better = t ? fails(s, candidate, t) && keep(s, candidate) : fail(s);
+        better = t ? fails(s, candidate, t) && keep_candidate(s, candidate) : fail_search(s);
     }
     sketch_fini(candidate);
     return better;
@@ -112,12 +112,12 @@ bool search_attempt(struct search *s, struct sketch *candidate)
 
 bool search_copy_best(struct search *s, struct sketch *k)
 {
-    return sketch_copy(k, search_best(s), s->whole, &s->err) || fail(s);
+    return sketch_copy(k, search_best(s), s->whole, &s->err) || fail_search(s);
 }
 
 // --- all of it --------------------------------------------------------------------------
 
-static bool sweep(struct search *s)
+static bool sweep_moves(struct search *s)
 {
     bool any = search_shorten(s);
 
@@ -129,7 +129,7 @@ static bool sweep(struct search *s)
 bool search_run(struct search *s)
 {
     for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
-        while (!s->stopped && sweep(s))
+        while (!s->stopped && sweep_moves(s))
             ;
     }
     return s->err.kind == ERR_NONE;

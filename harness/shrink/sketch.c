@@ -119,7 +119,7 @@ void sketch_settle(struct sketch *k, const struct whole *w)
 
 // Adds a number to the hash. FNV-1a, but of whole numbers. If two sketches have the same hash, the
 // search only misses one candidate.
-static void mix(uint64_t *hash, int64_t number)
+static void mix_number(uint64_t *hash, int64_t number)
 {
     *hash = (*hash ^ (uint64_t)number) * UINT64_C(0x100000001b3);
     *hash ^= *hash >> 32;
@@ -129,16 +129,16 @@ uint64_t sketch_hash(const struct sketch *k, const struct whole *w)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    mix(&hash, k->halvings);
-    mix(&hash, k->connections);
-    mix(&hash, k->instances);
-    mix(&hash, k->plain);
+    mix_number(&hash, k->halvings);
+    mix_number(&hash, k->connections);
+    mix_number(&hash, k->instances);
+    mix_number(&hash, k->plain);
     for (size_t i = 0; i < w->scenario->load_count; i++) {
-        mix(&hash, k->spans[i].from_ns);
-        mix(&hash, k->spans[i].to_ns);
+        mix_number(&hash, k->spans[i].from_ns);
+        mix_number(&hash, k->spans[i].to_ns);
     }
     for (size_t i = 0; i < w->plan->fault_count; i++)
-        mix(&hash, k->faults[i]);
+        mix_number(&hash, k->faults[i]);
     return hash;
 }
 
