@@ -78,7 +78,7 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
 
 // --- how far it went -------------------------------------------------------------------
 
-static bool wanted(const struct draw_limits *limits, size_t verb)
+static bool is_verb_wanted(const struct draw_limits *limits, size_t verb)
 {
     return draw_weight(&verbs[verb]) > 0 && (!limits->any_only || limits->only[verb]);
 }
@@ -88,7 +88,8 @@ struct coverage_share coverage_states(const struct coverage *c, const struct dra
     struct coverage_share share = {0};
 
     for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-        for (int state = EXCHANGE_NONE; wanted(limits, verb) && state < EXCHANGE_STATES; state++) {
+        for (int state = EXCHANGE_NONE; is_verb_wanted(limits, verb) && state < EXCHANGE_STATES;
+             state++) {
             share.of++;
             share.seen += c->states[verb][state] > 0;
         }
@@ -102,7 +103,7 @@ struct coverage_share coverage_pairs(const struct coverage *c, const struct draw
 
     for (size_t a = 0; a < VERB_COUNT; a++) {
         for (size_t b = a + 1; b < VERB_COUNT; b++) {
-            bool both = wanted(limits, a) && wanted(limits, b);
+            bool both = is_verb_wanted(limits, a) && is_verb_wanted(limits, b);
             share.of += both;
             share.seen += both && c->pairs[a][b] > 0;
         }
@@ -118,7 +119,7 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
             // Leased mode counts as a mode only once it was drawn, because it needs a sender that
             // answers.
-            bool both = wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
+            bool both = is_verb_wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += both;
             share.seen += both && c->modes[mode][verb] > 0;
         }

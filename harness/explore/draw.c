@@ -33,7 +33,7 @@ struct drawing {
     struct buf *out;
 };
 
-static void start(struct rng *rng, uint64_t seed, uint64_t number, enum stream stream)
+static void start_stream(struct rng *rng, uint64_t seed, uint64_t number, enum stream stream)
 {
     rng_init(rng, seed, number * STREAMS + (uint64_t)stream);
 }
@@ -44,7 +44,7 @@ static bool chance(struct rng *rng, double share)
 }
 
 // Draws the value of a row, or leaves the key out.
-static bool value_of(struct rng *rng, const char *path, char *value, size_t size)
+static bool draw_value(struct rng *rng, const char *path, char *value, size_t size)
 {
     const struct draw_row *row = draw_row(path);
 
@@ -74,7 +74,7 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
         const char *path = draw_rows[i].path;
         if (strncmp(path, prefix, len) != 0 || strchr(path + len, '.'))
             continue;
-        if (!value_of(rng, path, value, sizeof value))
+        if (!draw_value(rng, path, value, sizeof value))
             continue;
         buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
         if (strcmp(path, "collector.instances") == 0)
@@ -90,7 +90,7 @@ static void write_variables(
 
     for (size_t i = 0; i < draw_row_count; i++) {
         const char *path = draw_rows[i].path;
-        if (strncmp(path, prefix, len) != 0 || !value_of(rng, path, value, sizeof value))
+        if (strncmp(path, prefix, len) != 0 || !draw_value(rng, path, value, sizeof value))
             continue;
         buf_printf(d->out, "%s%s: \"%s\"", *separator, path + len, value);
         *separator = ", ";
@@ -133,7 +133,7 @@ static void write_collector(struct drawing *d)
 {
     struct rng rng;
 
-    start(&rng, d->seed, d->number, STREAM_COLLECTOR);
+    start_stream(&rng, d->seed, d->number, STREAM_COLLECTOR);
     d->instances = d->profile->instances;
     buf_append_str(d->out, "collector:\n");
     if (d->profile->collector)
@@ -159,7 +159,7 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *path = draw_rows[i].path;
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
-            !value_of(rng, path, value, sizeof value) ||
+            !draw_value(rng, path, value, sizeof value) ||
             // Only the first phase may have a backlog, and say where ids begin.
             (number > 1 && (strcmp(key, "backlog") == 0 || strcmp(key, "ids_from") == 0)))
             continue;
@@ -187,7 +187,7 @@ static void write_load(struct drawing *d)
 {
     struct rng rng;
 
-    start(&rng, d->seed, d->number, STREAM_LOAD);
+    start_stream(&rng, d->seed, d->number, STREAM_LOAD);
     buf_append_str(d->out, "load:\n");
     d->load_ns = d->profile->load_ns;
     if (d->profile->load)
@@ -231,7 +231,7 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         if (!f->param || f->param == PARAM_FOR || f->any_verb)
             continue;
         snprintf(path, sizeof path, "faults.N.%s", f->key);
-        bool has = value_of(rng, path, value, sizeof value);
+        bool has = draw_value(rng, path, value, sizeof value);
         // With one collector there is no other to name.
         if (!(verb->params & f->param) || !has ||
             (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
@@ -244,7 +244,7 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
 static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char value[160] = "";
-    bool has = value_of(rng, "faults.N.for", value, sizeof value);
+    bool has = draw_value(rng, "faults.N.for", value, sizeof value);
 
     if (!(verb->params & PARAM_FOR) || (verb->params & PARAM_MESSAGE))
         return 0;
@@ -262,8 +262,8 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
 static void write_every(struct drawing *d, struct rng *rng, const struct verb *verb, int64_t for_ns)
 {
     char every[160], jitter[160];
-    bool repeats = value_of(rng, "faults.N.every", every, sizeof every);
-    bool uneven = value_of(rng, "faults.N.jitter", jitter, sizeof jitter);
+    bool repeats = draw_value(rng, "faults.N.every", every, sizeof every);
+    bool uneven = draw_value(rng, "faults.N.jitter", jitter, sizeof jitter);
     bool once = verb->needs_standby;
 
     repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
@@ -297,7 +297,7 @@ static void write_faults(struct drawing *d)
     int64_t at_ns = -1;
     int count = 0;
 
-    start(&rng, d->seed, d->number, STREAM_FAULTS);
+    start_stream(&rng, d->seed, d->number, STREAM_FAULTS);
     double share = rng_uniform(&rng);
     while (count < 4 && share >= counts[count])
         count++;
@@ -324,9 +324,9 @@ static bool write_announce(struct drawing *d)
     char value[160];
     struct rng rng;
 
-    start(&rng, d->seed, d->number, STREAM_POSTGRES);
+    start_stream(&rng, d->seed, d->number, STREAM_POSTGRES);
     if (!d->limits->ours || d->dequeue == DEQUEUE_LEASED ||
-        !value_of(&rng, "postgres.announce", value, sizeof value))
+        !draw_value(&rng, "postgres.announce", value, sizeof value))
         return false;
     buf_printf(d->out, "postgres:\n  announce: %s\n", value);
     return true;
@@ -364,7 +364,7 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     unsigned sum = 0, at = 0;
     struct rng rng;
 
-    start(&rng, d->seed, d->number, STREAM_DEQUEUE);
+    start_stream(&rng, d->seed, d->number, STREAM_DEQUEUE);
     allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;
@@ -404,7 +404,7 @@ bool draw_scenario(
         d.instances = limits->base_instances;
         buf_append_str(out, limits->base);
     } else {
-        start(&rng, seed, number, STREAM_PROFILE);
+        start_stream(&rng, seed, number, STREAM_PROFILE);
         d.profile = profile_draw(limits, &rng);
         d.dequeue = draw_dequeue(&d);
         write_collector(&d);
@@ -422,6 +422,6 @@ bool draw_watched(uint64_t seed, uint64_t number)
 {
     struct rng rng;
 
-    start(&rng, seed, number, STREAM_WATCHED);
+    start_stream(&rng, seed, number, STREAM_WATCHED);
     return chance(&rng, 0.7);
 }

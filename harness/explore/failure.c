@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 
 // Appends a word to the name, which may have small letters, digits and '-'.
-static void append(char *name, const char *word)
+static void append_name(char *name, const char *word)
 {
     size_t len = strlen(name);
 
@@ -30,15 +30,15 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     f->name[0] = '\0';
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (broken[id])
-            append(f->name, metrics[id].name);
+            append_name(f->name, metrics[id].name);
     }
     verbs_of(s, f->verbs);
     for (size_t i = 0; i < VERB_COUNT; i++) {
         if (f->verbs[i])
-            append(f->name, verbs[i].name);
+            append_name(f->name, verbs[i].name);
     }
     if (f->mode != MODE_CURSOR)
-        append(f->name, mode_name(f->mode));
+        append_name(f->name, mode_name(f->mode));
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
 }
 
@@ -67,7 +67,7 @@ json_t *failure_write(const struct failure *f)
         "found_s", f->found_s, "example", f->example);
 }
 
-static void read_text(const json_t *line, const char *key, char *out, size_t size)
+static void read_json_text(const json_t *line, const char *key, char *out, size_t size)
 {
     const char *text = json_string_value(json_object_get(line, key));
 
@@ -75,13 +75,13 @@ static void read_text(const json_t *line, const char *key, char *out, size_t siz
     utf8_mend(out);
 }
 
-static unsigned read_count(const json_t *line, const char *key)
+static unsigned read_json_count(const json_t *line, const char *key)
 {
     return (unsigned)json_integer_value(json_object_get(line, key));
 }
 
 // True for a name as `append` makes it. It becomes a file's name.
-static bool is_name(const char *name)
+static bool is_failure_name(const char *name)
 {
     return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
 }
@@ -91,19 +91,19 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     char mode[40];
 
     *f = (struct failure){0};
-    read_text(line, "failure", f->name, sizeof f->name);
-    read_text(line, "mode", mode, sizeof mode);
+    read_json_text(line, "failure", f->name, sizeof f->name);
+    read_json_text(line, "mode", mode, sizeof mode);
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
-    if (!is_name(f->name) || f->mode == MODES)
+    if (!is_failure_name(f->name) || f->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a failure");
     broken_read(f->broken, json_object_get(line, "broken"));
     verbs_read(f->verbs, json_object_get(line, "verbs"));
     f->draw = (uint64_t)json_integer_value(json_object_get(line, "n"));
-    f->confirmed = read_count(line, "confirmed");
-    f->asked = read_count(line, "asked");
+    f->confirmed = read_json_count(line, "confirmed");
+    f->asked = read_json_count(line, "asked");
     f->found_s = json_number_value(json_object_get(line, "found_s"));
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
-    read_text(line, "example", f->example, sizeof f->example);
+    read_json_text(line, "example", f->example, sizeof f->example);
     return true;
 }

@@ -34,7 +34,7 @@ static bool remember_broken(struct journal *j, const struct tried *t, struct err
     return true;
 }
 
-static bool remember(struct journal *j, const struct tried *t, struct err *e)
+static bool remember_run(struct journal *j, const struct tried *t, struct err *e)
 {
     if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
         return err_memory(e);
@@ -111,7 +111,7 @@ bool journal_explains(const struct journal *j, const struct tried *t)
 
 // Several draws may be looked into before one of them explains the others. Once a failure has come
 // again, what further draws of its name would add depends on who looked into them, and is left out.
-static void join(struct failure *known, const struct failure *more)
+static void join_failures(struct failure *known, const struct failure *more)
 {
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
@@ -120,7 +120,7 @@ static void join(struct failure *known, const struct failure *more)
     known->again++;
 }
 
-static bool append(struct journal *j, const struct failure *f, struct err *e)
+static bool append_failure(struct journal *j, const struct failure *f, struct err *e)
 {
     if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
         return err_memory(e);
@@ -136,7 +136,7 @@ static bool fold_explained(struct journal *j, const struct tried *t, struct err 
 
     if (!by) // nobody had the time to look into it
         return true;
-    if (!journal_failure(j, by->name) && !append(j, by, e))
+    if (!journal_failure(j, by->name) && !append_failure(j, by, e))
         return false;
     journal_failure(j, by->name)->again++;
     return true;
@@ -155,15 +155,15 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
         return fold_explained(j, t, e);
     known = journal_failure(j, own->name);
     if (!known)
-        return append(j, own, e);
-    join(known, own);
+        return append_failure(j, own, e);
+    join_failures(known, own);
     return true;
 }
 
 // Finds the failures that differ. It goes through the draws by number, so that a shard, which knows
 // only its own draws, looks into every draw that one machine would look into. What it looks into
 // beyond that is explained here.
-static bool fold(struct journal *j, struct err *e)
+static bool fold_failures(struct journal *j, struct err *e)
 {
     bool ok = true;
 
@@ -177,7 +177,7 @@ static bool fold(struct journal *j, struct err *e)
 
 // --- the record -----------------------------------------------------------------------------
 
-static bool take_line(struct journal *j, const json_t *line, struct err *e)
+static bool take_journal_line(struct journal *j, const json_t *line, struct err *e)
 {
     struct tried t;
     struct failure f;
@@ -189,7 +189,7 @@ static bool take_line(struct journal *j, const json_t *line, struct err *e)
         j->spent_s += json_number_value(json_object_get(line, "took_s"));
         return true;
     }
-    return tried_read(&t, line, e) && remember(j, &t, e);
+    return tried_read(&t, line, e) && remember_run(j, &t, e);
 }
 
 static void forget(struct journal *j)
@@ -210,10 +210,10 @@ bool journal_sort(struct journal *j, struct err *e)
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {
-        ok = ok && take_line(j, line, e);
+        ok = ok && take_journal_line(j, line, e);
     }
     json_decref(sorted);
-    return ok && fold(j, e);
+    return ok && fold_failures(j, e);
 }
 
 bool journal_open(
@@ -232,12 +232,14 @@ void journal_close(struct journal *j)
 
 bool journal_add(struct journal *j, const struct tried *t, struct err *e)
 {
-    return remember(j, t, e) && record_add(&j->record, tried_write(t), e) && fold(j, e);
+    return remember_run(j, t, e) && record_add(&j->record, tried_write(t), e) &&
+           fold_failures(j, e);
 }
 
 bool journal_found(struct journal *j, const struct failure *f, struct err *e)
 {
-    return remember_found(j, f, e) && record_add(&j->record, failure_write(f), e) && fold(j, e);
+    return remember_found(j, f, e) && record_add(&j->record, failure_write(f), e) &&
+           fold_failures(j, e);
 }
 
 bool journal_end(struct journal *j, double took_s, struct err *e)

@@ -4,18 +4,18 @@
 #include "report/escape.h"
 #include "report/pages/template.h"
 
-static void print_title(const struct page *p, struct buf *out)
+static void print_explore_title(const struct page *p, struct buf *out)
 {
     buf_printf(out, "explore, seed %llu: ", (unsigned long long)p->seed);
     append_escaped(out, *p->collector ? p->collector : "the reference collector");
 }
 
-static bool may_draw(const struct page *p, size_t verb)
+static bool may_draw_verb(const struct page *p, size_t verb)
 {
     return draw_weight(&verbs[verb]) > 0 && (!p->limits->any_only || p->limits->only[verb]);
 }
 
-static bool is_drawn(const struct page *p, size_t verb)
+static bool is_verb_drawn(const struct page *p, size_t verb)
 {
     unsigned draws = 0;
 
@@ -31,7 +31,7 @@ static void print_share(struct buf *out, const char *what, struct coverage_share
 
 // --- in words ---------------------------------------------------------------------------
 
-static void print_counts(const struct page *p, struct buf *out)
+static void print_tried_counts(const struct page *p, struct buf *out)
 {
     const struct journal *j = p->journal;
 
@@ -57,7 +57,7 @@ static void print_coverage(const struct page *p, struct buf *out)
 bool page_text(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "  tried       ");
-    print_counts(p, out);
+    print_tried_counts(p, out);
     buf_append_str(out, "\n  covered     ");
     print_coverage(p, out);
     buf_append_str(out, "\n");
@@ -100,7 +100,7 @@ static void print_failure(const struct failure *f, struct buf *out)
     buf_printf(out, "</p>\n<pre>mailproof run %s</pre>\n", f->file);
 }
 
-static void print_failures(const struct page *p, struct buf *out)
+static void print_found_failures(const struct page *p, struct buf *out)
 {
     if (p->journal->failure_count == 0)
         buf_append_str(out, "<p>Nothing failed.</p>");
@@ -114,31 +114,31 @@ static void print_never(const struct page *p, struct buf *out)
     size_t count = 0;
 
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (may_draw(p, v) && !is_drawn(p, v))
+        if (may_draw_verb(p, v) && !is_verb_drawn(p, v))
             buf_printf(out, "%s%s", count++ ? ", " : "Never drawn: ", verbs[v].name);
     }
     if (count > 0)
         buf_append_char(out, '.');
 }
 
-static void print_cell(struct buf *out, unsigned count)
+static void print_count_cell(struct buf *out, unsigned count)
 {
     buf_printf(out, "<td class=%s>%u", count ? "seen" : "none", count);
 }
 
-static void print_states(const struct page *p, struct buf *out)
+static void print_state_table(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table><tr><th>fault");
     for (int state = 0; state < EXCHANGE_STATES; state++)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (!is_drawn(p, v))
+        if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
             p->journal->coverage.states[v][EXCHANGE_UNSEEN]);
         for (int state = EXCHANGE_NONE; state < EXCHANGE_STATES; state++)
-            print_cell(out, p->journal->coverage.states[v][state]);
+            print_count_cell(out, p->journal->coverage.states[v][state]);
         buf_append_str(out, "</tr>");
     }
     buf_append_str(out, "</table>");
@@ -148,18 +148,18 @@ static void print_pairs(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table class=pairs><tr><th>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (is_drawn(p, v))
+        if (is_verb_drawn(p, v))
             buf_printf(out, "<th class=up><span>%s</span>", verbs[v].name);
     }
     buf_append_str(out, "</tr>");
     for (size_t a = 0; a < VERB_COUNT; a++) {
-        if (!is_drawn(p, a))
+        if (!is_verb_drawn(p, a))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[a].name);
         for (size_t b = 0; b < VERB_COUNT; b++) {
-            if (is_drawn(p, b) && a < b)
-                print_cell(out, p->journal->coverage.pairs[a][b]);
-            else if (is_drawn(p, b))
+            if (is_verb_drawn(p, b) && a < b)
+                print_count_cell(out, p->journal->coverage.pairs[a][b]);
+            else if (is_verb_drawn(p, b))
                 buf_append_str(out, "<td class=out>");
         }
         buf_append_str(out, "</tr>");
@@ -179,11 +179,11 @@ static void print_modes(const struct page *p, struct buf *out)
         buf_printf(out, "<td>%u", c->draws[m]);
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (!is_drawn(p, v))
+        if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);
         for (int m = 0; m < MODES; m++)
-            print_cell(out, c->modes[m][v]);
+            print_count_cell(out, c->modes[m][v]);
         buf_append_str(out, "</tr>");
     }
     buf_append_str(out, "</table>");
@@ -206,7 +206,7 @@ static void print_whys(const struct page *p, struct buf *out)
 
 static void print_summary(const struct page *p, struct buf *out)
 {
-    print_counts(p, out);
+    print_tried_counts(p, out);
     buf_append_str(out, ". Covered: ");
     print_coverage(p, out);
     buf_append_str(out, ".");
@@ -218,9 +218,9 @@ bool page_html(const struct page *p, struct buf *out)
 {
     static const char *const marks[] = {
         "title", "summary", "failures", "never", "states", "pairs", "modes", "whys", NULL};
-    static void (*const prints[])(const struct page *p, struct buf *out) = {print_title,
-        print_summary, print_failures, print_never, print_states, print_pairs, print_modes,
-        print_whys};
+    static void (*const prints[])(const struct page *p, struct buf *out) = {print_explore_title,
+        print_summary, print_found_failures, print_never, print_state_table, print_pairs,
+        print_modes, print_whys};
     const char *rest = explore_page_page;
 
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)

@@ -41,7 +41,7 @@ static enum exchange_state find_state(const char *name)
     return EXCHANGE_UNSEEN;
 }
 
-static bool find_verdict(const char *name, enum verdict *verdict)
+static bool find_verdict_word(const char *name, enum verdict *verdict)
 {
     for (int i = VERDICT_PASS; i <= VERDICT_MISSED; i++) {
         *verdict = (enum verdict)i;
@@ -51,7 +51,7 @@ static bool find_verdict(const char *name, enum verdict *verdict)
     return false;
 }
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *json_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
 
@@ -80,8 +80,8 @@ static void take_faults(struct tried *t, const json_t *faults)
         const json_t *at = json_object_get(fault, "at_s"), *end = json_object_get(fault, "ended_s");
         if (json_is_true(json_object_get(fault, "ok")) &&
             !json_is_true(json_object_get(fault, "left_out")) && json_is_number(at))
-            add_met(t, text_of(fault, "do"), json_number_value(at),
-                json_number_value(json_is_number(end) ? end : at), text_of(fault, "wire"));
+            add_met(t, json_text(fault, "do"), json_number_value(at),
+                json_number_value(json_is_number(end) ? end : at), json_text(fault, "wire"));
     }
 }
 
@@ -137,7 +137,7 @@ bool tried_take(struct tried *t, const json_t *result, struct err *e)
 
     memset(t->broken, 0, sizeof t->broken);
     t->met_count = 0;
-    t->judged = find_verdict(text_of(result, "verdict"), &t->verdict);
+    t->judged = find_verdict_word(json_text(result, "verdict"), &t->verdict);
     if (!t->judged)
         return err_set(e, ERR_SYSTEM, "the result has no verdict");
     broken_read(t->broken, json_object_get(result, "broken"));
@@ -195,7 +195,7 @@ json_t *tried_write(const struct tried *t)
 bool tried_read(struct tried *t, const json_t *line, struct err *e)
 {
     const json_t *faults = json_object_get(line, "faults"), *number = json_object_get(line, "n");
-    const char *mode = text_of(line, "mode");
+    const char *mode = json_text(line, "mode");
     size_t i;
     json_t *fault;
 
@@ -204,7 +204,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
         t->mode++;
     if (!json_is_integer(number) || t->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a draw");
-    t->judged = find_verdict(text_of(line, "verdict"), &t->verdict);
+    t->judged = find_verdict_word(json_text(line, "verdict"), &t->verdict);
     t->took_s = json_number_value(json_object_get(line, "took_s"));
     broken_read(t->broken, json_object_get(line, "broken"));
     verbs_read(t->verbs, json_object_get(line, "verbs"));
@@ -216,7 +216,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
             add_met(t, verb, json_number_value(json_array_get(fault, 1)),
                 json_number_value(json_array_get(fault, 2)), wire);
     }
-    tried_why(t, text_of(line, "why"));
+    tried_why(t, json_text(line, "why"));
     return true;
 }
 
