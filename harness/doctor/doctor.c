@@ -10,7 +10,7 @@
 
 #define CONNECT_TIMEOUT "5" // seconds
 
-static bool parse(struct patient *p, const char *conninfo, struct err *e)
+static bool parse_address(struct patient *p, const char *conninfo, struct err *e)
 {
     char *message = NULL;
 
@@ -83,7 +83,7 @@ bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e)
     struct patient p = {.diagnosis = d};
 
     *d = (struct diagnosis){0};
-    if (!parse(&p, conninfo, e))
+    if (!parse_address(&p, conninfo, e))
         return false;
     if (connect_first(&p, conninfo)) {
         connect_second(&p, conninfo);
@@ -104,7 +104,7 @@ size_t doctor_count(const struct diagnosis *d, enum weight weight)
     return count;
 }
 
-static void add(
+static void add_finding(
     struct patient *p, enum weight weight, const char *advice, const char *fmt, va_list args)
 {
     struct diagnosis *d = p->diagnosis;
@@ -122,7 +122,7 @@ void patient_good(struct patient *p, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    add(p, WEIGHT_GOOD, "", fmt, args);
+    add_finding(p, WEIGHT_GOOD, "", fmt, args);
     va_end(args);
 }
 
@@ -131,7 +131,7 @@ void patient_note(struct patient *p, const char *advice, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    add(p, WEIGHT_NOTE, advice, fmt, args);
+    add_finding(p, WEIGHT_NOTE, advice, fmt, args);
     va_end(args);
 }
 
@@ -140,7 +140,7 @@ void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    add(p, WEIGHT_BREAKS, advice, fmt, args);
+    add_finding(p, WEIGHT_BREAKS, advice, fmt, args);
     va_end(args);
 }
 

@@ -73,7 +73,7 @@ static void examine_locks(struct patient *p)
         patient_good(p, "session locks are kept");
 }
 
-static bool hears(PGconn *conn)
+static bool session_hears_notify(PGconn *conn)
 {
     const int64_t until_ns = clock_now_ns() + ANSWER_NS;
     PGnotify *notify = NULL;
@@ -102,7 +102,7 @@ static void examine_listen(struct patient *p)
     }
     if (!sql_exec(p->second, "NOTIFY " CHANNEL, &why))
         patient_breaks(p, "Connect to the primary.", "NOTIFY is refused: %.200s", why.text);
-    else if (hears(p->first))
+    else if (session_hears_notify(p->first))
         patient_good(p, "notifications arrive");
     else
         patient_breaks(p, own_session,
@@ -113,7 +113,7 @@ static void examine_listen(struct patient *p)
     }
 }
 
-static bool is_local(const char *host)
+static bool is_local_host(const char *host)
 {
     return !host || !*host || *host == '/' || strncmp(host, "127.", 4) == 0 ||
            strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
@@ -135,7 +135,7 @@ static void examine_path(struct patient *p)
             "the server listens on port %s, we reached it through port %s: a proxy forwards the "
             "connection, and may end one that is idle",
             port, want);
-    if (!is_local(PQhost(p->first)) && !PQsslInUse(p->first))
+    if (!is_local_host(PQhost(p->first)) && !PQsslInUse(p->first))
         patient_note(p, "Set sslmode=verify-full.", "the connection to %.100s is not encrypted",
             PQhost(p->first));
 }
