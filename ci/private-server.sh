@@ -41,7 +41,7 @@ start_server()
     # Not /tmp: that may be memory. Not the build folder: a socket's path has
     # to stay under 107 bytes, and another user must be able to reach it.
     server_dir=$(mktemp -d /var/tmp/mailproof-test.XXXXXX) || exit 70
-    # The data directory lies apart from others on the disk: see harness/os/apart.h.
+    # The data directory lies apart from others on the disk: see harness/os/block_group.h.
     chattr +T "$server_dir" 2>/dev/null || true
     server_fresh=$(mktemp -d "$server_dir/XXXXXX") && mv "$server_fresh" "$server_dir/data" || exit 70
     if [ "$(id -u)" -eq 0 ]; then

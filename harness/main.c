@@ -9,7 +9,7 @@
 #include "cli/completion.h"
 #include "cli/manual.h"
 #include "os/interrupt.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 #include "scenario/suggest.h"
 
 #define SCENARIO_IS "SCENARIO is a name that 'mailproof list' shows, a file, or a result folder"
@@ -136,7 +136,7 @@ static int run(const struct command *c, int argc, char **argv)
     } else {
         // Only a server that the user has named may be looked for where libpq's variables say.
         if (!o.conninfo && !(c->scope & (SCOPE_DOCTOR | SCOPE_PROXY)))
-            surroundings_forget_server();
+            child_env_forget_server();
         code = c->run(&o);
     }
     options_fini(&o);

@@ -8,7 +8,7 @@ bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "${bin:-}/postgres" ] || { echo "no PostgreSQL server on this machine"; exit 77; }
 collector=$BUILD_DIR/bin/mailroom-collector
 work=$(mktemp -d /var/tmp/mailroom.XXXXXX)
-# The data directory lies apart from others on the disk: see harness/os/apart.h.
+# The data directory lies apart from others on the disk: see harness/os/block_group.h.
 chattr +T "$work" 2>/dev/null || true
 mv "$(mktemp -d "$work/XXXXXX")" "$work/data"
 user=()

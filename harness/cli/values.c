@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "os/other_user.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 
@@ -146,7 +146,7 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
     case READ_PRECISION:
         return read_percent("precision", value, &o->tune.precision, e);
     case READ_PASS_ENV:
-        return surroundings_pass(value, e);
+        return child_env_pass(value, e);
     case READ_AS:
         return other_user_choose(value, e);
     case READ_PROMISES:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "os/ownclock.h"
+#include "os/own_clock.h"
 #include "postgres/sql.h"
 
 #define INSTANCES_MAX 64

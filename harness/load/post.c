@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "os/process.h"
-#include "os/words.h"
+#include "os/command_line.h"
 
 void post_init(struct post *p, int in, int out)
 {
@@ -49,7 +49,7 @@ pid_t post_start(struct post *p, const char *command, struct err *e)
     int ends[2];
 
     post_init(p, -1, -1);
-    bool ok = words_split(&argv, &count, command, e) &&
+    bool ok = command_line_split(&argv, &count, command, e) &&
               (count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty"));
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");

@@ -38,7 +38,7 @@ MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct er
 MUST_USE bool netns_heal(
     const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e);
 
-// --- what lan.c shares ----------------------------------------------------------
+// --- what cluster_net.c shares ----------------------------------------------------------
 
 // Makes a namespace; the caller closes the descriptor. ERR_SKIP where that is not allowed.
 MUST_USE bool netns_new(int *fd, struct err *e);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 
 #define GROUP_MAX 256
 
@@ -136,17 +136,17 @@ static pid_t start_process(const struct process_spec *spec, struct err *e)
 
 pid_t process_start(const struct process_spec *spec, struct err *e)
 {
-    struct surroundings less;
+    struct child_env less;
 
     // What root has in its environment is not for another user, who could read it in /proc.
     if (spec->env || !gives_up_root(spec))
         return start_process(spec, e);
-    if (!surroundings_init(&less, e))
+    if (!child_env_init(&less, e))
         return -1;
     struct process_spec with = *spec;
     with.env = (const char *const *)less.items;
     pid_t pid = start_process(&with, e);
-    surroundings_fini(&less);
+    child_env_fini(&less);
     return pid;
 }
 

@@ -17,7 +17,7 @@
 struct process_spec {
     const char *const *argv; // argv[0] is looked up in PATH when it has no '/'
     const char *const *env;  // NULL-terminated NAME=value; NULL: our environment, of which another
-                             // user gets only what surroundings.h says
+                             // user gets only what child_env.h says
     const char *dir;         // working directory; NULL: ours
     uid_t uid; // user of the child, which then gives up root, for good (no_new_privs);
                // (uid_t)-1: ours

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "os/interrupt.h"
-#include "os/ownclock.h"
+#include "os/own_clock.h"
 #include "postgres/migrate.h"
 #include "run/lanes.h"
 #include "run/queue.h"

@@ -13,7 +13,7 @@
 #include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "os/words.h"
+#include "os/command_line.h"
 #include "plan/rng.h"
 #include "scenario/suggest.h"
 #include "subject/manifest.h"
@@ -97,7 +97,7 @@ static bool make_argv(
             return false;
         ok = append_argument(&c->argv, &count, "%s", path);
     } else if (collector) {
-        ok = words_split(&c->argv, &count, collector, e);
+        ok = command_line_split(&c->argv, &count, collector, e);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
             ok = append_argument(&c->argv, &count, "%s", *arg);
@@ -121,7 +121,7 @@ static bool set_number_setting(struct command *c, const char *name, long long nu
     char text[32];
 
     snprintf(text, sizeof text, "%lld", number);
-    return surroundings_set(&c->env, name, text, e);
+    return child_env_set(&c->env, name, text, e);
 }
 
 // Passes the mode in the variable that collectors of all versions know, unless the scenario's
@@ -132,7 +132,7 @@ static bool set_dequeue(struct command *c, const struct scenario *s, struct err 
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
     return s->collector.dequeue == DEQUEUE_CURSOR || is_set(s, name) ||
-           surroundings_set(&c->env, name, values[s->collector.dequeue], e);
+           child_env_set(&c->env, name, values[s->collector.dequeue], e);
 }
 
 // Passes a health-check interval only where the collector's default is too short for the batch
@@ -153,7 +153,7 @@ static bool set_window_settings(struct command *c, const struct scenario *s, str
     char text[80];
 
     snprintf(text, sizeof text, "auto:%lld..%lld", least_ms, most_ms);
-    return least_ms > 0 ? surroundings_set(&c->env, name, text, e)
+    return least_ms > 0 ? child_env_set(&c->env, name, text, e)
                         : set_number_setting(c, name, most_ms, e);
 }
 
@@ -166,7 +166,7 @@ static bool set_server(struct command *c, const char *conninfo, struct err *e)
 
     for (PQconninfoOption *o = options; ok && o->keyword; o++) {
         if (o->val && o->envvar)
-            ok = surroundings_set(&c->env, o->envvar, o->val, e);
+            ok = child_env_set(&c->env, o->envvar, o->val, e);
     }
     PQconninfoFree(options);
     return ok;
@@ -181,16 +181,16 @@ static bool make_env(
 
     for (size_t i = 0; i < COMMAND_KEY_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
-    if (!other_user(&user, e) || !surroundings_init(&c->env, e) ||
-        (user.chosen && !surroundings_set(&c->env, "HOME", user.home, e)))
+    if (!other_user(&user, e) || !child_env_init(&c->env, e) ||
+        (user.chosen && !child_env_set(&c->env, "HOME", user.home, e)))
         return false;
     for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *own = &s->collector.env.items[i];
-        if (!surroundings_set(&c->env, own->name, own->value, e))
+        if (!child_env_set(&c->env, own->name, own->value, e))
             return false;
     }
-    return surroundings_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
-           surroundings_set(&c->env, "MAILROOM_SECRET_KEY", hex, e) &&
+    return child_env_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
+           child_env_set(&c->env, "MAILROOM_SECRET_KEY", hex, e) &&
            set_number_setting(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit, e) &&
            set_window_settings(c, s, e) && set_dequeue(c, s, e) && set_healthcheck(c, s, e) &&
            set_server(c, conninfo, e);
@@ -235,6 +235,6 @@ void command_fini(struct command *c)
     for (char **arg = c->argv; arg && *arg; arg++)
         free(*arg);
     free(c->argv);
-    surroundings_fini(&c->env);
+    child_env_fini(&c->env);
     *c = (struct command){0};
 }

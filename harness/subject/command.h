@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 #include "scenario/scenario.h"
 
 #define COMMAND_KEY_LEN 32
@@ -12,9 +12,9 @@
 #define COMMAND_REFERENCE "reference" // names the reference collector
 
 struct command {
-    char **argv;             // owned, NULL-terminated
-    struct surroundings env; // what any program gets, the settings of the scenario and those that
-                             // the harness makes, and libpq's variables, for the run's server
+    char **argv;          // owned, NULL-terminated
+    struct child_env env; // what any program gets, the settings of the scenario and those that
+                          // the harness makes, and libpq's variables, for the run's server
     unsigned char key[COMMAND_KEY_LEN];
 };
 

@@ -11,7 +11,7 @@
 #include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 #include "scenario/decode.h"
 #include "scenario/parse.h"
 #include "scenario/scenario.h"
@@ -245,7 +245,7 @@ void manifest_fini(struct manifest *m)
 bool manifest_installed(const struct manifest *m, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
-    struct surroundings env;
+    struct child_env env;
     char text[200];
     struct err why;
 
@@ -253,14 +253,14 @@ bool manifest_installed(const struct manifest *m, struct err *e)
         return err_set(e, ERR_SKIP, "%s: %s", m->name, m->absent);
     if (!m->check[0])
         return true;
-    if (!surroundings_init(&env, e))
+    if (!child_env_init(&env, e))
         return false;
     spec.argv = (const char *const *)m->check;
     spec.env = (const char *const *)env.items;
     spec.dir = m->dir;
     bool installed =
         other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
-    surroundings_fini(&env);
+    child_env_fini(&env);
     return installed || err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it",
                             m->name, m->name);
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "os/apart.h"
+#include "os/block_group.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/postmasters.h"
@@ -207,7 +207,7 @@ static void a_folder_is_made_apart(void **state)
 
     assert_true(path_join(above, place, "above", &e) && path_join(path, above, "apart", &e));
     assert_int_equal(mkdir(above, 0700), 0);
-    assert_true(apart_make(path, geteuid(), getegid(), &e));
+    assert_true(block_group_mkdir(path, geteuid(), getegid(), &e));
     assert_int_equal(stat(path, &st), 0);
     assert_true(S_ISDIR(st.st_mode) && (st.st_mode & 0777) == 0700);
     assert_int_equal(st.st_uid, geteuid());
@@ -216,11 +216,11 @@ static void a_folder_is_made_apart(void **state)
     // A file that exists is not replaced.
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_false(apart_make(path, geteuid(), getegid(), &e));
+    assert_false(block_group_mkdir(path, geteuid(), getegid(), &e));
     assert_non_null(strstr(e.text, path));
     assert_int_equal(unlink(path), 0);
     assert_true(path_join(missing, path, "below", &e));
-    assert_false(apart_make(missing, geteuid(), getegid(), &e));
+    assert_false(block_group_mkdir(missing, geteuid(), getegid(), &e));
     // The folder above holds no other folder, or rmdir would fail.
     assert_int_equal(rmdir(above), 0);
 }

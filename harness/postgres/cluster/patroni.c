@@ -64,19 +64,19 @@ static struct patroni_place place(const char *host, int port)
 static bool find_places(struct patroni *p, struct err *e)
 {
     const bool lan = p->lan.middle >= 0;
-    const char *middle = lan ? LAN_MIDDLE_ADDRESS : "127.0.0.1";
+    const char *middle = lan ? CLUSTER_NET_MIDDLE_ADDRESS : "127.0.0.1";
     int ports[PORTS];
 
     if (!find_ports(ports, e))
         return false;
     for (int i = 0; i < PATRONI_MEMBERS; i++) {
-        char address[LAN_ADDRESS];
-        const char *host = lan ? lan_address(i, address) : middle;
+        char address[CLUSTER_NET_ADDRESS];
+        const char *host = lan ? cluster_net_address(i, address) : middle;
         p->at.servers[i] = place(host, ports[i]);
         p->at.rests[i] = place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
-    p->at.proxy_port = LAN_MEMBERS; // no open port: it only names a socket
+    p->at.proxy_port = CLUSTER_NET_MEMBERS; // no open port: it only names a socket
     return true;
 }
 
@@ -179,7 +179,7 @@ static void patroni_close(struct server *s);
 static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
-           parts_find(p, e) && (!s->cuts_off || lan_make(&p->lan, e)) &&
+           parts_find(p, e) && (!s->cuts_off || cluster_net_make(&p->lan, e)) &&
            workdir_make(&p->dir, p->user.uid, e) && sockets_fit(p, e) &&
            target_random(p->password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.password, TARGET_PASSWORD_LEN, e) &&
@@ -196,7 +196,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     if (!p)
         return err_memory(e);
     p->dir = (struct workdir)WORKDIR_INIT;
-    p->lan = (struct lan)LAN_INIT;
+    p->lan = (struct cluster_net)CLUSTER_NET_INIT;
     p->killed = p->cut_off = -1;
     p->route = want->route;
     p->at.dir = p->dir.server;
@@ -353,7 +353,7 @@ static void patroni_close(struct server *s)
         if (!p->detached && p->dir.lock >= 0)
             parts_kill(p, (enum patroni_part)i);
     }
-    lan_fini(&p->lan);
+    cluster_net_fini(&p->lan);
     workdir_remove(&p->dir);
     free(p);
     *s = (struct server){.provider = s->provider};

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "os/lan.h"
+#include "os/cluster_net.h"
 #include "os/workdir.h"
 #include "postgres/cluster/patroni_config.h"
 #include "postgres/provider.h"
@@ -23,13 +23,13 @@ struct patroni {
     struct patroni_layout at;
     char password[PATRONI_PASSWORD_MAX]; // the password of the roles that the harness makes
     enum route route;
-    struct lan lan;       // made only if a member is to be cut off
-    struct netns clients; // the middle of the LAN, in the role of the collector's end
-    pid_t leashes[PARTS]; // pids; 0: the program does not run
-    bool detached;        // the programs outlive the harness (--keep)
-    int killed, cut_off;  // the member that is killed, and the one that is cut off; -1: none
-    int led, led_on;      // when the store died: the leader and its timeline
-    atomic_int leader;    // the leader at the last look
+    struct cluster_net lan; // made only if a member is to be cut off
+    struct netns clients;   // the middle of the LAN, in the role of the collector's end
+    pid_t leashes[PARTS];   // pids; 0: the program does not run
+    bool detached;          // the programs outlive the harness (--keep)
+    int killed, cut_off;    // the member that is killed, and the one that is cut off; -1: none
+    int led, led_on;        // when the store died: the leader and its timeline
+    atomic_int leader;      // the leader at the last look
 };
 
 // --- patroni_parts.c ----------------------------------------------------------------

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#define PLACE_TEXT (LAN_ADDRESS + 12)
+#define PLACE_TEXT (CLUSTER_NET_ADDRESS + 12)
 
 static const char *place_text(const struct patroni_place *p, char text[PLACE_TEXT])
 {

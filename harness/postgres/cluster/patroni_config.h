@@ -5,10 +5,10 @@
 #include <limits.h>
 
 #include "base/buf.h"
-#include "os/lan.h"
+#include "os/cluster_net.h"
 #include "scenario/scenario.h"
 
-#define PATRONI_MEMBERS LAN_MEMBERS
+#define PATRONI_MEMBERS CLUSTER_NET_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
 #define PATRONI_STORE_USER "root" // the one user that etcd insists on
 
@@ -19,7 +19,7 @@
 #define PATRONI_RETRY_S 3
 
 struct patroni_place {
-    char host[LAN_ADDRESS];
+    char host[CLUSTER_NET_ADDRESS];
     int port;
 };
 

@@ -108,7 +108,8 @@ static bool cut_leader_off(struct server *s, struct failover *out, struct err *e
 
     if (p->lan.middle < 0)
         return err_set(e, ERR_SKIP, "the members are not in a network of their own");
-    if (!find_patroni_leader(s, &p->cut_off, &timeline, e) || !lan_cut(&p->lan, p->cut_off, e))
+    if (!find_patroni_leader(s, &p->cut_off, &timeline, e) ||
+        !cluster_net_cut(&p->lan, p->cut_off, e))
         return false;
     return await_promotion(s, p->cut_off, timeline, "was cut off", out, e);
 }
@@ -164,7 +165,7 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
         return true;
     bool split = leader_writes(s, member, &timeline);
     p->cut_off = -1;
-    if (!lan_heal(&p->lan, member, &dropped, e))
+    if (!cluster_net_heal(&p->lan, member, &dropped, e))
         return false;
     if (dropped == 0)
         return err_set(e, ERR_SYSTEM, "no packet was lost in the cut");

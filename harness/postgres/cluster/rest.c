@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "os/lan.h"
+#include "os/cluster_net.h"
 
 static const int64_t answer_limit_ns = 30 * NS_PER_S;
 
@@ -132,7 +132,7 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     struct rest_answer *out, struct err *e)
 {
     struct buf request, wire;
-    int fd = lan_socket(t->net, e);
+    int fd = cluster_net_socket(t->net, e);
 
     buf_init(&request, 8192);
     buf_init(&wire, sizeof out->text + 8192);

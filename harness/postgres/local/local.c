@@ -179,21 +179,21 @@ static size_t server_argv(const struct local *l, const char *program, const char
 pid_t local_spawn(const struct local *l, const char *data, const char *port, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
-    struct surroundings env = {0};
+    struct child_env env = {0};
     char program[PATH_MAX], texts[SETTINGS_MAX][512];
     const char *argv[40 + 2 * SETTINGS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
         return -1;
     server_argv(l, program, data, port, texts, argv);
-    if (*l->clock.file && (!surroundings_init(&env, e) || !own_clock_give(&l->clock, &env, e))) {
-        surroundings_fini(&env);
+    if (*l->clock.file && (!child_env_init(&env, e) || !own_clock_give(&l->clock, &env, e))) {
+        child_env_fini(&env);
         return -1;
     }
     int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) {
         err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
-        surroundings_fini(&env);
+        child_env_fini(&env);
         return -1;
     }
     spec.argv = argv;
@@ -207,7 +207,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     spec.death_signal = l->detached ? 0 : SIGQUIT;
     pid_t pid = process_start(&spec, e);
     close(log);
-    surroundings_fini(&env);
+    child_env_fini(&env);
     if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
         process_end(pid, SIGKILL, 0);
         return -1;

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "os/ownclock.h"
+#include "os/own_clock.h"
 #include "os/workdir.h"
 #include "postgres/local/disk.h"
 #include "postgres/provider.h"

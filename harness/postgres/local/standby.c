@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "os/apart.h"
+#include "os/block_group.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
@@ -78,7 +78,7 @@ bool standby_make(struct server *s, struct err *e)
     struct local *l = s->state;
 
     if (!path_join(l->standby_data, l->dir.path, "standby", e) ||
-        !apart_make(l->standby_data, l->user.uid, l->user.gid, e) || !base_backup(s, e))
+        !block_group_mkdir(l->standby_data, l->user.uid, l->user.gid, e) || !base_backup(s, e))
         return false;
     pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     l->standby = pid > 0 ? pid : 0;

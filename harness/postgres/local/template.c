@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/apart.h"
+#include "os/block_group.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"
@@ -215,8 +215,8 @@ bool template_copy(
     // The folder is ours until cp has filled it and gives it the owner of the template: nobody can
     // put a link there that root would follow.
     if (cacheable && path_exists(cached))
-        return apart_make(data, geteuid(), getegid(), e) && copy_tree(cached, data, e);
-    if (!apart_make(data, user->uid, user->gid, e))
+        return block_group_mkdir(data, geteuid(), getegid(), e) && copy_tree(cached, data, e);
+    if (!block_group_mkdir(data, user->uid, user->gid, e))
         return false;
     if (!run_initdb(bindir, data, user, e))
         return false;

@@ -10,33 +10,34 @@
 
 #include "base/err.h"
 
-#define LAN_MEMBERS 3
-#define LAN_MIDDLE_ADDRESS "192.0.2.1"
+#define CLUSTER_NET_MEMBERS 3
+#define CLUSTER_NET_MIDDLE_ADDRESS "192.0.2.1"
 
-struct lan {
-    int middle, members[LAN_MEMBERS]; // descriptors for process_spec.net; -1: none
+struct cluster_net {
+    int middle, members[CLUSTER_NET_MEMBERS]; // descriptors for process_spec.net; -1: none
 };
 
-#define LAN_INIT                                                                                   \
+#define CLUSTER_NET_INIT                                                                           \
     {                                                                                              \
         .middle = -1, .members = { -1, -1, -1 }                                                    \
     }
 
 // Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
-MUST_USE bool lan_make(struct lan *l, struct err *e);
+MUST_USE bool cluster_net_make(struct cluster_net *l, struct err *e);
 
 // Releases the namespaces. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
-void lan_fini(struct lan *l);
+void cluster_net_fini(struct cluster_net *l);
 
 // Writes the address of a member, e.g. 192.0.2.12.
-#define LAN_ADDRESS 24
-const char *lan_address(int member, char text[LAN_ADDRESS]);
+#define CLUSTER_NET_ADDRESS 24
+const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS]);
 
-MUST_USE bool lan_cut(const struct lan *l, int member, struct err *e);
+MUST_USE bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e);
 
 // Ends the cut; *dropped gets the number of packets that it dropped.
-MUST_USE bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e);
+MUST_USE bool cluster_net_heal(
+    const struct cluster_net *l, int member, uint64_t *dropped, struct err *e);
 
 // Makes a TCP socket that does not block and that belongs to the namespace `net`, wherever the
 // caller is; net -1: to the caller's own namespace. Returns -1 with the reason.
-MUST_USE int lan_socket(int net, struct err *e);
+MUST_USE int cluster_net_socket(int net, struct err *e);

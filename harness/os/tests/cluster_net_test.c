@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "os/lan.h"
+#include "os/cluster_net.h"
 #include "os/process.h"
 
 static void send_one(int net, const char *to)
@@ -24,35 +24,35 @@ static void send_one(int net, const char *to)
 
 static void only_the_member_that_is_cut_off_is_silent(void **state)
 {
-    char cut_off[LAN_ADDRESS], other[LAN_ADDRESS];
-    struct lan l;
+    char cut_off[CLUSTER_NET_ADDRESS], other[CLUSTER_NET_ADDRESS];
+    struct cluster_net l;
     struct err e = {0};
     uint64_t dropped = 99;
 
     (void)state;
-    if (!lan_make(&l, &e)) {
+    if (!cluster_net_make(&l, &e)) {
         print_message("skipped: %s\n", e.text);
-        lan_fini(&l);
+        cluster_net_fini(&l);
         skip();
     }
-    lan_address(0, cut_off);
-    lan_address(1, other);
-    assert_true(lan_cut(&l, 0, &e));
+    cluster_net_address(0, cut_off);
+    cluster_net_address(1, other);
+    assert_true(cluster_net_cut(&l, 0, &e));
     send_one(l.middle, cut_off);
     send_one(l.members[1], cut_off);
-    send_one(l.members[0], LAN_MIDDLE_ADDRESS);
+    send_one(l.members[0], CLUSTER_NET_MIDDLE_ADDRESS);
     send_one(l.members[0], other);
-    send_one(l.members[1], LAN_MIDDLE_ADDRESS);
+    send_one(l.members[1], CLUSTER_NET_MIDDLE_ADDRESS);
     send_one(l.middle, other);
-    assert_true(lan_heal(&l, 0, &dropped, &e));
+    assert_true(cluster_net_heal(&l, 0, &dropped, &e));
     // The kernel may have added a multicast report of its own.
     assert_in_range(dropped, 4, 6);
 
-    assert_true(lan_cut(&l, 0, &e));
-    assert_true(lan_heal(&l, 0, &dropped, &e));
+    assert_true(cluster_net_cut(&l, 0, &e));
+    assert_true(cluster_net_heal(&l, 0, &dropped, &e));
     assert_in_range(dropped, 0, 2);
-    lan_fini(&l);
-    lan_fini(&l);
+    cluster_net_fini(&l);
+    cluster_net_fini(&l);
 }
 
 int main(void)

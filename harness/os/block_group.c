@@ -1,4 +1,4 @@
-#include "os/apart.h"
+#include "os/block_group.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ static void mark_as_top(const char *dir)
     close(fd);
 }
 
-bool apart_make(const char *path, uid_t uid, gid_t gid, struct err *e)
+bool block_group_mkdir(const char *path, uid_t uid, gid_t gid, struct err *e)
 {
     char above[PATH_MAX], fresh[PATH_MAX];
     const char *slash = strrchr(path, '/');

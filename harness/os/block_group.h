@@ -13,4 +13,4 @@
 // Makes an empty folder that belongs to this user, mode 0700. `path` must not exist, but its parent
 // folder must. ext4 will spread the further folders of that parent, too. On other file systems this
 // is mkdir.
-MUST_USE bool apart_make(const char *path, uid_t uid, gid_t gid, struct err *e);
+MUST_USE bool block_group_mkdir(const char *path, uid_t uid, gid_t gid, struct err *e);

@@ -1,11 +1,11 @@
-#include "os/words.h"
+#include "os/command_line.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 
-bool words_split(char ***words, size_t *count, const char *line, struct err *e)
+bool command_line_split(char ***words, size_t *count, const char *line, struct err *e)
 {
     if (!array_grow(words, *count, 1, sizeof **words))
         return err_memory(e);

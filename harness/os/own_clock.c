@@ -1,4 +1,4 @@
-#include "os/ownclock.h"
+#include "os/own_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,14 +53,14 @@ bool own_clock_make(struct own_clock *c, const char *dir, const char *name, stru
     return find_library(c->library, e) && path_join(c->file, dir, name, e) && tell_offset(c, 0, e);
 }
 
-bool own_clock_give(const struct own_clock *c, struct surroundings *env, struct err *e)
+bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err *e)
 {
-    return surroundings_set(env, "LD_PRELOAD", c->library, e) &&
-           surroundings_set(env, "FAKETIME_TIMESTAMP_FILE", c->file, e) &&
-           surroundings_set(env, "FAKETIME_NO_CACHE", "1", e) &&
-           surroundings_set(env, "FAKETIME_DONT_FAKE_MONOTONIC", "1", e) &&
-           surroundings_set(env, "FAKETIME_DISABLE_SHM", "1", e) &&
-           surroundings_set(env, "NO_FAKE_STAT", "1", e);
+    return child_env_set(env, "LD_PRELOAD", c->library, e) &&
+           child_env_set(env, "FAKETIME_TIMESTAMP_FILE", c->file, e) &&
+           child_env_set(env, "FAKETIME_NO_CACHE", "1", e) &&
+           child_env_set(env, "FAKETIME_DONT_FAKE_MONOTONIC", "1", e) &&
+           child_env_set(env, "FAKETIME_DISABLE_SHM", "1", e) &&
+           child_env_set(env, "NO_FAKE_STAT", "1", e);
 }
 
 bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)

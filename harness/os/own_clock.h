@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "os/surroundings.h"
+#include "os/child_env.h"
 
 struct own_clock {
     char library[PATH_MAX];
@@ -22,7 +22,7 @@ struct own_clock {
 MUST_USE bool own_clock_make(struct own_clock *c, const char *dir, const char *name, struct err *e);
 
 // Gives the clock to a child that gets this environment.
-MUST_USE bool own_clock_give(const struct own_clock *c, struct surroundings *env, struct err *e);
+MUST_USE bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err *e);
 
 // Lets the clock step, at once for everybody who looks at it.
 MUST_USE bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e);

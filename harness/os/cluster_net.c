@@ -1,4 +1,4 @@
-#include "os/lan.h"
+#include "os/cluster_net.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,22 +11,22 @@
 #include "os/netns.h"
 #include "os/process.h"
 
-const char *lan_address(int member, char text[LAN_ADDRESS])
+const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
 {
-    snprintf(text, LAN_ADDRESS, "192.0.2.%d", 11 + member);
+    snprintf(text, CLUSTER_NET_ADDRESS, "192.0.2.%d", 11 + member);
     return text;
 }
 
 #define RUN_IN(net, e, ...)                                                                        \
     netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
 
-static bool make_middle(struct lan *l, struct err *e)
+static bool make_middle(struct cluster_net *l, struct err *e)
 {
     return netns_new(&l->middle, e) &&
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
            RUN_IN(l->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
-           RUN_IN(
-               l->middle, e, "ip", "address", "add", LAN_MIDDLE_ADDRESS "/24", "dev", "switch") &&
+           RUN_IN(l->middle, e, "ip", "address", "add", CLUSTER_NET_MIDDLE_ADDRESS "/24", "dev",
+               "switch") &&
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
@@ -43,14 +43,14 @@ static bool add_filter(int net, const char *device, struct err *e)
 }
 
 // Lays a cable; its ends are "cable" at the member, "m0" and so on in the middle.
-static bool lay_cable(struct lan *l, int member, struct err *e)
+static bool lay_cable(struct cluster_net *l, int member, struct err *e)
 {
     int net = l->members[member];
-    char other[64], port[8], address[LAN_ADDRESS], with_mask[LAN_ADDRESS + 4];
+    char other[64], port[8], address[CLUSTER_NET_ADDRESS], with_mask[CLUSTER_NET_ADDRESS + 4];
 
     snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), net);
     snprintf(port, sizeof port, "m%d", member);
-    snprintf(with_mask, sizeof with_mask, "%s/24", lan_address(member, address));
+    snprintf(with_mask, sizeof with_mask, "%s/24", cluster_net_address(member, address));
     return RUN_IN(l->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer", "name",
                "cable", "netns", other) &&
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
@@ -60,13 +60,13 @@ static bool lay_cable(struct lan *l, int member, struct err *e)
            add_filter(l->middle, port, e);
 }
 
-bool lan_make(struct lan *l, struct err *e)
+bool cluster_net_make(struct cluster_net *l, struct err *e)
 {
-    *l = (struct lan)LAN_INIT;
+    *l = (struct cluster_net)CLUSTER_NET_INIT;
     if (geteuid() != 0)
         return err_set(e, ERR_SKIP, "cutting a member off needs root, for network namespaces");
     bool ok = make_middle(l, e);
-    for (int i = 0; ok && i < LAN_MEMBERS; i++)
+    for (int i = 0; ok && i < CLUSTER_NET_MEMBERS; i++)
         ok = netns_new(&l->members[i], e) && lay_cable(l, i, e);
     if (ok)
         return true;
@@ -75,15 +75,15 @@ bool lan_make(struct lan *l, struct err *e)
         "cutting a member off needs ip (Debian: iproute2), nft (nftables) and a kernel's bridge");
 }
 
-void lan_fini(struct lan *l)
+void cluster_net_fini(struct cluster_net *l)
 {
     if (l->middle >= 0)
         close(l->middle);
-    for (int i = 0; i < LAN_MEMBERS; i++) {
+    for (int i = 0; i < CLUSTER_NET_MEMBERS; i++) {
         if (l->members[i] >= 0)
             close(l->members[i]);
     }
-    *l = (struct lan)LAN_INIT;
+    *l = (struct cluster_net)CLUSTER_NET_INIT;
 }
 
 // Drops all IP packets on this device. Address resolution passes, for the reason that netns.c
@@ -96,7 +96,7 @@ static bool drop_link(int net, const char *device, struct err *e)
     return RUN_IN(net, e, "nft", rule);
 }
 
-bool lan_cut(const struct lan *l, int member, struct err *e)
+bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
 {
     char port[8];
 
@@ -120,7 +120,7 @@ static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)
     return RUN_IN(net, first, "nft", chain) && seen;
 }
 
-bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e)
+bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped, struct err *e)
 {
     char port[8];
     struct err ignored;
@@ -154,7 +154,7 @@ static void *make_socket(void *arg)
 
 // A socket belongs to the namespace in which it was made. So a thread of its own enters the
 // namespace and makes it, and the other threads stay in theirs.
-int lan_socket(int net, struct err *e)
+int cluster_net_socket(int net, struct err *e)
 {
     struct enter n = {.net = net, .fd = -1};
     pthread_t thread;

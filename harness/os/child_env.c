@@ -1,4 +1,4 @@
-#include "os/surroundings.h"
+#include "os/child_env.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -25,16 +25,16 @@ static const char *const always[] = {
 #endif
 };
 
-static bool copy_variable(struct surroundings *s, const char *name, struct err *e)
+static bool copy_variable(struct child_env *s, const char *name, struct err *e)
 {
     const char *value = getenv(name);
 
-    return !value || surroundings_set(s, name, value, e);
+    return !value || child_env_set(s, name, value, e);
 }
 
-static bool copy_passed(struct surroundings *s, struct err *e)
+static bool copy_passed(struct child_env *s, struct err *e)
 {
-    const char *at = getenv(SURROUNDINGS_PASSED);
+    const char *at = getenv(CHILD_ENV_PASSED);
     char name[NAME_MAX_LEN];
     bool ok = true;
 
@@ -47,11 +47,11 @@ static bool copy_passed(struct surroundings *s, struct err *e)
     return ok;
 }
 
-bool surroundings_init(struct surroundings *s, struct err *e)
+bool child_env_init(struct child_env *s, struct err *e)
 {
     bool ok = true;
 
-    *s = (struct surroundings){0};
+    *s = (struct child_env){0};
     // An environment without variables is a list too.
     if (!array_grow(&s->items, 0, 1, sizeof *s->items))
         return err_memory(e);
@@ -60,19 +60,19 @@ bool surroundings_init(struct surroundings *s, struct err *e)
         ok = copy_variable(s, always[i], e);
     ok = ok && copy_passed(s, e);
     if (!ok)
-        surroundings_fini(s);
+        child_env_fini(s);
     return ok;
 }
 
-void surroundings_fini(struct surroundings *s)
+void child_env_fini(struct child_env *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->items[i]);
     free(s->items);
-    *s = (struct surroundings){0};
+    *s = (struct child_env){0};
 }
 
-static size_t place_of(const struct surroundings *s, const char *name)
+static size_t place_of(const struct child_env *s, const char *name)
 {
     size_t len = strlen(name), i = 0;
 
@@ -81,7 +81,7 @@ static size_t place_of(const struct surroundings *s, const char *name)
     return i;
 }
 
-bool surroundings_set(struct surroundings *s, const char *name, const char *value, struct err *e)
+bool child_env_set(struct child_env *s, const char *name, const char *value, struct err *e)
 {
     size_t at = place_of(s, name);
     char *item;
@@ -110,9 +110,9 @@ static bool is_variable_name(const char *text)
     return len > 0 && len < NAME_MAX_LEN && !text[len] && !isdigit((unsigned char)*text);
 }
 
-bool surroundings_pass(const char *name, struct err *e)
+bool child_env_pass(const char *name, struct err *e)
 {
-    const char *before = getenv(SURROUNDINGS_PASSED);
+    const char *before = getenv(CHILD_ENV_PASSED);
     char *all;
 
     if (!is_variable_name(name))
@@ -120,12 +120,12 @@ bool surroundings_pass(const char *name, struct err *e)
             "--pass-env takes the name of a variable, of letters, digits and _, not '%.40s'", name);
     if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", name) < 0)
         return err_memory(e);
-    bool ok = setenv(SURROUNDINGS_PASSED, all, 1) == 0;
+    bool ok = setenv(CHILD_ENV_PASSED, all, 1) == 0;
     free(all);
     return ok || err_memory(e);
 }
 
-void surroundings_forget_server(void)
+void child_env_forget_server(void)
 {
     char name[NAME_MAX_LEN];
     char **v = environ;
