@@ -1,11 +1,11 @@
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "fault/agenda.h"
+#include "fault/scheduler.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"
 #include "base/utf8.h"
@@ -96,7 +96,7 @@ static bool is_left_out(const struct fault_context *c, struct fault_record *r, c
     const struct fault_record *busy = NULL;
 
     if (is_nobody(e))
-        busy = agenda_culprit(c->begun, c->begun_count, r, c->recovery_ns);
+        busy = scheduler_culprit(c->begun, c->begun_count, r, c->recovery_ns);
     if (!busy)
         return false;
     r->left_out = LEFT_OUT_BUSY;
@@ -117,7 +117,7 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (verb->look(c, r, e))
             return interrupt_sleep_until(
-                       agenda_strike_ns(c->begun, c->begun_count, r, clock_now_ns(), c->seed)) ||
+                       scheduler_strike_ns(c->begun, c->begun_count, r, clock_now_ns(), c->seed)) ||
                    err_set(e, ERR_INTERRUPTED, "interrupted");
     }
     return false;
@@ -194,7 +194,8 @@ void fault_abandon(struct fault_context *c, struct fault_record *records, size_t
 
 int64_t fault_patience_until_ns(const struct fault_context *c)
 {
-    return agenda_patience_until_ns(c->begun, c->begun_count, clock_now_ns(), AGENDA_PATIENCE_NS);
+    return scheduler_patience_until_ns(
+        c->begun, c->begun_count, clock_now_ns(), SCHEDULER_PATIENCE_NS);
 }
 
 bool fault_admin(struct fault_context *c, struct err *e)

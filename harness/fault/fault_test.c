@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "fault/clear_text.h"
-#include "fault/inside.h"
+#include "fault/family.h"
 
 // A fault of the network never turns an encrypted connection into clear text by itself.
 static void clear_text_is_asked_for(void **state)

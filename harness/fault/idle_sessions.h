@@ -1,7 +1,7 @@
 // How these faults connect to the server, as other clients do.
 #pragma once
 
-#include "fault/inside.h"
+#include "fault/family.h"
 #include "postgres/sql.h"
 
 // Connects as a role to a database of the run's server, without a statement timeout. Returns NULL

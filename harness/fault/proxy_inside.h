@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "fault/link.h"
+#include "fault/proxy_link.h"
 #include "fault/proxy.h"
 #include "plan/rng.h"
 #include "postgres/target.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "fault/agenda.h"
+#include "fault/scheduler.h"
 #include "os/interrupt.h"
 #include "report/files/live.h"
 
@@ -130,11 +130,11 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     r->context.recovery_ns = r->scenario->recovery_limit_ns;
     for (;;) {
         int64_t begin_ns =
-            begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
+            begun < r->plan.fault_count ? scheduler_begin_ns(r->faults, begun) : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
         // A server that was started again has another pid.
         observers_follow(&r->observers, &r->server);
-        struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
+        struct fault_record *to_end = scheduler_next_end(r->faults, begun, &end_ns);
         if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->end.gave_up) ||
             is_asked_to_end(r))
             break;
@@ -157,7 +157,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     }
     // Every fault is undone, whatever ended the loop.
     int64_t ignored;
-    for (struct fault_record *f; (f = agenda_next_end(r->faults, begun, &ignored)) != NULL;)
+    for (struct fault_record *f; (f = scheduler_next_end(r->faults, begun, &ignored)) != NULL;)
         fault_end(&r->context, f);
     return true;
 }

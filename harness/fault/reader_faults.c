@@ -1,5 +1,5 @@
 // Faults of the harness as the reader of the collector's output.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 

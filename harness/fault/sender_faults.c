@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "fault/inside.h"
+#include "fault/family.h"
 #include "os/interrupt.h"
 #include "subject/sender.h"
 

@@ -1,5 +1,5 @@
 // step-clock: the time of day of the server or of the collectors jumps.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "fault/agenda.h"
+#include "fault/scheduler.h"
 
 #include "base/clock.h"
 #include "plan/plan_faults.h"
@@ -20,7 +20,7 @@ static bool server_is_away(const struct fault_record *faults, size_t begun)
     return false;
 }
 
-struct fault_record *agenda_next_end(struct fault_record *faults, size_t begun, int64_t *at_ns)
+struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begun, int64_t *at_ns)
 {
     bool away = server_is_away(faults, begun);
     struct fault_record *next = NULL;
@@ -44,7 +44,7 @@ static bool is_followed_by(const struct fault_record *r, const struct fault_reco
     return lasts_ns > 0 && r->planned_ns + lasts_ns == next->planned_ns;
 }
 
-int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
+int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun)
 {
     const struct fault_record *next = &faults[begun];
     int64_t at_ns = next->planned_ns;
@@ -65,7 +65,7 @@ static bool takes_away(const struct verb *verb)
     return verb->hits != HITS_DATABASE || verb->does == STOPS;
 }
 
-int64_t agenda_patience_until_ns(
+int64_t scheduler_patience_until_ns(
     const struct fault_record *faults, size_t begun, int64_t now_ns, int64_t patience_ns)
 {
     int64_t until_ns = now_ns + patience_ns;
@@ -78,19 +78,19 @@ int64_t agenda_patience_until_ns(
     return until_ns;
 }
 
-int64_t agenda_strike_ns(const struct fault_record *faults, size_t begun,
+int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
     const struct fault_record *r, int64_t now_ns, uint64_t seed)
 {
-    int64_t most_ns = clock_min(r->spec->every_ns, AGENDA_PATIENCE_NS);
+    int64_t most_ns = clock_min(r->spec->every_ns, SCHEDULER_PATIENCE_NS);
     struct rng rng;
 
     // The stream is the fault's place in the plan, because the run's clock differs in each run.
     rng_init(&rng, seed, (uint64_t)(r->planned_ns - faults[0].planned_ns));
     int64_t drawn_ns = (int64_t)(rng_uniform(&rng) * (double)most_ns);
-    return agenda_patience_until_ns(faults, begun, now_ns, drawn_ns);
+    return scheduler_patience_until_ns(faults, begun, now_ns, drawn_ns);
 }
 
-const struct fault_record *agenda_culprit(
+const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
 {
     for (size_t i = count; i-- > 0;) {

@@ -1,5 +1,5 @@
 // Faults against single backends, chosen by the role that logged in.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Faults against a cluster that elects its leader.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 

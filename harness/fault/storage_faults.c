@@ -1,5 +1,5 @@
 // Faults of the server's disk while it has power.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <inttypes.h>
 #include <stdio.h>

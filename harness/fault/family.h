@@ -43,16 +43,16 @@ enum cluster_fault fault_cluster_of(enum verb_id id);
 // Returns until when a fault that seeks a victim now waits for it.
 int64_t fault_patience_until_ns(const struct fault_context *c);
 
-fault_look fault_sees_collector; // collector.c: is a process of the collector running?
+fault_look fault_sees_collector; // collector_faults.c: is a process of the collector running?
 
 // The steps of the server and of the collectors that kill-host also uses.
-fault_step fault_stir; // server.c: before a cut, makes pages that it may tear
-fault_step fault_stop_server, fault_start_server; // server.c
-fault_step fault_start_collector;                 // collector.c
+fault_step fault_stir; // server_faults.c: before a cut, makes pages that it may tear
+fault_step fault_stop_server, fault_start_server; // server_faults.c
+fault_step fault_start_collector;                 // collector_faults.c
 
 // Counts the lines with these words in the server's log, from this place in it on.
-unsigned fault_count_in_log(const char *path, long from, const char *words); // storage.c
+unsigned fault_count_in_log(const char *path, long from, const char *words); // storage_faults.c
 
 // Waits up to 5 s until the collector's processes, which got a signal, have ended.
-bool fault_await_end(
-    const struct fault_context *c, const pid_t *pids, size_t count, struct err *e); // collector.c
+bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count,
+    struct err *e); // collector_faults.c

@@ -4,7 +4,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "fault/agenda.h"
+#include "fault/scheduler.h"
 
 #define RUN_NS (1000 * NS_PER_S) // the run's clock does not begin at 0
 
@@ -33,7 +33,7 @@ static void assert_next(struct fixture *f, const struct fault_record *want, int6
 {
     int64_t at_ns;
 
-    assert_ptr_equal(agenda_next_end(f->records, f->count, &at_ns), want);
+    assert_ptr_equal(scheduler_next_end(f->records, f->count, &at_ns), want);
     assert_int_equal(at_ns, want ? RUN_NS + at_ms * NS_PER_MS : CLOCK_NEVER);
 }
 
@@ -92,15 +92,15 @@ static void the_next_waits_for_a_late_one_that_it_collides_with(void **state)
     (void)state;
     struct fault_record *late = begin(&f, "stop-server", 1000, 4000, 1000);
     begin(&f, "kill-server", 3000, 0, 0);
-    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
+    assert_int_equal(scheduler_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
     late->undone = true;
-    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
+    assert_int_equal(scheduler_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
     late->undone = false;
     f.specs[1].verb = verb_find("kill-collector");
-    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
+    assert_int_equal(scheduler_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
     f.records[1].planned_ns = RUN_NS + 2000 * NS_PER_MS; // the end that the plan has for the first
                                                          // fault
-    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
+    assert_int_equal(scheduler_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
 }
 
 static void another_fault_explains_a_miss(void **state)
@@ -112,20 +112,20 @@ static void another_fault_explains_a_miss(void **state)
     struct fault_record *horizon = begin(&f, "hold-horizon", 1000, 1000, 9000);
     struct fault_record *miss = begin(&f, "terminate-backend", 4000, 4000, 0);
     server->ok = horizon->ok = true;
-    assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);
+    assert_ptr_equal(scheduler_culprit(f.records, 3, miss, NS_PER_S), server);
     server->undone = true;
     server->ended_ns = RUN_NS + 2000 * NS_PER_MS;
-    assert_ptr_equal(agenda_culprit(f.records, 3, miss, 2 * NS_PER_S), server);
-    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+    assert_ptr_equal(scheduler_culprit(f.records, 3, miss, 2 * NS_PER_S), server);
+    assert_null(scheduler_culprit(f.records, 3, miss, NS_PER_S));
     // A fault that ends a collector for good is at work until the end of the run.
     f.specs[0].verb = verb_find("kill-collector");
     f.specs[0].for_ns = FOR_REST;
-    assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);
+    assert_ptr_equal(scheduler_culprit(f.records, 3, miss, NS_PER_S), server);
     server->left_out = LEFT_OUT_BUSY;
-    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+    assert_null(scheduler_culprit(f.records, 3, miss, NS_PER_S));
     server->left_out = LEFT_OUT_NOT;
     server->ok = false;
-    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+    assert_null(scheduler_culprit(f.records, 3, miss, NS_PER_S));
 }
 
 static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
@@ -136,11 +136,13 @@ static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
     begin(&f, "hold-horizon", 1000, 1000, 500);
     struct fault_record *network = begin(&f, "partition", 1000, 1000, 2000);
     const int64_t at_ns = RUN_NS + 2000 * NS_PER_MS;
-    assert_int_equal(agenda_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + NS_PER_S);
-    assert_int_equal(agenda_patience_until_ns(f.records, 2, at_ns, NS_PER_MS), at_ns + NS_PER_MS);
+    assert_int_equal(
+        scheduler_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + NS_PER_S);
+    assert_int_equal(
+        scheduler_patience_until_ns(f.records, 2, at_ns, NS_PER_MS), at_ns + NS_PER_MS);
     network->undone = true;
     assert_int_equal(
-        agenda_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
+        scheduler_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
 }
 
 static void a_victim_that_was_awaited_lives_for_a_while(void **state)
@@ -153,19 +155,19 @@ static void a_victim_that_was_awaited_lives_for_a_while(void **state)
     struct fault_record *network = begin(&f, "partition", 1000, 1000, 1010);
     struct fault_record *r = begin(&f, "terminate-backend", 1500, 1500, 0);
     network->undone = true;
-    assert_int_equal(agenda_strike_ns(f.records, 1, r, now_ns, 1), now_ns);
+    assert_int_equal(scheduler_strike_ns(f.records, 1, r, now_ns, 1), now_ns);
     f.specs[1].every_ns = 300 * NS_PER_MS;
     for (uint64_t seed = 0; seed < 100; seed++) {
-        int64_t at_ns = agenda_strike_ns(f.records, 1, r, now_ns, seed);
+        int64_t at_ns = scheduler_strike_ns(f.records, 1, r, now_ns, seed);
         assert_in_range(at_ns, now_ns, now_ns + 300 * NS_PER_MS);
-        assert_int_equal(at_ns, agenda_strike_ns(f.records, 1, r, now_ns, seed));
+        assert_int_equal(at_ns, scheduler_strike_ns(f.records, 1, r, now_ns, seed));
         sum_ns += at_ns - now_ns;
     }
     assert_in_range(sum_ns / 100, 100 * NS_PER_MS, 200 * NS_PER_MS);
     // It does not wait past the end of a fault that may take the victim away again.
     network->undone = false;
     for (uint64_t seed = 0; seed < 100; seed++)
-        assert_true(agenda_strike_ns(f.records, 1, r, now_ns, seed) <= now_ns + 10 * NS_PER_MS);
+        assert_true(scheduler_strike_ns(f.records, 1, r, now_ns, seed) <= now_ns + 10 * NS_PER_MS);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // Faults of the network between collector and server. They are made in the proxy, or in the kernel
 // between two network namespaces.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 

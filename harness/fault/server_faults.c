@@ -1,5 +1,5 @@
 // Faults against the whole server.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Faults against the collector's own processes.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <stdio.h>
 #include <string.h>

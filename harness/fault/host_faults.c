@@ -1,5 +1,5 @@
 // kill-host: the host of server and collectors dies and is started again.
-#include "fault/inside.h"
+#include "fault/family.h"
 
 #include <signal.h>
 #include <stdio.h>

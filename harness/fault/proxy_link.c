@@ -1,4 +1,4 @@
-#include "fault/link.h"
+#include "fault/proxy_link.h"
 
 #include <errno.h>
 #include <poll.h>
