@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "disk/journal.h"
+#include "disk/write_log.h"
 #include "disk/replay.h"
 
 // The size of the cache. A real disk's cache is limited, too: it writes to the platter what does

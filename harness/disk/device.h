@@ -1,6 +1,6 @@
 // A disk with a volatile cache, kept in an image file. This module decides what happens on each
-// write and flush, and how the power is cut. It knows nothing of FUSE; serve.c brings it the
-// kernel's requests, control.c the harness's commands.
+// write and flush, and how the power is cut. It knows nothing of FUSE; mailproof_disk.c brings it
+// the kernel's requests, commands.c the harness's commands.
 //
 // The image always holds what the machine would read. The cache remembers which parts of it a power
 // cut may take away.
@@ -14,7 +14,7 @@
 
 #define DEVICE_IMAGE "disk.img"
 #define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
-#define DEVICE_RECORD "disk.log" // of a recording: see journal.h
+#define DEVICE_RECORD "disk.log" // of a recording: see write_log.h
 
 #define DEVICE_CANARY_BYTES 32u // at the end of the write with which the power is cut
 

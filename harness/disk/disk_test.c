@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "disk/control.h"
+#include "disk/commands.h"
 #include "disk/device.h"
 
 #define SECTORS 64
@@ -239,7 +239,7 @@ static void expect_answer(struct device *d, const char *line, const char *want)
 {
     char answer[CONTROL_LINE_MAX];
 
-    control_run(d, line, answer, sizeof answer);
+    commands_run(d, line, answer, sizeof answer);
     assert_string_equal(answer, want);
 }
 
@@ -299,7 +299,7 @@ static void a_replay_goes_through_all_states(void **state)
     for (unsigned n = 1; n <= 3; n++) {
         char line[40], before = "-oab"[n], after = "-abc"[n];
         snprintf(line, sizeof line, "state %u 2", n);
-        control_run(&b->d, line, answer, sizeof answer);
+        commands_run(&b->d, line, answer, sizeof answer);
         assert_memory_equal(answer, "ok 1 ", 5);
         assert_true(get(&b->d, 0) == before || get(&b->d, 0) == after);
         unsigned fresh = 0;
@@ -333,7 +333,7 @@ static void a_trial_can_be_cut_as_well(void **state)
         char line[40];
         unsigned fresh = 0;
         snprintf(line, sizeof line, "state %u 1", n);
-        control_run(&b->d, line, answer, sizeof answer);
+        commands_run(&b->d, line, answer, sizeof answer);
         assert_int_equal(get(&b->d, 20), 'o');
         put(&b->d, 0, 16, 'a');
         flush(&b->d);
@@ -346,7 +346,7 @@ static void a_trial_can_be_cut_as_well(void **state)
         expect_answer(&b->d, "trial", "ok 3");
         expect_answer(&b->d, "again 4 1", "error the trial has not flushed that often");
         snprintf(line, sizeof line, "again 2 %u", n);
-        control_run(&b->d, line, answer, sizeof answer);
+        commands_run(&b->d, line, answer, sizeof answer);
         assert_memory_equal(answer, "ok 1 16 ", 8);
         for (unsigned s = 0; s < 16; s++) {
             assert_int_equal(get(&b->d, s), 'a');
@@ -373,7 +373,7 @@ static void a_recording_begins_with_what_was_flushed(void **state)
     expect_answer(&b->d, "end-record", "ok 2 1 0 0");
     expect_answer(&b->d, "replay", "ok 1");
     char answer[CONTROL_LINE_MAX];
-    control_run(&b->d, "state 1 3", answer, sizeof answer);
+    commands_run(&b->d, "state 1 3", answer, sizeof answer);
     for (unsigned s = 0; s < 16; s++)
         old += get(&b->d, s) == 'o';
     assert_true(old > 0);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "disk/journal.h"
+#include "disk/write_log.h"
 
 // A trial may write this much to the disk before it is undone: recovery and a checkpoint take a few
 // megabytes.

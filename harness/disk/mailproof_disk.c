@@ -1,7 +1,7 @@
 // mailproof-disk FOLDER: serves disk.img of the folder as one file, through FUSE.
 //
 // Standard input is an open /dev/fuse, which the caller mounts once we are ready. Standard output
-// is a socket on which the caller gives commands (control.h).
+// is a socket on which the caller gives commands (commands.h).
 //
 // We end when the file is unmounted. So we must leave the caller's mount namespace: as a member we
 // would keep the namespace alive, and with it the mount.
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "disk/control.h"
+#include "disk/commands.h"
 #include "disk/device.h"
 
 #define WAITING_MAX 1024
@@ -209,7 +209,7 @@ static void obey_command(struct server *s, char *line)
     if (strcmp(line, "serve") == 0)
         s->state = SERVING;
     else
-        control_run(&s->device, line, text, sizeof text);
+        commands_run(&s->device, line, text, sizeof text);
     if (!say_line(text))
         s->state = DESERTED;
 }

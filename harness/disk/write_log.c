@@ -1,4 +1,4 @@
-#include "disk/journal.h"
+#include "disk/write_log.h"
 
 #include <stdlib.h>
 

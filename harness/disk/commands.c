@@ -1,4 +1,4 @@
-#include "disk/control.h"
+#include "disk/commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -219,7 +219,7 @@ static bool run_command(
     return command->run(d, numbers, answer, size, e);
 }
 
-void control_run(struct device *d, const char *line, char *answer, size_t size)
+void commands_run(struct device *d, const char *line, char *answer, size_t size)
 {
     char said[CONTROL_LINE_MAX - 8] = "";
     struct err e;

@@ -9,4 +9,4 @@
 #define CONTROL_LINE_MAX 256
 
 // Carries out a line without its '\n' and writes the answer, without '\n' too.
-void control_run(struct device *d, const char *line, char *answer, size_t size);
+void commands_run(struct device *d, const char *line, char *answer, size_t size);
