@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "load/parcel.h"
-#include "load/post.h"
+#include "load/worker_result.h"
+#include "load/channel.h"
 #include "os/process.h"
 #include "scenario/gone.h"
 #include "scenario/trace.h"
@@ -17,7 +17,7 @@
 #define READINGS 32
 
 struct worker {
-    struct post post;
+    struct channel channel;
     pid_t pid; // of the command that leads to it; 0: not started
     struct remote_part part;
     struct remote_clock clock;
@@ -130,8 +130,8 @@ static bool can_be_shared(const struct scenario *s, const struct plan *plan, str
 // Sends a file that the plan is made from: the scenario, or the times of a recording.
 static bool send_file(struct worker *w, const char *name, const struct buf *text, struct err *e)
 {
-    return post_say(&w->post, e, "file %zu %s", text->len, name) &&
-           post_write(&w->post, text->data, text->len, e);
+    return channel_say(&w->channel, e, "file %zu %s", text->len, name) &&
+           channel_write(&w->channel, text->data, text->len, e);
 }
 
 static bool send_traces(struct worker *w, const struct scenario *s, struct err *e)
@@ -142,7 +142,7 @@ static bool send_traces(struct worker *w, const struct scenario *s, struct err *
         struct buf times;
         if (s->load[i].trace_count == 0)
             continue;
-        buf_init(&times, PARCEL_FILE_MAX);
+        buf_init(&times, WORKER_FILE_MAX);
         ok = (trace_write(&s->load[i], &times) ||
                  err_set(e, ERR_USAGE, "--workers: the recording is too long")) &&
              send_file(w, s->load[i].file, &times, e);
@@ -154,11 +154,11 @@ static bool send_traces(struct worker *w, const struct scenario *s, struct err *
 static bool send_plan(struct worker *w, const struct scenario *s, const struct buf *text,
     uint64_t print, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
-    if (!send_traces(w, s, e) || !send_file(w, PARCEL_SCENARIO, text, e) ||
-        !post_say(&w->post, e, "plan %u/%u %016" PRIx64, w->part.part, w->part.of, print) ||
-        !post_line(&w->post, line, e))
+    if (!send_traces(w, s, e) || !send_file(w, WORKER_SCENARIO, text, e) ||
+        !channel_say(&w->channel, e, "plan %u/%u %016" PRIx64, w->part.part, w->part.of, print) ||
+        !channel_line(&w->channel, line, e))
         return false;
     return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
 }
@@ -166,11 +166,11 @@ static bool send_plan(struct worker *w, const struct scenario *s, const struct b
 static bool measure_clock(struct worker *w, struct remote_clock *clock, struct err *e)
 {
     int64_t readings[READINGS][3];
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
     for (size_t i = 0; i < READINGS; i++) {
         readings[i][0] = clock_now_ns();
-        if (!post_say(&w->post, e, "time") || !post_line(&w->post, line, e))
+        if (!channel_say(&w->channel, e, "time") || !channel_line(&w->channel, line, e))
             return false;
         readings[i][2] = clock_now_ns();
         if (sscanf(line, "now %" SCNd64, &readings[i][1]) != 1)
@@ -183,15 +183,15 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
 static bool hire(struct worker *w, const char *command, const struct scenario *s,
     const struct buf *text, uint64_t print, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
-    w->pid = post_start(&w->post, command, e);
+    w->pid = channel_start(&w->channel, command, e);
     if (w->pid < 0) {
         e->kind = ERR_USAGE; // the user has named the command
         return err_prefix(e, "--workers");
     }
-    bool ok = (post_line(&w->post, line, e) &&
-                  (strcmp(line, PARCEL_GREETING) == 0 ||
+    bool ok = (channel_line(&w->channel, line, e) &&
+                  (strcmp(line, WORKER_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
               send_plan(w, s, text, print, e) && measure_clock(w, &w->clock, e);
     return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, command);
@@ -221,7 +221,7 @@ struct remote *remote_open(const char *const *commands, unsigned count,
         }
         struct worker *w = &r->workers[i];
         r->count++;
-        *w = (struct worker){.post = {.in = -1, .out = -1}, .part = {i, count}};
+        *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
         ok = hire(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
@@ -236,7 +236,7 @@ void remote_free(struct remote *r)
     if (!r)
         return;
     for (unsigned i = 0; i < r->count; i++) {
-        post_close(&r->workers[i].post);
+        channel_close(&r->workers[i].channel);
         if (r->workers[i].pid > 0)
             process_end(r->workers[i].pid, SIGTERM, NS_PER_S);
     }
@@ -264,10 +264,10 @@ static void add_progress(struct worker *w, const char *line)
 // Serves the worker until its load is over. The worker goes on while it gets answers.
 static bool listen_to(struct worker *w, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
     do {
-        if (!post_line(&w->post, line, e) || !post_say(&w->post, e, "heard"))
+        if (!channel_line(&w->channel, line, e) || !channel_say(&w->channel, e, "heard"))
             return false;
         add_progress(w, line);
         if (atomic_load(&w->progress->stop))
@@ -279,15 +279,15 @@ static bool listen_to(struct worker *w, struct err *e)
 // Measures the clock again, because the clocks may have drifted apart during the load.
 static bool take_worker_records(struct worker *w, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
     struct remote_clock last;
 
-    if (!measure_clock(w, &last, e) || !post_say(&w->post, e, "send") ||
-        !post_line(&w->post, line, e))
+    if (!measure_clock(w, &last, e) || !channel_say(&w->channel, e, "send") ||
+        !channel_line(&w->channel, line, e))
         return false;
     w->clock = remote_clock_over(&w->clock, &last);
-    const struct parcel_target to = {w->config, w->part, w->clock, w->result, w->lock};
-    return parcel_take(&w->post, line, &to, e);
+    const struct worker_result_target to = {w->config, w->part, w->clock, w->result, w->lock};
+    return worker_result_take(&w->channel, line, &to, e);
 }
 
 static void *run_worker(void *arg)
@@ -296,14 +296,14 @@ static void *run_worker(void *arg)
     const struct load_config *c = w->config;
     struct err e = {0};
 
-    if (post_say(&w->post, &e, "run %" PRId64 " %" PRId64 " %zu %zu %zu",
+    if (channel_say(&w->channel, &e, "run %" PRId64 " %" PRId64 " %zu %zu %zu",
             c->start_ns + w->clock.offset_ns, c->deadline_ns + w->clock.offset_ns, c->first, c->end,
             strlen(c->conninfo)) &&
-        post_write(&w->post, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e) &&
+        channel_write(&w->channel, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e) &&
         take_worker_records(w, &e))
         return NULL;
     remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
-    post_close(&w->post); // the worker stops when the connection closes
+    channel_close(&w->channel); // the worker stops when the connection closes
     pthread_mutex_lock(w->lock);
     if (w->result->lost_workers++ == 0)
         snprintf(w->result->lost_worker, sizeof w->result->lost_worker, "worker %u of %u: %.150s",

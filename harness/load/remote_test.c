@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "load/parcel.h"
-#include "load/post.h"
+#include "load/worker_result.h"
+#include "load/channel.h"
 #include "load/remote.h"
 
 #define TXNS 10
@@ -107,8 +107,8 @@ static void parcels_come_to_their_places(void **state)
     struct txn_record theirs[TXNS] = {0}, ours[TXNS] = {0};
     struct load_result sent = {.records = theirs, .refused = 2, .refusal = "no room", .cpu_s = 0.5};
     struct load_result got = {.records = ours, .refused = 1, .refusal = "first", .cpu_s = 1};
-    static struct post from, to;
-    char line[POST_LINE_MAX];
+    static struct channel from, to;
+    char line[CHANNEL_LINE_MAX];
     struct err e = {0};
     struct bench b;
     int fds[2];
@@ -116,16 +116,16 @@ static void parcels_come_to_their_places(void **state)
     (void)state;
     set_up(&b);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    post_init(&from, fds[0], fds[0]);
-    post_init(&to, fds[1], fds[1]);
+    channel_init(&from, fds[0], fds[0]);
+    channel_init(&to, fds[1], fds[1]);
     for (int i = 0; i < TXNS; i++)
         theirs[i] = (struct txn_record){2000 + i, 3000 + i, 4000 + i, TXN_COMMITTED};
     stalls_note(&sent.stalls, 2000, 2000 + 9000000);
     const struct remote_part part = {2, 3};
-    const struct parcel_target target = {&b.config, part, clock, &got, &lock};
-    assert_true(parcel_send(&from, &b.config, &part, &sent, &e));
-    assert_true(post_line(&to, line, &e));
-    assert_true(parcel_take(&to, line, &target, &e));
+    const struct worker_result_target target = {&b.config, part, clock, &got, &lock};
+    assert_true(worker_result_send(&from, &b.config, &part, &sent, &e));
+    assert_true(channel_line(&to, line, &e));
+    assert_true(worker_result_take(&to, line, &target, &e));
     for (int i = 0; i < TXNS; i++) {
         bool mine = i % 3 == 2;
         assert_int_equal(ours[i].outcome, mine ? TXN_COMMITTED : TXN_NOT_SENT);
@@ -139,11 +139,11 @@ static void parcels_come_to_their_places(void **state)
     assert_int_equal(got.stalls.kept[0].from_ns, 1000);
 
     // A parcel that breaks off is refused.
-    assert_true(post_say(&from, &e, "done 0 0 0 0 0 0 "));
-    post_close(&from);
-    assert_true(post_line(&to, line, &e));
-    assert_false(parcel_take(&to, line, &target, &e));
-    post_close(&to);
+    assert_true(channel_say(&from, &e, "done 0 0 0 0 0 0 "));
+    channel_close(&from);
+    assert_true(channel_line(&to, line, &e));
+    assert_false(worker_result_take(&to, line, &target, &e));
+    channel_close(&to);
     stalls_fini(&sent.stalls);
     stalls_fini(&got.stalls);
 }

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "load/parcel.h"
-#include "load/post.h"
+#include "load/worker_result.h"
+#include "load/channel.h"
 #include "load/remote.h"
 #include "measure/histogram.h"
 #include "plan/plan_fixture.h"
@@ -33,7 +33,7 @@ static void record(
 }
 
 struct worker {
-    struct post post;
+    struct channel channel;
     struct remote_part part;
     int64_t ahead_ns;
     size_t sent;
@@ -55,29 +55,30 @@ static void *work(void *arg)
         result.records[i] = answer(&f->p, i, w->ahead_ns);
         w->sent++;
     }
-    if (!parcel_send(&w->post, &config, &w->part, &result, &e))
+    if (!worker_result_send(&w->channel, &config, &w->part, &result, &e))
         w->sent = 0;
     free(result.records);
     drop(f);
     return NULL;
 }
 
-static void take(struct post *to, struct worker *w, struct load_config *config,
+static void take(struct channel *to, struct worker *w, struct load_config *config,
     struct load_result *all, struct err *e)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    const struct parcel_target target = {config, w->part, {.offset_ns = w->ahead_ns}, all, &lock};
-    char line[POST_LINE_MAX];
+    const struct worker_result_target target = {
+        config, w->part, {.offset_ns = w->ahead_ns}, all, &lock};
+    char line[CHANNEL_LINE_MAX];
 
-    assert_true(post_line(to, line, e));
-    assert_true(parcel_take(to, line, &target, e));
+    assert_true(channel_line(to, line, e));
+    assert_true(worker_result_take(to, line, &target, e));
     pthread_join(w->thread, NULL);
     assert_int_equal(w->print, remote_fingerprint(config->plan));
 }
 
 static void run_workers(struct load_config *config, struct load_result *all)
 {
-    static struct post to;
+    static struct channel to;
     size_t fewest = SIZE_MAX, most = 0;
     struct err e = {0};
 
@@ -86,14 +87,14 @@ static void run_workers(struct load_config *config, struct load_result *all)
         int fds[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
         w = (struct worker){.part = {k, WORKERS}, .ahead_ns = (int64_t)k * 777777777 - NS_PER_S};
-        post_init(&w.post, fds[0], fds[0]);
-        post_init(&to, fds[1], fds[1]);
+        channel_init(&w.channel, fds[0], fds[0]);
+        channel_init(&to, fds[1], fds[1]);
         assert_int_equal(pthread_create(&w.thread, NULL, work, &w), 0);
         take(&to, &w, config, all, &e);
         fewest = w.sent < fewest ? w.sent : fewest;
         most = w.sent > most ? w.sent : most;
-        post_close(&w.post);
-        post_close(&to);
+        channel_close(&w.channel);
+        channel_close(&to);
     }
     assert_true(most - fewest <= 1); // each of four workers has a quarter of the rate
 }

@@ -1,4 +1,4 @@
-#include "load/parcel.h"
+#include "load/worker_result.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -7,37 +7,38 @@
 
 #define STALLS_SENT_MAX 100000
 
-struct parcel_record {
+struct worker_result_record {
     uint64_t sent, commit, ended, outcome;
 };
 
-static bool send_record(struct post *p, const struct txn_record *t, struct err *e)
+static bool send_record(struct channel *p, const struct txn_record *t, struct err *e)
 {
-    const struct parcel_record r = {htole64((uint64_t)t->sent_ns), htole64((uint64_t)t->commit_ns),
-        htole64((uint64_t)t->ended_ns), htole64((uint64_t)t->outcome)};
+    const struct worker_result_record r = {htole64((uint64_t)t->sent_ns),
+        htole64((uint64_t)t->commit_ns), htole64((uint64_t)t->ended_ns),
+        htole64((uint64_t)t->outcome)};
 
-    return post_write(p, &r, sizeof r, e);
+    return channel_write(p, &r, sizeof r, e);
 }
 
-static bool send_stalls(struct post *p, const struct stalls *s, size_t count, struct err *e)
+static bool send_stalls(struct channel *p, const struct stalls *s, size_t count, struct err *e)
 {
     bool ok = true;
 
     for (size_t i = 0; ok && i < count; i++) {
         const uint64_t pair[2] = {
             htole64((uint64_t)s->kept[i].from_ns), htole64((uint64_t)s->kept[i].until_ns)};
-        ok = post_write(p, pair, sizeof pair, e);
+        ok = channel_write(p, pair, sizeof pair, e);
     }
     return ok;
 }
 
-bool parcel_send(struct post *p, const struct load_config *c, const struct remote_part *part,
-    const struct load_result *result, struct err *e)
+bool worker_result_send(struct channel *p, const struct load_config *c,
+    const struct remote_part *part, const struct load_result *result, struct err *e)
 {
     const struct stalls *s = &result->stalls;
     size_t kept = s->kept_count < STALLS_SENT_MAX ? s->kept_count : STALLS_SENT_MAX;
     bool ok =
-        post_say(p, e, "done %zu %.9f %zu %lld %lld %zu %s", result->refused, result->cpu_s,
+        channel_say(p, e, "done %zu %.9f %zu %lld %lld %zu %s", result->refused, result->cpu_s,
             s->count, (long long)s->longest_ns, (long long)s->total_ns, kept, result->refusal) &&
         send_stalls(p, s, kept, e);
 
@@ -48,11 +49,11 @@ bool parcel_send(struct post *p, const struct load_config *c, const struct remot
     return ok;
 }
 
-static bool take_record(struct post *p, struct txn_record *out, struct err *e)
+static bool take_record(struct channel *p, struct txn_record *out, struct err *e)
 {
-    struct parcel_record r;
+    struct worker_result_record r;
 
-    if (!post_read(p, &r, sizeof r, e))
+    if (!channel_read(p, &r, sizeof r, e))
         return false;
     uint64_t outcome = le64toh(r.outcome);
     if (outcome > TXN_NOT_NEEDED)
@@ -64,11 +65,12 @@ static bool take_record(struct post *p, struct txn_record *out, struct err *e)
     return true;
 }
 
-static bool take_stalls(struct post *p, size_t kept, const struct parcel_target *to, struct err *e)
+static bool take_stalls(
+    struct channel *p, size_t kept, const struct worker_result_target *to, struct err *e)
 {
     for (size_t i = 0; i < kept; i++) {
         uint64_t pair[2];
-        if (!post_read(p, pair, sizeof pair, e))
+        if (!channel_read(p, pair, sizeof pair, e))
             return false;
         const struct stall stall = {(int64_t)le64toh(pair[0]) - to->clock.offset_ns,
             (int64_t)le64toh(pair[1]) - to->clock.offset_ns};
@@ -81,7 +83,8 @@ static bool take_stalls(struct post *p, size_t kept, const struct parcel_target 
     return true;
 }
 
-static bool read_parcel_records(struct post *p, const struct parcel_target *to, struct err *e)
+static bool read_parcel_records(
+    struct channel *p, const struct worker_result_target *to, struct err *e)
 {
     for (size_t i = to->config->first; i < to->config->end; i++) {
         struct txn_record theirs;
@@ -135,7 +138,8 @@ static void add_figures(struct load_result *all, const struct figures *f)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, by_start);
 }
 
-bool parcel_take(struct post *p, const char *line, const struct parcel_target *to, struct err *e)
+bool worker_result_take(
+    struct channel *p, const char *line, const struct worker_result_target *to, struct err *e)
 {
     struct figures f;
 

@@ -5,18 +5,18 @@
 
 #include <pthread.h>
 
-#include "load/post.h"
+#include "load/channel.h"
 #include "load/remote.h"
 
-#define PARCEL_GREETING "mailproof-load 3"
-#define PARCEL_FILE_MAX (512u << 20) // size of a file that a run sends
-#define PARCEL_SCENARIO "scenario.yaml"
+#define WORKER_GREETING "mailproof-load 3"
+#define WORKER_FILE_MAX (512u << 20) // size of a file that a run sends
+#define WORKER_SCENARIO "scenario.yaml"
 
-MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
+MUST_USE bool worker_result_send(struct channel *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);
 
 // Where a worker's parcel goes. All pointers are borrowed.
-struct parcel_target {
+struct worker_result_target {
     const struct load_config *config;
     struct remote_part part;    // the worker's part of the plan
     struct remote_clock clock;  // the worker's clock
@@ -26,5 +26,5 @@ struct parcel_target {
 
 // Reads a parcel whose first line is `line`. Stores each record at its place in the result, with
 // times of our clock, and adds the figures.
-MUST_USE bool parcel_take(
-    struct post *p, const char *line, const struct parcel_target *to, struct err *e);
+MUST_USE bool worker_result_take(
+    struct channel *p, const char *line, const struct worker_result_target *to, struct err *e);

@@ -1,4 +1,4 @@
-#include "load/post.h"
+#include "load/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,14 @@
 #include "os/process.h"
 #include "os/command_line.h"
 
-void post_init(struct post *p, int in, int out)
+void channel_init(struct channel *p, int in, int out)
 {
     p->in = in;
     p->out = out;
     p->from = p->used = 0;
 }
 
-void post_close(struct post *p)
+void channel_close(struct channel *p)
 {
     if (p->in >= 0)
         close(p->in);
@@ -41,14 +41,14 @@ static pid_t start_remote(char *const *argv, int stream, struct err *e)
     return process_start(&spec, e);
 }
 
-pid_t post_start(struct post *p, const char *command, struct err *e)
+pid_t channel_start(struct channel *p, const char *command, struct err *e)
 {
     char **argv = NULL;
     size_t count = 0;
     pid_t pid = -1;
     int ends[2];
 
-    post_init(p, -1, -1);
+    channel_init(p, -1, -1);
     bool ok = command_line_split(&argv, &count, command, e) &&
               (count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty"));
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -57,7 +57,7 @@ pid_t post_start(struct post *p, const char *command, struct err *e)
         pid = start_remote(argv, ends[1], e);
         close(ends[1]);
         if (pid > 0)
-            post_init(p, ends[0], ends[0]);
+            channel_init(p, ends[0], ends[0]);
         else
             close(ends[0]);
     }
@@ -67,13 +67,13 @@ pid_t post_start(struct post *p, const char *command, struct err *e)
     return pid;
 }
 
-bool post_standard(struct post *p, struct err *e)
+bool channel_standard(struct channel *p, struct err *e)
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3),
         out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
-    post_init(p, in, out);
+    channel_init(p, in, out);
     bool ok = nowhere >= 0 && in >= 0 && out >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0;
     if (!ok)
         err_sys(e, ERR_SYSTEM, "cannot use the standard streams");
@@ -82,7 +82,7 @@ bool post_standard(struct post *p, struct err *e)
     return ok;
 }
 
-bool post_write(struct post *p, const void *bytes, size_t count, struct err *e)
+bool channel_write(struct channel *p, const void *bytes, size_t count, struct err *e)
 {
     const char *at = bytes;
 
@@ -98,9 +98,9 @@ bool post_write(struct post *p, const void *bytes, size_t count, struct err *e)
     return true;
 }
 
-bool post_say(struct post *p, struct err *e, const char *fmt, ...)
+bool channel_say(struct channel *p, struct err *e, const char *fmt, ...)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
     va_list args;
 
     va_start(args, fmt);
@@ -109,11 +109,11 @@ bool post_say(struct post *p, struct err *e, const char *fmt, ...)
     if (len < 0 || len >= (int)sizeof line - 1)
         return err_set(e, ERR_INTERNAL, "a line for a worker is too long");
     line[len++] = '\n';
-    return post_write(p, line, (size_t)len, e);
+    return channel_write(p, line, (size_t)len, e);
 }
 
 // Reads more bytes and puts them behind the bytes that it has.
-static bool fill_post(struct post *p, struct err *e)
+static bool fill_channel(struct channel *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
     int ready;
@@ -124,7 +124,7 @@ static bool fill_post(struct post *p, struct err *e)
     if (p->used == sizeof p->bytes)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
     do
-        ready = poll(&polled, 1, (int)(POST_SILENCE_NS / NS_PER_MS));
+        ready = poll(&polled, 1, (int)(CHANNEL_SILENCE_NS / NS_PER_MS));
     while (ready < 0 && errno == EINTR);
     if (ready == 0)
         return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
@@ -135,16 +135,16 @@ static bool fill_post(struct post *p, struct err *e)
     return n > 0 || err_set(e, ERR_CONNECTION, "the other side is gone");
 }
 
-bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e)
+bool channel_line(struct channel *p, char line[CHANNEL_LINE_MAX], struct err *e)
 {
     char *end;
 
     while ((end = memchr(p->bytes + p->from, '\n', p->used - p->from)) == NULL) {
-        if (!fill_post(p, e))
+        if (!fill_channel(p, e))
             return false;
     }
     size_t len = (size_t)(end - (p->bytes + p->from));
-    if (len >= POST_LINE_MAX)
+    if (len >= CHANNEL_LINE_MAX)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
     memcpy(line, p->bytes + p->from, len);
     line[len] = '\0';
@@ -152,13 +152,13 @@ bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e)
     return true;
 }
 
-bool post_read(struct post *p, void *bytes, size_t count, struct err *e)
+bool channel_read(struct channel *p, void *bytes, size_t count, struct err *e)
 {
     char *at = bytes;
 
     while (count > 0) {
         size_t have = p->used - p->from;
-        if (have == 0 && !fill_post(p, e))
+        if (have == 0 && !fill_channel(p, e))
             return false;
         have = p->used - p->from;
         size_t n = have < count ? have : count;
@@ -170,7 +170,7 @@ bool post_read(struct post *p, void *bytes, size_t count, struct err *e)
     return true;
 }
 
-bool post_waits(const struct post *p, int limit_ms)
+bool channel_waits(const struct channel *p, int limit_ms)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
 

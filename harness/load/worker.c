@@ -9,8 +9,8 @@
 
 #include <libpq-fe.h>
 
-#include "load/parcel.h"
-#include "load/post.h"
+#include "load/worker_result.h"
+#include "load/channel.h"
 #include "load/remote.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -20,7 +20,7 @@
 static const useconds_t word_every_us = 100000;
 
 struct job {
-    struct post post;
+    struct channel channel;
     struct scenario scenario;
     struct plan plan;
     struct remote_part part;
@@ -42,13 +42,13 @@ static bool is_plain_name(const char *name)
     return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
 
-static bool copy_parcel(struct post *p, FILE *file, size_t len, struct err *e)
+static bool copy_parcel(struct channel *p, FILE *file, size_t len, struct err *e)
 {
     char bytes[16384];
 
     while (len > 0) {
         size_t n = len < sizeof bytes ? len : sizeof bytes;
-        if (!post_read(p, bytes, n, e))
+        if (!channel_read(p, bytes, n, e))
             return false;
         if (fwrite(bytes, 1, n, file) != n)
             return err_sys(e, ERR_SYSTEM, "cannot write the plan");
@@ -63,7 +63,7 @@ static bool take_file(struct job *j, const char *line, struct err *e)
     size_t len = 0;
     int at = 0;
 
-    if (sscanf(line, "file %zu %n", &len, &at) != 1 || !at || len > PARCEL_FILE_MAX ||
+    if (sscanf(line, "file %zu %n", &len, &at) != 1 || !at || len > WORKER_FILE_MAX ||
         !is_plain_name(line + at))
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
     if (!path_join(path, j->dir, line + at, e))
@@ -71,7 +71,7 @@ static bool take_file(struct job *j, const char *line, struct err *e)
     FILE *file = fopen(path, "wxe");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
-    bool ok = copy_parcel(&j->post, file, len, e);
+    bool ok = copy_parcel(&j->channel, file, len, e);
     return (fclose(file) == 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) && ok;
 }
 
@@ -80,7 +80,7 @@ static bool make_plan(struct job *j, uint64_t print, struct err *e)
     const struct overrides foreign = {.trust = TRUST_BESIDE};
     char path[PATH_MAX];
 
-    if (!path_join(path, j->dir, PARCEL_SCENARIO, e) ||
+    if (!path_join(path, j->dir, WORKER_SCENARIO, e) ||
         !scenario_load(&j->scenario, path, &foreign, e) || !plan_make(&j->plan, &j->scenario, e))
         return false;
     return remote_fingerprint(&j->plan) == print ||
@@ -90,13 +90,13 @@ static bool make_plan(struct job *j, uint64_t print, struct err *e)
 // Takes the files that the plan is made from, into a folder of our own, and makes the plan.
 static bool take_plan(struct job *j, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
     uint64_t print;
 
-    if (!post_say(&j->post, e, PARCEL_GREETING))
+    if (!channel_say(&j->channel, e, WORKER_GREETING))
         return false;
     for (;;) {
-        if (!post_line(&j->post, line, e))
+        if (!channel_line(&j->channel, line, e))
             return false;
         if (strncmp(line, "file ", 5) != 0)
             break;
@@ -135,15 +135,15 @@ static bool take_plan_in_folder(struct job *j, struct err *e)
 
 // Answers "time" lines with the present time, and skips "heard" lines, until another line comes.
 // That line is left in `line`. It may take long to come, because the run is being prepared.
-static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
+static bool tell_time(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
 {
     for (;;) {
-        while (!interrupt_signal() && !post_waits(&j->post, 100)) {
+        while (!interrupt_signal() && !channel_waits(&j->channel, 100)) {
         }
-        if (!post_line(&j->post, line, e))
+        if (!channel_line(&j->channel, line, e))
             return false;
         if (strcmp(line, "time") == 0) {
-            if (!post_say(&j->post, e, "now %" PRId64, clock_now_ns()))
+            if (!channel_say(&j->channel, e, "now %" PRId64, clock_now_ns()))
                 return false;
         } else if (strcmp(line, "heard") != 0) {
             return true;
@@ -153,10 +153,10 @@ static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 
 static bool take_start(struct job *j, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
     size_t len;
 
-    if (!post_say(&j->post, e, "ready") || !tell_time(j, line, e))
+    if (!channel_say(&j->channel, e, "ready") || !tell_time(j, line, e))
         return false;
     struct load_config *c = &j->config;
     if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
@@ -168,7 +168,7 @@ static bool take_start(struct job *j, struct err *e)
     c->conninfo = j->conninfo;
     c->part = j->part.part;
     c->parts = j->part.of;
-    return post_read(&j->post, j->conninfo, len, e);
+    return channel_read(&j->channel, j->conninfo, len, e);
 }
 
 // --- doing it -----------------------------------------------------------------------------
@@ -186,7 +186,7 @@ static bool say_progress(struct job *j, struct err *e)
 {
     const struct load_progress *p = &j->progress;
 
-    return post_say(&j->post, e, "so-far %zu %zu %zu %zu", atomic_load(&p->sent),
+    return channel_say(&j->channel, e, "so-far %zu %zu %zu %zu", atomic_load(&p->sent),
         atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
 }
 
@@ -194,14 +194,14 @@ static bool say_progress(struct job *j, struct err *e)
 // connection open although the run is gone.
 static bool hear_run(struct job *j, int64_t *heard_ns, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
-    while (post_waits(&j->post, 0)) {
-        if (!post_line(&j->post, line, e))
+    while (channel_waits(&j->channel, 0)) {
+        if (!channel_line(&j->channel, line, e))
             return false;
         *heard_ns = clock_now_ns();
     }
-    return clock_now_ns() - *heard_ns < POST_UNHEARD_NS ||
+    return clock_now_ns() - *heard_ns < CHANNEL_UNHEARD_NS ||
            err_set(e, ERR_CONNECTION, "nothing was heard from the run for 5 s");
 }
 
@@ -223,9 +223,9 @@ static bool keep_telling(struct job *j, struct err *e)
 // Says that the load is over, and waits until its records are asked for.
 static bool await_send(struct job *j, struct err *e)
 {
-    char line[POST_LINE_MAX];
+    char line[CHANNEL_LINE_MAX];
 
-    return post_say(&j->post, e, "over") && tell_time(j, line, e) &&
+    return channel_say(&j->channel, e, "over") && tell_time(j, line, e) &&
            (strcmp(line, "send") == 0 ||
                err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of 'send'", line));
 }
@@ -243,7 +243,7 @@ static bool carry_out(struct job *j, struct err *e)
     if (heard && !j->ok)
         *e = j->err;
     return heard && j->ok && await_send(j, e) &&
-           parcel_send(&j->post, &j->config, &j->part, &j->result, e);
+           worker_result_send(&j->channel, &j->config, &j->part, &j->result, e);
 }
 
 // Keeps what lies on this machine from the servers that a run names: libpq would offer a password
@@ -279,8 +279,8 @@ static bool serve_job(struct job *j, struct err *e)
 
     bool ok = take_plan_in_folder(j, e);
     // The run shows this reason in its own error.
-    if (!ok && !post_say(&j->post, &ignored, "%.300s", e->text))
-        post_close(&j->post);
+    if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))
+        channel_close(&j->channel);
     return ok && take_start(j, e) && without_credentials(j->conninfo, e) && carry_out(j, e);
 }
 
@@ -290,8 +290,8 @@ bool remote_serve(struct err *e)
 
     if (!j)
         return err_memory(e);
-    bool ok = post_standard(&j->post, e) && serve_job(j, e);
-    post_close(&j->post);
+    bool ok = channel_standard(&j->channel, e) && serve_job(j, e);
+    channel_close(&j->channel);
     load_result_fini(&j->result);
     plan_fini(&j->plan);
     scenario_fini(&j->scenario);

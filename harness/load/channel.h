@@ -16,32 +16,32 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-#define POST_LINE_MAX 1024
-#define POST_SILENCE_NS (10 * NS_PER_S)
-#define POST_UNHEARD_NS (5 * NS_PER_S)
+#define CHANNEL_LINE_MAX 1024
+#define CHANNEL_SILENCE_NS (10 * NS_PER_S)
+#define CHANNEL_UNHEARD_NS (5 * NS_PER_S)
 
-struct post {
+struct channel {
     int in, out; // descriptors, which may be the same; -1: closed
     size_t from, used;
     char bytes[16384]; // bytes that were read and not taken yet
 };
 
-void post_init(struct post *p, int in, int out); // owns the descriptors from now on
-void post_close(struct post *p);
+void channel_init(struct channel *p, int in, int out); // owns the descriptors from now on
+void channel_close(struct channel *p);
 
 // Starts a command, which is split at blanks, without a shell. It writes its messages to our
 // standard error. Returns its pid, -1 with the reason. The caller ends it when the post is closed.
-MUST_USE pid_t post_start(struct post *p, const char *command, struct err *e);
+MUST_USE pid_t channel_start(struct channel *p, const char *command, struct err *e);
 
 // Takes our own standard streams. From then on, what the program prints is lost.
-MUST_USE bool post_standard(struct post *p, struct err *e);
+MUST_USE bool channel_standard(struct channel *p, struct err *e);
 
-MUST_USE bool post_say(struct post *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
-MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct err *e);
+MUST_USE bool channel_say(struct channel *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+MUST_USE bool channel_write(struct channel *p, const void *bytes, size_t count, struct err *e);
 
 // Reads a line, without its newline.
-MUST_USE bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e);
-MUST_USE bool post_read(struct post *p, void *bytes, size_t count, struct err *e);
+MUST_USE bool channel_line(struct channel *p, char line[CHANNEL_LINE_MAX], struct err *e);
+MUST_USE bool channel_read(struct channel *p, void *bytes, size_t count, struct err *e);
 
 // Waits for at most limit_ms. True when there is something to read, or the other side is gone.
-bool post_waits(const struct post *p, int limit_ms);
+bool channel_waits(const struct channel *p, int limit_ms);
