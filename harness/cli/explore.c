@@ -11,7 +11,7 @@
 #include "cli/exploring.h"
 #include "cli/files.h"
 #include "cli/suspects.h"
-#include "explore/page.h"
+#include "explore/search_page.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"

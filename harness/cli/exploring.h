@@ -4,7 +4,7 @@
 
 #include "cli/crew.h"
 #include "cli/options.h"
-#include "explore/journal.h"
+#include "explore/search_record.h"
 
 // The number of draws that wait. The waiting draw that adds most to the coverage is run next.
 #define EXPLORING_WINDOW 16

@@ -1,7 +1,7 @@
 // Draws a scenario by a seed. Pure: the same seed, number and limits give the same text.
 //
-// Two tables decide: the values that the keys of a scenario may have (rows.c), and the verbs of
-// scenario/verbs.h with the values of their parameters. A new verb is drawn as soon as it is in
+// Two tables decide: the values that the keys of a scenario may have (draw_rows.c), and the verbs
+// of scenario/verbs.h with the values of their parameters. A new verb is drawn as soon as it is in
 // that table; a new key needs a row.
 #pragma once
 
@@ -41,7 +41,7 @@ MUST_USE bool draw_scenario(
 // network. It shows the state of the connection.
 bool draw_watched(uint64_t seed, uint64_t number);
 
-// --- rows.c: the vocabulary ----------------------------------------------------------
+// --- draw_rows.c: the vocabulary ----------------------------------------------------------
 
 // How a key gets its value. The path is the key as `mailproof list` shows it. A path that ends in a
 // dot stands for all keys below it. A variable of collector.env is written behind "collector.env.".

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "explore/journal.h"
-#include "explore/page.h"
+#include "explore/search_record.h"
+#include "explore/search_page.h"
 #include "os/workdir.h"
 #include "scenario/keys.h"
 #include "shards/merge.h"
@@ -171,8 +171,9 @@ static void check_key(const char *path, const char *text)
         strcmp(path, "load") == 0 || strcmp(path, "faults") == 0)
         return;
     if (!draw_row(path))
-        fail_msg("the key %s has no row in explore/rows.c: give it values to draw, or the reason "
-                 "why it is not drawn",
+        fail_msg(
+            "the key %s has no row in explore/draw_rows.c: give it values to draw, or the reason "
+            "why it is not drawn",
             path);
 }
 

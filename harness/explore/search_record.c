@@ -1,4 +1,4 @@
-#include "explore/journal.h"
+#include "explore/search_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "explore/page.h"
+#include "explore/search_page.h"
 
 #include "explore_page.h"
 #include "report/escape.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "explore/journal.h"
+#include "explore/search_record.h"
 
 struct page {
     const struct journal *journal;
