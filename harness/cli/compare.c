@@ -8,9 +8,9 @@
 
 #include "cli/files.h"
 #include "cli/locate.h"
-#include "compare/collect.h"
+#include "compare/side_runs.h"
 #include "compare/picture.h"
-#include "compare/print.h"
+#include "compare/compare_print.h"
 #include "compare/setup.h"
 #include "os/interrupt.h"
 #include "run/shared.h"

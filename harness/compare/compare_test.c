@@ -10,7 +10,7 @@
 
 #include "compare/picture.h"
 #include "compare/curves.h"
-#include "compare/print.h"
+#include "compare/compare_print.h"
 #include "plan/rng.h"
 
 #define RUNS 10

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "compare/curves.h"
-#include "compare/print.h"
+#include "compare/compare_print.h"
 #include "compare_html.h"
 #include "report/pages/axis.h"
 #include "report/escape.h"
@@ -218,7 +218,7 @@ static void put_table(const struct comparison *c, struct buf *out)
     buf_append_str(out, "</table></div>\n");
 }
 
-// Appends a text that print.c makes, escaped, because it may hold the name of a folder or a
+// Appends a text that compare_print.c makes, escaped, because it may hold the name of a folder or a
 // command.
 static void put_picture_text(const struct comparison *c,
     void (*print)(const struct comparison *c, struct buf *out), struct buf *out)

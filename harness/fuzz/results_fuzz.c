@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "compare/compare.h"
-#include "compare/print.h"
+#include "compare/compare_print.h"
 #include "fuzz/fuzz.h"
 
 #define RUNS_MAX 8

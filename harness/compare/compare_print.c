@@ -1,4 +1,4 @@
-#include "compare/print.h"
+#include "compare/compare_print.h"
 
 #include <jansson.h>
 #include <math.h>

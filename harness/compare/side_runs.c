@@ -1,4 +1,4 @@
-#include "compare/collect.h"
+#include "compare/side_runs.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compare/collect.h"
+#include "compare/side_runs.h"
 #include "compare/compare.h"
 #include "compare/setup.h"
 
