@@ -12,7 +12,7 @@
 #include "os/workdir.h"
 #include "postgres/cluster/patroni_config.h"
 #include "postgres/provider.h"
-#include "postgres/local/template.h"
+#include "postgres/local/initdb_template.h"
 
 enum patroni_part { PART_M1, PART_M2, PART_M3, PART_STORE, PART_PROXY, PARTS };
 

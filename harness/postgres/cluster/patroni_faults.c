@@ -9,7 +9,7 @@
 #include "os/paths.h"
 #include "postgres/cluster/rest.h"
 #include "postgres/sql.h"
-#include "postgres/cluster/timeline.h"
+#include "postgres/cluster/timeline_left.h"
 
 // Finds the member that leads now, and its timeline.
 static bool find_patroni_leader(const struct server *s, int *leader, int *timeline, struct err *e)

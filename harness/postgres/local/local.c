@@ -22,7 +22,7 @@
 #include "os/workdir.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
-#include "postgres/local/template.h"
+#include "postgres/local/initdb_template.h"
 
 #define SETTINGS_MAX 64
 #define PROCESSES_MAX 1024

@@ -8,7 +8,7 @@
 #include "os/workdir.h"
 #include "postgres/local/disk.h"
 #include "postgres/provider.h"
-#include "postgres/local/template.h"
+#include "postgres/local/initdb_template.h"
 
 #define LOCAL_PORT "5432" // names the socket; no port is opened
 #define LOCAL_STANDBY_PORT "5433"

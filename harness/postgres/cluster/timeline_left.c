@@ -1,4 +1,4 @@
-#include "postgres/cluster/timeline.h"
+#include "postgres/cluster/timeline_left.h"
 
 #include <signal.h>
 #include <stdio.h>

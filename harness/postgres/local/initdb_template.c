@@ -1,4 +1,4 @@
-#include "postgres/local/template.h"
+#include "postgres/local/initdb_template.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "postgres/cluster/timeline.h"
+#include "postgres/cluster/timeline_left.h"
 
 static void the_last_line_counts(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include "os/paths.h"
 #include "os/workdir.h"
-#include "postgres/local/template.h"
+#include "postgres/local/initdb_template.h"
 
 static char cache[] = "/var/tmp/mp-template-test.XXXXXX";
 
