@@ -13,7 +13,7 @@
 #include "compare/compare_print.h"
 #include "compare/setup.h"
 #include "os/interrupt.h"
-#include "run/shared.h"
+#include "run/shared_server.h"
 #include "runner.h"
 #include "scenario/needs.h"
 

@@ -16,7 +16,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "run/shared.h"
+#include "run/shared_server.h"
 #include "runner.h"
 
 static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds takes

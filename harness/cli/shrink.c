@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/shrinking.h"
 #include "os/interrupt.h"
-#include "run/shared.h"
+#include "run/shared_server.h"
 #include "runner.h"
 
 // How often a failure is run again at the end, because it may depend on chance.

@@ -11,7 +11,7 @@
 #include "ledger/history.h"
 #include "os/paths.h"
 #include "report/report.h"
-#include "run/shared.h"
+#include "run/shared_server.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
 

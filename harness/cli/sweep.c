@@ -11,7 +11,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/files/parse.h"
-#include "run/shared.h"
+#include "run/shared_server.h"
 #include "runner.h"
 
 // Length of the load that counts round trips: long enough to see how many a batch costs.

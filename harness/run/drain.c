@@ -5,7 +5,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
-#include "run/queue.h"
+#include "run/subject_queue.h"
 #include "scenario/leased.h"
 
 static const int64_t load_gone_ns = 10 * NS_PER_S;

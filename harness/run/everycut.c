@@ -13,7 +13,7 @@
 #include "postgres/migrate.h"
 #include "run/cutrecord.h"
 #include "run/cutreport.h"
-#include "run/lanes.h"
+#include "run/make_lanes.h"
 
 // The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.
 #define WORKERS 4

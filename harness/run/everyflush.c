@@ -13,7 +13,7 @@
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "run/everyflush_inside.h"
-#include "run/lanes.h"
+#include "run/make_lanes.h"
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000

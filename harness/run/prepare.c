@@ -8,9 +8,9 @@
 #include "os/interrupt.h"
 #include "os/own_clock.h"
 #include "postgres/migrate.h"
-#include "run/lanes.h"
-#include "run/queue.h"
-#include "run/shared.h"
+#include "run/make_lanes.h"
+#include "run/subject_queue.h"
+#include "run/shared_server.h"
 #include "scenario/leased.h"
 
 static const int64_t lead_ns = 300 * NS_PER_MS; // time for the load's connections to open

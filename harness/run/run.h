@@ -10,7 +10,7 @@
 #include "report/progress.h"
 #include "run/generator.h"
 #include "run/observers.h"
-#include "run/queue.h"
+#include "run/subject_queue.h"
 #include "runner.h"
 #include "subject/command.h"
 
@@ -72,7 +72,7 @@ MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
 MUST_USE bool run_start_load(struct run *r, struct err *e);
 
-// timeline.c: carries out the faults at their times until load and faults are over.
+// fault_loop.c: carries out the faults at their times until load and faults are over.
 MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 
 // drain.c: waits until no expected token is missing or the drain is over, and then stops the

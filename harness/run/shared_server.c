@@ -1,4 +1,4 @@
-#include "run/shared.h"
+#include "run/shared_server.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "run/queue.h"
+#include "run/subject_queue.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "run/lanes.h"
+#include "run/make_lanes.h"
 
 #include <stdio.h>
 
