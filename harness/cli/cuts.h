@@ -3,7 +3,7 @@
 
 #include "cli/options.h"
 #include "runner.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 // True with --every-cut or --every-kill.
 bool cuts_tried(const struct options *o);

@@ -1,8 +1,8 @@
-// The record of a command that can be dealt out to shards (shards/record.h).
+// The record of a command that can be dealt out to shards (shards/shard_record.h).
 #pragma once
 
 #include "cli/options.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 #define RECORDING_ABOUT_MAX 8192
 

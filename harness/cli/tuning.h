@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 #include "scenario/scenario.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 #include "tune/model.h"
 #include "tune/measured.h"
 #include "tune/tune.h"

@@ -1,4 +1,4 @@
-// What a search has done so far: in memory, and as its record (shards/record.h), so that the
+// What a search has done so far: in memory, and as its record (shards/shard_record.h), so that the
 // results of several calls and of several machines add up. The record has a line for each draw,
 // each failure that was looked into, and each call.
 //
@@ -8,7 +8,7 @@
 
 #include "explore/coverage.h"
 #include "explore/failure.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 #define JOURNAL_WHYS_MAX 12
 

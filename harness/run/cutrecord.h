@@ -1,5 +1,6 @@
-// The trials of --every-cut and --every-kill as lines of the command's record (shards/record.h).
-// All lines of a run of the command have the number of that run; a trial is known by its cuts.
+// The trials of --every-cut and --every-kill as lines of the command's record
+// (shards/shard_record.h). All lines of a run of the command have the number of that run; a trial
+// is known by its cuts.
 #pragma once
 
 #include <jansson.h>
@@ -7,7 +8,7 @@
 #include "fault/transcript.h"
 #include "report/files/environment.h"
 #include "run/trial.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 // Returns the number that decides which shard tries these cuts. It follows from the cuts alone,
 // because machines may learn different numbers of messages.

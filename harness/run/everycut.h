@@ -6,7 +6,7 @@
 
 #include "run/points.h"
 #include "runner.h"
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 struct everycut_options {
     enum cut_action action;

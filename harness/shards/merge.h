@@ -2,7 +2,7 @@
 // named.
 #pragma once
 
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 // The work of some shards that belong together.
 struct merged {

@@ -1,4 +1,4 @@
-#include "shards/record.h"
+#include "shards/shard_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
