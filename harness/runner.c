@@ -100,16 +100,16 @@ static void find_sessions(struct run *r, struct run_end *end)
 // Reads the logs for secrets, which no history keeps.
 static bool read_logs(struct run *r, struct err *e)
 {
-    struct tells *t = &r->end.tells;
+    struct secret_scan *t = &r->end.tells;
 
     for (int i = 0; i < r->scenario->collector.instances; i++) {
         char name[64], path[PATH_MAX];
         snprintf(name, sizeof name, "collector-%d.log", i);
-        if (!path_join(path, r->folder.logs, name, e) || !tells_read(t, path, e))
+        if (!path_join(path, r->folder.logs, name, e) || !secret_scan_read(t, path, e))
             return false;
     }
     r->ledger.tells = t;
-    r->ledger.logs = tells_secret(t, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
+    r->ledger.logs = secret_scan_secret(t, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
     return true;
 }
 
@@ -285,7 +285,7 @@ static void close_down(struct run *r)
     netns_fini(&r->net);
     result_fini(&r->end.result);
     sessions_fini(&r->end.sessions);
-    tells_fini(&r->end.tells);
+    secret_scan_fini(&r->end.tells);
     ledger_fini(&r->ledger);
     generator_fini(&r->generator);
     free(r->faults);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "fault/family.h"
 #include "os/interrupt.h"
-#include "subject/sender.h"
+#include "subject/mock_sender.h"
 
 #define INSTANCES_MAX 64
 

@@ -12,7 +12,7 @@
 #include "fuzz/key.h"
 #include "plan/names.h"
 #include "plan/rng.h"
-#include "subject/decode.h"
+#include "subject/decoder.h"
 #include "subject/reader.h"
 
 #define TOKENS 1000

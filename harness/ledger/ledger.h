@@ -20,7 +20,7 @@
 #include "postgres/probe.h"
 #include "scenario/scenario.h"
 #include "subject/subject.h"
-#include "subject/tells.h"
+#include "subject/secret_scan.h"
 
 enum token_flags {
     TOKEN_SETTLED = 1 << 0,      // the outcome of its transaction was unknown, and the database has
@@ -102,12 +102,13 @@ struct ledger {
     struct attempt_record *attempts;     // owned; sorted by token and number; none in an old
                                          // history
     size_t attempt_count;
-    uint32_t *txn_of;          // owned; per token: the index of its transaction
-    int64_t start_ns;          // the plan's time 0 on the run's clock
-    int64_t load_end_ns;       // when load and faults were over
-    int64_t drain_end_ns;      // when TERM was sent to the collector
-    int64_t server_epoch_s;    // the server's clock at start_ns, seconds since 1970
-    const struct tells *tells; // what stands in the logs, until ledger_settle_end; NULL: unknown
+    uint32_t *txn_of;       // owned; per token: the index of its transaction
+    int64_t start_ns;       // the plan's time 0 on the run's clock
+    int64_t load_end_ns;    // when load and faults were over
+    int64_t drain_end_ns;   // when TERM was sent to the collector
+    int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
+    const struct secret_scan
+        *tells; // what stands in the logs, until ledger_settle_end; NULL: unknown
     enum logs logs;
     size_t strangers; // number of tokens in the database that the plan does not know
 };

@@ -12,7 +12,7 @@
 #include "ledger_sql.h"
 #include "plan/names.h"
 #include "postgres/sql.h"
-#include "subject/decode.h"
+#include "subject/decoder.h"
 
 // Takes one row of a binary result. Returns false without memory.
 typedef bool row_function(struct ledger *l, const PGresult *row);
@@ -149,7 +149,8 @@ static bool end_row(struct ledger *l, const PGresult *row)
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
     t->row = (uint16_t)(ROW_READ | int4_at(row, ROW));
-    if (l->tells && c.fields[2].len == TELLS_SECRET_LEN && tells_secret(l->tells, c.fields[2].data))
+    if (l->tells && c.fields[2].len == SECRET_SCAN_SECRET_LEN &&
+        secret_scan_secret(l->tells, c.fields[2].data))
         t->flags |= TOKEN_TOLD;
     t->row |= settle_names(l, token, &c, t) ? 0 : ROW_EMAIL;
     return true;

@@ -25,7 +25,7 @@ struct run_progress {
 struct run_end {
     struct err gave_up;       // why the harness gave the subject up; ERR_NONE: it did not
     struct sessions sessions; // sessions of the collector
-    struct tells tells;       // what its logs hold
+    struct secret_scan tells; // what its logs hold
     char cpu_users[200];
     double left, taken; // the results of queue_left and queue_taken
     struct check_input input;

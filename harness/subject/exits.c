@@ -120,7 +120,7 @@ void exits_reap(struct subject *s, struct instance *in)
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;
-    sender_begin(&in->sender, -1);
+    mock_sender_begin(&in->sender, -1);
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
     if (!p->asked && s->config.log_dir)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "plan/plan.h"
-#include "subject/decode.h"
+#include "subject/decoder.h"
 #include "subject/subject.h"
 
 struct reader {

@@ -9,8 +9,8 @@
 
 #include "os/process.h"
 #include "subject/exits.h"
-#include "subject/starts.h"
-#include "subject/vitals.h"
+#include "subject/start.h"
+#include "subject/process_sample.h"
 
 #define READ_CHUNK (256u << 10)
 #define LOG_MAX ((off_t)256 << 20) // size of a log: what a collector writes to its standard error
@@ -43,7 +43,7 @@ static enum sender_mood mood_of(struct subject *s, struct instance *in)
     pthread_mutex_lock(&s->lock);
     enum sender_mood mood = in->mood;
     if (in->sender_killed)
-        sender_begin(&in->sender, -1);
+        mock_sender_begin(&in->sender, -1);
     pthread_mutex_unlock(&s->lock);
     return mood;
 }
@@ -72,7 +72,7 @@ static bool take_subject_lines(struct subject *s, struct instance *in, int64_t n
         return ok;
     enum sender_mood mood = mood_of(s, in);
     for (; ok && line < s->reader.log.line_count; line++) {
-        ok = sender_line(&in->sender, &s->reader.log, line, mood);
+        ok = mock_sender_line(&in->sender, &s->reader.log, line, mood);
         reader_refuse(&s->reader, line);
     }
     return ok;
@@ -95,10 +95,10 @@ static int64_t answer_due(struct subject *s, int64_t now)
     for (int i = 0; s->config.sender && i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         enum sender_mood mood = mood_of(s, in);
-        if (sender_say(&in->sender, &s->reader.log, mood, now))
+        if (mock_sender_say(&in->sender, &s->reader.log, mood, now))
             note_death(s, in);
         unsaid += in->sender.fd >= 0 ? in->sender.count + in->sender.out.len : 0;
-        next = clock_min(next, sender_next_ns(&in->sender, mood));
+        next = clock_min(next, mock_sender_next_ns(&in->sender, mood));
     }
     atomic_store(&s->unsaid, unsaid);
     return next;
@@ -226,7 +226,7 @@ static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
         struct process_sample sample = {.at_ns = now, .process = in->process};
         if (in->pid)
             limit_log(s, in);
-        if (in->pid && vitals_read(in->pid, &sample))
+        if (in->pid && process_sample_read(in->pid, &sample))
             reader_sample(&s->reader, &sample);
     }
     return now + sample_every_ns;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "subject/litter.h"
 #include "subject/reader.h"
-#include "subject/sender.h"
+#include "subject/mock_sender.h"
 #include "subject/subject.h"
 
 // How long a process may take to stand still before its output is closed.
@@ -38,18 +38,18 @@ struct instance {
                                 // lock
     int64_t restart_at_ns;      // CLOCK_NEVER: no start is planned
     int exits_without_line;
-    bool ended;            // its output is closed; belongs to the thread
-    int64_t gone_ns;       // when the process ended, until it is reaped; 0: it has not ended;
-                           // belongs to the thread
-    struct pace pace;      // `rate` is under the lock, the rest belongs to the thread
-    bool close_asked;      // its output is to be closed; under the lock
-    bool closed;           // the output of this process was closed; under the lock
-    unsigned holds;        // number of faults that keep it from being started again; under the lock
-    bool for_good;         // it is never started again; under the lock
-    struct sender sender;  // belongs to the thread
-    enum sender_mood mood; // under the lock
-    bool termed;           // TERM, and nothing worse, has told it to end; under the lock
-    bool sender_killed;    // the collector's input is to be closed, or was; under the lock
+    bool ended;       // its output is closed; belongs to the thread
+    int64_t gone_ns;  // when the process ended, until it is reaped; 0: it has not ended;
+                      // belongs to the thread
+    struct pace pace; // `rate` is under the lock, the rest belongs to the thread
+    bool close_asked; // its output is to be closed; under the lock
+    bool closed;      // the output of this process was closed; under the lock
+    unsigned holds;   // number of faults that keep it from being started again; under the lock
+    bool for_good;    // it is never started again; under the lock
+    struct mock_sender sender; // belongs to the thread
+    enum sender_mood mood;     // under the lock
+    bool termed;               // TERM, and nothing worse, has told it to end; under the lock
+    bool sender_killed;        // the collector's input is to be closed, or was; under the lock
 };
 
 struct subject {
@@ -59,7 +59,7 @@ struct subject {
                           // lock
     struct litter litter; // belongs to the thread
     int64_t litter_ns;    // when to look at it again; belongs to the thread
-    uint8_t *tries;       // owned; see sender.h; belongs to the thread
+    uint8_t *tries;       // owned; see mock_sender.h; belongs to the thread
     atomic_size_t unsaid; // number of answers that are still to be given
     pthread_t thread;
     bool started;

@@ -270,7 +270,7 @@ static bool make_instances(struct subject *s, struct err *e)
         in->pidfd = in->out = in->log = -1;
         in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
-        stand_in_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
+        mock_sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
             s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
@@ -355,7 +355,7 @@ void subject_free(struct subject *s)
     subject_stop(s, 0);
     for (int i = 0; s->instances && i < s->config.instances; i++) {
         buf_fini(&s->instances[i].pending);
-        stand_in_fini(&s->instances[i].sender);
+        mock_sender_fini(&s->instances[i].sender);
         if (s->instances[i].log >= 0)
             close(s->instances[i].log);
     }

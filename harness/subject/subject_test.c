@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "subject/command.h"
-#include "subject/decode.h"
+#include "subject/decoder.h"
 #include "subject/reader.h"
 
 // Key 00 01 … 1f; secrets of 32 bytes 'A' and 'B'.

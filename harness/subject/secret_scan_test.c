@@ -1,5 +1,5 @@
 // Secrets in logs: as hex and base64, alone and within longer data.
-#include "subject/tells.h"
+#include "subject/secret_scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <openssl/evp.h>
 
-static unsigned char secret[TELLS_SECRET_LEN];
+static unsigned char secret[SECRET_SCAN_SECRET_LEN];
 
 static int make_secret(void **state)
 {
@@ -25,17 +25,17 @@ static int make_secret(void **state)
 static bool tells(const char *text)
 {
     char path[] = "/tmp/mailproof-tells.XXXXXX";
-    struct tells t = {0};
+    struct secret_scan t = {0};
     struct err e = {0};
     int fd = mkstemp(path);
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    assert_true(tells_read(&t, path, &e));
+    assert_true(secret_scan_read(&t, path, &e));
     unlink(path);
-    bool told = tells_secret(&t, secret);
-    tells_fini(&t);
+    bool told = secret_scan_secret(&t, secret);
+    secret_scan_fini(&t);
     return told;
 }
 

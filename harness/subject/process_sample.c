@@ -1,4 +1,4 @@
-#include "subject/vitals.h"
+#include "subject/process_sample.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     return rss_kb > 0;
 }
 
-bool vitals_read(pid_t pid, struct process_sample *sample)
+bool process_sample_read(pid_t pid, struct process_sample *sample)
 {
     const int depth_most = 8;
 

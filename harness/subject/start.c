@@ -1,4 +1,4 @@
-#include "subject/starts.h"
+#include "subject/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,10 +127,10 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);
-    sender_begin(&in->sender, input[1]);
+    mock_sender_begin(&in->sender, input[1]);
     if (record.pid < 0) {
         close(out[0]);
-        sender_begin(&in->sender, -1);
+        mock_sender_begin(&in->sender, -1);
         return false;
     }
     return take_in_instance(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);

@@ -1,4 +1,4 @@
-#include "subject/tells.h"
+#include "subject/secret_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 enum {
-    HEX_LEN = 2 * TELLS_SECRET_LEN,
+    HEX_LEN = 2 * SECRET_SCAN_SECRET_LEN,
     // 30 bytes. So many of the 32 are whole letters wherever the secret lies in longer data.
     BASE64_BYTES = 30,
     BASE64_LEN = BASE64_BYTES / 3 * 4,
@@ -76,9 +76,9 @@ static unsigned char base64_letter(int c)
 
 // --- reading a log ----------------------------------------------------------------------
 
-static bool keep_tell(struct tells *t, uint64_t hash)
+static bool keep_tell(struct secret_scan *t, uint64_t hash)
 {
-    if (hash == 0 || t->count >= TELLS_HASHES_MAX)
+    if (hash == 0 || t->count >= SECRET_SCAN_HASHES_MAX)
         return true;
     if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
         return false;
@@ -86,7 +86,7 @@ static bool keep_tell(struct tells *t, uint64_t hash)
     return true;
 }
 
-static bool take_letter(struct tells *t, struct row *r, size_t window, unsigned char letter)
+static bool take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
 {
     if (letter == 0) {
         r->len = 0;
@@ -96,12 +96,12 @@ static bool take_letter(struct tells *t, struct row *r, size_t window, unsigned 
     return keep_tell(t, roll(r, window, letter));
 }
 
-static bool read_part(struct tells *t, FILE *file)
+static bool read_part(struct secret_scan *t, FILE *file)
 {
     struct row hex = {0}, base64 = {0};
     bool ok = true;
 
-    for (uint64_t i = 0; ok && i < TELLS_BYTES_MAX; i++) {
+    for (uint64_t i = 0; ok && i < SECRET_SCAN_BYTES_MAX; i++) {
         int c = getc_unlocked(file);
         if (c == EOF)
             break;
@@ -118,9 +118,9 @@ static int compare_hashes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bool tells_read(struct tells *t, const char *path, struct err *e)
+bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
 {
-    const long most = (long)TELLS_BYTES_MAX;
+    const long most = (long)SECRET_SCAN_BYTES_MAX;
     FILE *file = fopen(path, "re");
 
     if (!file)
@@ -137,39 +137,40 @@ bool tells_read(struct tells *t, const char *path, struct err *e)
     return ok || err_memory(e);
 }
 
-void tells_fini(struct tells *t)
+void secret_scan_fini(struct secret_scan *t)
 {
     free(t->hashes);
-    *t = (struct tells){0};
+    *t = (struct secret_scan){0};
 }
 
 // --- looking a secret up ----------------------------------------------------------------
 
-static bool tells_have(const struct tells *t, uint64_t hash)
+static bool secret_scan_have(const struct secret_scan *t, uint64_t hash)
 {
     return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, compare_hashes);
 }
 
-static bool has_base64(const struct tells *t, const unsigned char *bytes)
+static bool has_base64(const struct secret_scan *t, const unsigned char *bytes)
 {
     unsigned char text[BASE64_LEN + 1];
 
     EVP_EncodeBlock(text, bytes, BASE64_BYTES);
     for (int i = 0; i < BASE64_LEN; i++)
         text[i] = base64_letter(text[i]);
-    return tells_have(t, hash_of((const char *)text, BASE64_LEN));
+    return secret_scan_have(t, hash_of((const char *)text, BASE64_LEN));
 }
 
-bool tells_secret(const struct tells *t, const unsigned char secret[TELLS_SECRET_LEN])
+bool secret_scan_secret(
+    const struct secret_scan *t, const unsigned char secret[SECRET_SCAN_SECRET_LEN])
 {
     char hex[HEX_LEN + 1];
 
     if (t->count == 0)
         return false;
-    for (size_t i = 0; i < TELLS_SECRET_LEN; i++)
+    for (size_t i = 0; i < SECRET_SCAN_SECRET_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", secret[i]);
     // Within longer data, none, one or two of the secret's first bytes share a letter with what
     // stands before them.
-    return tells_have(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
+    return secret_scan_have(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
            has_base64(t, secret + 1) || has_base64(t, secret + 2);
 }

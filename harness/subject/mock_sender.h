@@ -31,7 +31,7 @@ struct sender_due {
                        // before it
 };
 
-struct sender {
+struct mock_sender {
     const struct scenario_sender *manner; // borrowed
     bool jobs; // answers a queue's consumer: "ok N", "fail N" and "hang N" to each "got N ATTEMPT"
     uint64_t seed;
@@ -51,22 +51,24 @@ struct sender_reply {
     bool twice, oddly;
     int64_t delay_ns;
 };
-struct sender_reply sender_draw(
+struct sender_reply mock_sender_draw(
     const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt);
 
-void stand_in_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
-    uint8_t *tries, size_t tokens);
-void stand_in_fini(struct sender *s); // closes the descriptor
+void mock_sender_init(struct mock_sender *s, const struct scenario_sender *manner, bool jobs,
+    uint64_t seed, uint8_t *tries, size_t tokens);
+void mock_sender_fini(struct mock_sender *s); // closes the descriptor
 
 // Begins with a new process, and takes over the descriptor of its input.
-void sender_begin(struct sender *s, int fd);
+void mock_sender_begin(struct mock_sender *s, int fd);
 
 // Draws the answers to a line that was read. False without memory.
-bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
+bool mock_sender_line(
+    struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
 
 // Gives the answers that are due, and notes in the log when it gave them. True when the sender died
 // instead; then the descriptor is closed.
-bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
+bool mock_sender_say(
+    struct mock_sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
 // Returns when the next answer is due; CLOCK_NEVER: none is.
-int64_t sender_next_ns(const struct sender *s, enum sender_mood mood);
+int64_t mock_sender_next_ns(const struct mock_sender *s, enum sender_mood mood);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "subject/sender.h"
+#include "subject/mock_sender.h"
 
 // A sender that dies of an attempt has given the answers that were due before that. It gives no
 // more.
@@ -18,31 +18,31 @@ static void a_sender_dies_of_an_attempt(void **state)
     struct subject_log log = {.deliveries = deliveries, .delivery_count = 3};
     struct scenario_sender manner = {.dies = 1};
     uint8_t tries[3] = {0};
-    struct sender s;
+    struct mock_sender s;
     int ends[2];
     char said[64];
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    stand_in_init(&s, &manner, false, 1, tries, 3);
-    sender_begin(&s, ends[1]);
+    mock_sender_init(&s, &manner, false, 1, tries, 3);
+    mock_sender_begin(&s, ends[1]);
     for (uint32_t i = 0; i < 3; i++) {
         struct line_record line = {
             .read_ns = INT64_C(10) * (i + 1), .tokens = 1, .first_delivery = i};
         log.lines = &line;
         manner.dies = i == 1;
-        assert_true(sender_line(&s, &log, 0, SENDER_WORKS));
+        assert_true(mock_sender_line(&s, &log, 0, SENDER_WORKS));
     }
     assert_int_equal(deliveries[1].reply, REPLY_DIED);
-    assert_false(sender_say(&s, &log, SENDER_WORKS, 5));
-    assert_true(sender_say(&s, &log, SENDER_WORKS, 50));
+    assert_false(mock_sender_say(&s, &log, SENDER_WORKS, 5));
+    assert_true(mock_sender_say(&s, &log, SENDER_WORKS, 50));
     assert_int_equal(read(ends[0], said, sizeof said), strlen("1.1 sent\n"));
     assert_memory_equal(said, "1.1 sent\n", strlen("1.1 sent\n"));
     assert_int_equal(read(ends[0], said, sizeof said), 0); // the sender has closed its end
     assert_int_equal(deliveries[1].replied_ns, 50);
     assert_int_equal(deliveries[2].replied_ns, 0);
-    assert_false(sender_say(&s, &log, SENDER_WORKS, 60));
-    stand_in_fini(&s);
+    assert_false(mock_sender_say(&s, &log, SENDER_WORKS, 60));
+    mock_sender_fini(&s);
     close(ends[0]);
 }
 
@@ -55,13 +55,13 @@ static void deaths_are_drawn_by_seed(void **state)
 
     (void)state;
     for (uint32_t token = 0; token < 10000; token++) {
-        struct sender_reply r = sender_draw(&manner, 7, token, 0);
+        struct sender_reply r = mock_sender_draw(&manner, 7, token, 0);
         bool died = r.reply == REPLY_DIED;
-        assert_int_equal(r.reply, sender_draw(&manner, 7, token, 0).reply);
+        assert_int_equal(r.reply, mock_sender_draw(&manner, 7, token, 0).reply);
         if (!died)
-            assert_int_equal(r.reply, sender_draw(&calm, 7, token, 0).reply);
+            assert_int_equal(r.reply, mock_sender_draw(&calm, 7, token, 0).reply);
         deaths += died;
-        both += died && sender_draw(&manner, 7, token, 1).reply == REPLY_DIED;
+        both += died && mock_sender_draw(&manner, 7, token, 1).reply == REPLY_DIED;
     }
     assert_in_range(deaths, 800, 1200);
     assert_in_range(both, 30, 250);

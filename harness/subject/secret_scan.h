@@ -12,20 +12,21 @@
 
 #include "base/err.h"
 
-#define TELLS_SECRET_LEN 32
-#define TELLS_BYTES_MAX                                                                            \
+#define SECRET_SCAN_SECRET_LEN 32
+#define SECRET_SCAN_BYTES_MAX                                                                      \
     (UINT64_C(64) << 20) // read at the beginning, and again at the end, of a log
-#define TELLS_HASHES_MAX (UINT32_C(1) << 20)
+#define SECRET_SCAN_HASHES_MAX (UINT32_C(1) << 20)
 
-struct tells {
+struct secret_scan {
     uint64_t *hashes; // owned; sorted after tells_read
     size_t count;
 };
 
 // Adds a log. More than TELLS_HASHES_MAX rows in all are passed over. ERR_SYSTEM: the file cannot
 // be read.
-MUST_USE bool tells_read(struct tells *t, const char *path, struct err *e);
-void tells_fini(struct tells *t); // accepts a zeroed struct
+MUST_USE bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e);
+void secret_scan_fini(struct secret_scan *t); // accepts a zeroed struct
 
 // True when a log holds the secret.
-bool tells_secret(const struct tells *t, const unsigned char secret[TELLS_SECRET_LEN]);
+bool secret_scan_secret(
+    const struct secret_scan *t, const unsigned char secret[SECRET_SCAN_SECRET_LEN]);

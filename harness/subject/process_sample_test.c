@@ -13,24 +13,24 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "subject/vitals.h"
+#include "subject/process_sample.h"
 
-static void vitals_are_read(void **state)
+static void process_sample_are_read(void **state)
 {
     struct process_sample sample = {0}, later = {0};
 
     (void)state;
-    if (!vitals_read(getpid(), &sample))
+    if (!process_sample_read(getpid(), &sample))
         skip(); // no /proc
     assert_in_range(sample.rss_kb, 100, 10 << 20);
     while (later.cpu_ms < sample.cpu_ms + 20)
-        assert_true(vitals_read(getpid(), &later));
+        assert_true(process_sample_read(getpid(), &later));
     assert_true(later.wakeups >= sample.wakeups);
-    assert_false(vitals_read(-1, &sample));
+    assert_false(process_sample_read(-1, &sample));
 }
 
 // A shell may stand in front of the collector. The memory of its child counts too.
-static void vitals_of_a_process_tree(void **state)
+static void process_sample_of_a_process_tree(void **state)
 {
     struct process_sample sample = {0};
     const size_t size = 32 << 20;
@@ -53,7 +53,7 @@ static void vitals_of_a_process_tree(void **state)
             pause();
     }
     while (sample.rss_kb < size / 1024 && clock_now_ns() < deadline_ns)
-        assert_true(vitals_read(shell, &sample));
+        assert_true(process_sample_read(shell, &sample));
     kill(shell, SIGKILL);
     waitpid(shell, NULL, 0);
     assert_true(sample.rss_kb >= size / 1024);
@@ -90,10 +90,10 @@ static void starvation_is_measured(void **state)
     assert_true(child >= 0);
     if (child == 0)
         spin();
-    assert_true(vitals_read(child, &sample));
+    assert_true(process_sample_read(child, &sample));
     later = sample;
     while (later.starved_us < sample.starved_us + 200000 && clock_now_ns() < deadline_ns)
-        assert_true(vitals_read(child, &later));
+        assert_true(process_sample_read(child, &later));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
@@ -104,8 +104,8 @@ static void starvation_is_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vitals_are_read),
-        cmocka_unit_test(vitals_of_a_process_tree),
+        cmocka_unit_test(process_sample_are_read),
+        cmocka_unit_test(process_sample_of_a_process_tree),
         cmocka_unit_test(starvation_is_measured),
     };
 

@@ -1,4 +1,4 @@
-#include "subject/decode.h"
+#include "subject/decoder.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "subject/sender.h"
+#include "subject/mock_sender.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define TRIES_MAX 255
 #define OUT_MAX ((size_t)64 << 20)
 
-struct sender_reply sender_draw(
+struct sender_reply mock_sender_draw(
     const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt)
 {
     struct sender_reply r = {.reply = REPLY_SENT};
@@ -35,24 +35,24 @@ struct sender_reply sender_draw(
     return r;
 }
 
-void stand_in_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
-    uint8_t *tries, size_t tokens)
+void mock_sender_init(struct mock_sender *s, const struct scenario_sender *manner, bool jobs,
+    uint64_t seed, uint8_t *tries, size_t tokens)
 {
-    *s = (struct sender){
+    *s = (struct mock_sender){
         .manner = manner, .jobs = jobs, .seed = seed, .tries = tries, .tokens = tokens, .fd = -1};
     buf_init(&s->out, OUT_MAX);
 }
 
-void stand_in_fini(struct sender *s)
+void mock_sender_fini(struct mock_sender *s)
 {
     if (s->fd >= 0)
         close(s->fd);
     free(s->heap);
     buf_fini(&s->out);
-    *s = (struct sender){.fd = -1};
+    *s = (struct mock_sender){.fd = -1};
 }
 
-void sender_begin(struct sender *s, int fd)
+void mock_sender_begin(struct mock_sender *s, int fd)
 {
     if (s->fd >= 0)
         close(s->fd);
@@ -64,7 +64,7 @@ void sender_begin(struct sender *s, int fd)
 
 // --- a heap of the answers that are due, the earliest first -----------------------
 
-static bool push(struct sender *s, struct sender_due due)
+static bool push(struct mock_sender *s, struct sender_due due)
 {
     if (!array_grow(&s->heap, s->count, 1, sizeof due))
         return false;
@@ -75,7 +75,7 @@ static bool push(struct sender *s, struct sender_due due)
     return true;
 }
 
-static struct sender_due pop(struct sender *s)
+static struct sender_due pop(struct mock_sender *s)
 {
     struct sender_due first = s->heap[0], last = s->heap[--s->count];
     size_t at = 0;
@@ -95,12 +95,13 @@ static struct sender_due pop(struct sender *s)
 
 // True when a reply is written as text. A queue's consumer is even told to hang, because its
 // handler waits for an answer.
-static bool is_reply_written(const struct sender *s, enum reply reply)
+static bool is_reply_written(const struct mock_sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
 }
 
-bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
+bool mock_sender_line(
+    struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
 {
     const struct line_record *l = &log->lines[line];
     int64_t number = ++s->numbers;
@@ -112,7 +113,7 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
             attempt = s->tries[d->token];
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
         }
-        struct sender_reply r = sender_draw(s->manner, s->seed, d->token, attempt);
+        struct sender_reply r = mock_sender_draw(s->manner, s->seed, d->token, attempt);
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
@@ -132,7 +133,7 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
     return true;
 }
 
-static void put_job(struct sender *s, const struct sender_due *due, uint32_t token)
+static void put_job(struct mock_sender *s, const struct sender_due *due, uint32_t token)
 {
     static const char *const words[REPLIES] = {[REPLY_SENT] = "ok",
         [REPLY_TRANSIENT] = "fail",
@@ -142,7 +143,7 @@ static void put_job(struct sender *s, const struct sender_due *due, uint32_t tok
     buf_printf(&s->out, "%s %u\n", words[due->reply], token);
 }
 
-static void put_reply(struct sender *s, const struct sender_due *due)
+static void put_reply(struct mock_sender *s, const struct sender_due *due)
 {
     static const char *const words[REPLIES] = {
         [REPLY_SENT] = "sent",
@@ -158,7 +159,7 @@ static void put_reply(struct sender *s, const struct sender_due *due)
 
 // Writes the answers. Bytes that a full pipe does not take are left for the next time. A pipe
 // without a reader is closed.
-static void flush_replies(struct sender *s)
+static void flush_replies(struct mock_sender *s)
 {
     while (s->fd >= 0 && s->out.len > 0) {
         ssize_t n = write(s->fd, s->out.data, s->out.len);
@@ -169,18 +170,19 @@ static void flush_replies(struct sender *s)
         else if (n < 0 && errno == EAGAIN)
             return;
         else
-            sender_begin(s, -1);
+            mock_sender_begin(s, -1);
     }
 }
 
 // Ends the sender. Its earlier answers may still arrive, but it gives no more.
-static void end_sender(struct sender *s)
+static void end_sender(struct mock_sender *s)
 {
     flush_replies(s);
-    sender_begin(s, -1);
+    mock_sender_begin(s, -1);
 }
 
-bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns)
+bool mock_sender_say(
+    struct mock_sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns)
 {
     bool died = false;
 
@@ -199,7 +201,7 @@ bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood
     return died;
 }
 
-int64_t sender_next_ns(const struct sender *s, enum sender_mood mood)
+int64_t mock_sender_next_ns(const struct mock_sender *s, enum sender_mood mood)
 {
     const int64_t soon_ns = NS_PER_MS;
 
