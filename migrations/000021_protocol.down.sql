@@ -7,7 +7,8 @@ DROP FUNCTION mailroom_protocol(), mailroom_take(text, bigint, bigint, int, int,
     bigint[], bigint[], text[], text, bigint[], int[], text[], text[], bigint[], bool[], bigint[]),
     mailroom_peers(text, bigint, text, text, bigint, bool, text, bigint, bool, bigint[], bigint[], bool[], text,
     text, text, text, bigint), mailroom_release(job_type, bigint, text, text),
-    mailroom_locks(), mailroom_walk(job_type, int, int), mailroom_refuse(text),
+    mailroom_locks(), mailroom_walk(job_type, int, int),
+    mailroom_now(), mailroom_refuse(text),
     mailroom_unsendable(token_action, varchar, varchar, bytea, varchar), mailroom_place(mailroom_token[], bigint),
     mailroom_examine(job_type, int, bool, int, int, mailroom_token[]);
 DROP TYPE mailroom_token;

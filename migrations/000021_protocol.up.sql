@@ -31,6 +31,15 @@ END
 $$
 $make$);
 
+-- Returns the snapshot of the statement, in which our own transaction counts as running.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_now() RETURNS pg_snapshot LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
+        THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
+        ELSE pg_current_snapshot() END
+$$
+$make$);
+
 -- The tokens that wait, in their order, each with the reason why it is passed over now, or null.
 -- Everything is lazy: whoever reads ten rows makes the server walk ten. The server puts the
 -- function into the statement that calls it, so it must stay a plain SQL function.
@@ -41,52 +50,38 @@ $make$);
 -- (action, xid, id). Nothing else is looked at, however much a running transaction has inserted.
 --
 -- A stretch begins behind (from_xid, from_id): with the least possible id, the tokens of from_xid
--- belong to it, and with the largest they do not. It ends before to_xid. That is a comparison of
--- xid alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
+-- belong to it. It ends before to_xid. That is a comparison of xid alone: (xid, id) < (to_xid, ...)
+-- would walk all entries of to_xid.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
 RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
     WITH cursor AS MATERIALIZED (
-        SELECT c.*, CASE
-            WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(), pg_current_snapshot())
-                        THEN here.mailroom_clamp(pg_current_snapshot(),
-                        pg_current_xact_id_if_assigned())
-                        ELSE pg_current_snapshot() END AS now
+        SELECT c.*, here.mailroom_now() AS now
         FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
              LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
                       ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
         WHERE only_lane IS NULL OR l.lane = only_lane
     ), stretch AS MATERIALIZED (
-        SELECT s.*
+        SELECT c.lane, c.actions, p.part, greatest(s.from_xid, p.xid) AS from_xid, s.to_xid,
+               CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id
         FROM cursor AS c,
              LATERAL (VALUES (1, c.seen, c.tick, c.xid, c.id),
                              (2, c.tick, c.now, '0', 0)) AS p (part, a, b, xid, id),
              LATERAL (
-                 SELECT c.lane, c.actions, p.part, greatest(x, p.xid) AS from_xid,
-                        CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
-                        (x::text::bigint + 1)::text::xid8 AS to_xid
-                 FROM pg_snapshot_xip(p.a) AS x
+                 SELECT x, (x::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(p.a) AS x
                  WHERE pg_visible_in_snapshot(x, p.b)
                  UNION ALL
-                 SELECT c.lane, c.actions, p.part, greatest(gap.from_xid, p.xid),
-                        CASE WHEN gap.from_xid > p.xid THEN gap.from_id
-                             WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
-                             ELSE p.id END,
-                        gap.to_xid
-                 FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
-                              lag(9223372036854775807, 1,
-                              -9223372036854775808) OVER runs AS from_id,
-                              x AS to_xid
-                       FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x
-                           WHERE x >= pg_snapshot_xmax(p.a)
-                             UNION ALL
-                             SELECT pg_snapshot_xmax(p.b)) AS ends (x)
-                       WINDOW runs AS (ORDER BY x)) AS gap
-             ) AS s (lane, actions, part, from_xid, from_id, to_xid)
-        WHERE s.from_xid < s.to_xid
-        ORDER BY c.lane <> first_lane, c.lane, s.part, s.from_xid
+                 SELECT x, coalesce((SELECT y FROM pg_snapshot_xip(p.b) AS y WHERE y >= x
+                                     ORDER BY y LIMIT 1), pg_snapshot_xmax(p.b))
+                 FROM (SELECT pg_snapshot_xmax(p.a)
+                       UNION ALL
+                       SELECT (y::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(p.b) AS y
+                       WHERE y >= pg_snapshot_xmax(p.a)) AS begins (x)
+             ) AS s (from_xid, to_xid)
+        WHERE greatest(s.from_xid, p.xid) < s.to_xid
+        ORDER BY c.lane <> first_lane, c.lane, p.part, s.from_xid
     )
     SELECT s.lane::int, s.part, t.xid, t.id, t.action, t.account, a.email, a.login,
            -- A secret of another length is not sent, and may be very long.
@@ -174,15 +169,15 @@ $$
 $make$);
 
 -- Continues a list with tokens of the cursor, until `room` of the list can be sent, `most` were
--- examined, or no more wait (`ended`). `n` is how many can be sent, and `tick` the snapshot of the
--- look. `judge`: find those, too, that no line can carry.
+-- examined, or no more wait (`ended`). `n` is how many can be sent, `ids` are those of the cursor's
+-- tokens, and `tick` is the snapshot of the look. `judge`: find those, too, that no line can carry.
 --
 -- In most cases as many are examined as there is room for. Where some of them are passed over, more
 -- are read, from the first one again: a list is what one snapshot saw.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, judge bool, room int,
-    most int,
-    INOUT list here.mailroom_token[], OUT n int, OUT ended bool, OUT tick pg_snapshot)
+    most int, INOUT list here.mailroom_token[], OUT ids bigint[], OUT n int, OUT ended bool,
+    OUT tick pg_snapshot)
 LANGUAGE plpgsql AS $$
 DECLARE
     given here.mailroom_token[] := list;
@@ -200,17 +195,15 @@ BEGIN
         -- To look at each name by itself takes longer than all the rest. Nearly always a look at
         -- all of them together finds nothing.
         SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email,
-        w.login,
-                   w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token), '{}'),
-               given_n + count(*) FILTER (WHERE w.passed IS NULL), count(*) < size,
-               CASE WHEN pg_visible_in_snapshot(pg_current_xact_id_if_assigned(),
-               pg_current_snapshot())
-                   THEN here.mailroom_clamp(pg_current_snapshot(), pg_current_xact_id_if_assigned())
-                   ELSE pg_current_snapshot() END,
+                   w.login, w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token),
+                   '{}'),
+               array_agg(w.id), given_n + count(*) FILTER (WHERE w.passed IS NULL),
+               count(*) < size,
+               here.mailroom_now(),
                judge AND (string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
                    OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
                    OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5))
-        INTO list, n, ended, tick, suspect
+        INTO list, ids, n, ended, tick, suspect
         FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL) LIMIT size) AS w;
         IF suspect THEN
             SELECT array_agg(ROW(t.lane, t.part, t.xid, t.id, t.action, t.account, t.email, t.login,
@@ -243,9 +236,9 @@ $make$);
 --
 -- A look comes first: as long as too few tokens wait, nothing is locked, and the transaction gets
 -- no number. It is left out where the transaction has one, as behind a settled line. Then one
--- statement locks the first lane's cursor, which stands for those of all lanes, and the next one
--- reads. A statement that did both and had to wait for the lock would see the new cursor, but the
--- tokens as they were before its wait.
+-- statement locks the first lane's cursor, which stands for those of all lanes. If it has moved
+-- since the look, or there was none, the next statement reads. A statement that did both and had to
+-- wait for the lock would see the new cursor, but the tokens as they were before its wait.
 --
 -- What is due comes first, and goes into the row of the first of it: so its order outlives any
 -- number of deaths. Behind it come the tokens of the cursor.
@@ -271,13 +264,16 @@ AS $$
 DECLARE
     q here.job_type := queue::here.job_type;
     me bigint := owner;
-    lanes int := (SELECT c.lane FROM here.cursors AS c WHERE c.queue = q
-                  ORDER BY c.lane DESC, c.n DESC LIMIT 1);
+    look bool := hold AND again IS NULL AND pg_current_xact_id_if_assigned() IS NULL;
+    cur record;                       -- the cursor of a lane, first of the first one
+    moves bigint;                     -- its n as the look saw it, while the look is still good
+    lanes int;
     first_lane int := 1;
     room int;                         -- tokens to take at most
     most int;                         -- tokens to examine at most
     looked timestamptz := clock_timestamp();
-    waits bigint[] := '{}';
+    from_when timestamptz := coalesce(looked - due_ms * interval '1 ms', '-infinity');
+    waits bigint[] := '{}';           -- tokens that are due
     seen record;                      -- what was examined
     found here.mailroom_token[];      -- of that, what can be sent
     -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
@@ -291,12 +287,13 @@ DECLARE
     taken int;
     upto int;                         -- tokens that are taken or passed over
     every bool;                       -- these are all that wait
-    last here.mailroom_token;         -- the last token of a lane
-    goal record;                      -- where its cursor goes
-    at int;                           -- its place in the list
+    places int[];                     -- of the last token of each lane
+    last here.mailroom_token;
+    at int;
+    emptied bool;                     -- nothing is left of its lane
     whole bool;
     ids bigint[];
-    tried bool;                       -- some of them, before
+    tried bool := false;              -- some of them, before
     tries int[];
     failed int[];
     used int;                         -- tokens of the rows that come first
@@ -312,10 +309,6 @@ BEGIN
             'from 1 on',
             wanted, fewest, lines);
     END IF;
-    lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
-                  ELSE greatest(1, least(lines, 8, 1000 / wanted)) END;
-    room := wanted * lines;
-    most := 4 * room + 64000;
     kind := 0;
     errors := 0;
     expired := 0;
@@ -323,51 +316,59 @@ BEGIN
     others := 0;
     alone := false;
 
-    IF hold AND again IS NULL AND pg_current_xact_id_if_assigned() IS NULL THEN
-        IF due_ms IS DISTINCT FROM 0 THEN
-            waits := ARRAY(SELECT u.t
-                FROM (SELECT d.tokens FROM here.deliveries AS d
-                      WHERE d.queue = q AND d.owner = 0 AND d.due <= looked
-                        AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
-                      ORDER BY d.due, d.n) AS d, unnest(d.tokens) AS u (t)
-                LIMIT fewest);
-        END IF;
+    IF look OR NOT hold THEN
+        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
+        WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1;
+        moves := cur.n;
+    ELSE
+        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
+        WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
+    END IF;
+    -- There is one lane, or one for each action.
+    lanes := cardinality(enum_range(NULL::here.token_action)) - cardinality(cur.actions) + 1;
+    lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
+                  ELSE greatest(1, least(lines, 32, 1000 / wanted)) END;
+    room := wanted * lines;
+    most := 4 * room + 64000;
+
+    IF again IS NULL AND due_ms IS DISTINCT FROM 0 AND hold THEN
+        waits := ARRAY(SELECT u.t
+            FROM (SELECT d.tokens FROM here.deliveries AS d
+                  WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND d.due >= from_when
+                  ORDER BY d.due, d.n) AS d, unnest(d.tokens) AS u (t)
+            LIMIT fewest);
+    END IF;
+    IF look THEN
         IF cardinality(waits) < fewest THEN
-            seen := here.mailroom_examine(q, 1, false, fewest - cardinality(waits), most, '{}');
+            seen := here.mailroom_examine(q, 1, true,
+                CASE WHEN cardinality(waits) = 0 THEN room ELSE fewest - cardinality(waits) END,
+                most, '{}');
             -- Rows at the head that cannot be sent are passed when they are many, or alone.
             IF seen.n < fewest - cardinality(waits) AND (cardinality(waits) > 0
                    OR coalesce(here.mailroom_place(seen.list, 1) <= 100,
-                   cardinality(seen.list) = 0)) THEN
+                       cardinality(seen.list) = 0)) THEN
                 more := false;
-                next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp()) * 1000)
-                    FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0 AND d.due > looked
-                    ORDER BY d.due LIMIT 1);
+                IF due_ms IS DISTINCT FROM 0 THEN
+                    next_due_ms := (SELECT ceil(extract(epoch FROM d.due - clock_timestamp())
+                        * 1000) FROM here.deliveries AS d
+                        WHERE d.queue = q AND d.owner = 0 AND d.due > looked
+                        ORDER BY d.due LIMIT 1);
+                END IF;
                 RETURN NEXT;
-                RETURN QUERY SELECT 3, NULL::bigint, NULL::bigint, w.id, NULL::int, NULL::int,
-                    NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::bool,
-                    NULL::bigint,
-                    NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int,
-                    NULL::text
-                FROM (SELECT * FROM unnest(waits) UNION ALL
-                      SELECT t.id FROM unnest(seen.list) AS t WHERE t.passed IS NULL) AS w (id);
+                kind := 3;
+                FOREACH token IN ARRAY waits || ARRAY(
+                    SELECT t.id FROM unnest(seen.list) AS t WHERE t.passed IS NULL) LOOP
+                    RETURN NEXT;
+                END LOOP;
                 RETURN;
             END IF;
         END IF;
+        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
+        WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
     END IF;
 
     IF hold THEN
-        PERFORM FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC
-            LIMIT 1 FOR UPDATE;
-        PERFORM pg_current_xact_id();
-        IF epoch IS NOT NULL
-            AND epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q)
-            THEN
-            RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
-        END IF;
-        IF again IS NOT NULL OR due_ms IS DISTINCT FROM 0 AND EXISTS (
-               SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0
-                   AND d.due <= looked
-                 AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')) THEN
+        IF again IS NOT NULL OR cardinality(waits) > 0 THEN
             WITH locked AS MATERIALIZED (
                 SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
                 -- null: none
@@ -378,7 +379,7 @@ BEGIN
                 FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
                       FROM here.deliveries AS d
                       WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND again IS NULL
-                        AND d.due >= coalesce(looked - due_ms * interval '1 ms', '-infinity')
+                        AND d.due >= from_when
                       ORDER BY d.due, d.n LIMIT wanted FOR UPDATE SKIP LOCKED) AS d
             ), ordered AS (
                 SELECT l.*, row_number() OVER line AS at, first_value(l.alone) OVER line AS single,
@@ -428,7 +429,7 @@ BEGIN
                 room := wanted;
             END IF;
         END IF;
-        IF again IS NOT NULL OR from_alone THEN
+        IF cardinality(from_n) > 0 AND (again IS NOT NULL OR from_alone) THEN
             fewest := 1;
         END IF;
         -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens
@@ -450,8 +451,18 @@ BEGIN
         END IF;
     END IF;
 
-    seen := here.mailroom_examine(q, first_lane, hold, room, CASE WHEN from_alone THEN 0
-        ELSE most END, due);
+    -- A take may move the cursor of another lane alone, so with lanes the look is never good.
+    IF NOT hold OR moves IS DISTINCT FROM cur.n OR cardinality(waits) > 0 OR lanes > 1 THEN
+        seen := here.mailroom_examine(q, first_lane, hold, room,
+            CASE WHEN from_alone THEN 0 ELSE most END, due);
+    END IF;
+    -- Without a lock this comes last of all that is read, so that no line of a queue that was lost
+    -- is returned.
+    IF epoch IS NOT NULL THEN
+        IF epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
+            RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
+        END IF;
+    END IF;
     IF per_s > 0 AND hold AND seen.n >= fewest THEN
         paid := (SELECT count(*) FROM unnest(seen.list) AS t WHERE t.passed IS NULL AND t.paid);
         IF seen.n > paid THEN
@@ -471,26 +482,32 @@ BEGIN
     every := taken = seen.n AND seen.ended;
 
     -- Where the take went on to another lane, nothing is left of the lane before.
-    FOR at IN SELECT upto WHERE lanes = 1 AND upto > cardinality(due)
-              UNION ALL SELECT max(t.ordinality) FROM unnest(seen.list[:upto]) WITH ORDINALITY AS t
-              WHERE lanes > 1 AND t.lane > 0 GROUP BY t.lane LOOP
+    IF lanes > 1 THEN
+        places := ARRAY(SELECT max(t.ordinality)
+            FROM unnest(seen.list[:upto]) WITH ORDINALITY AS t WHERE t.lane > 0 GROUP BY t.lane);
+    ELSIF upto > cardinality(due) THEN
+        places := ARRAY[upto];
+    END IF;
+    FOREACH at IN ARRAY coalesce(places, '{}') LOOP
         last := seen.list[at];
-        SELECT c.ctid AS at, c.n, CASE WHEN every OR at < upto THEN seen.tick WHEN last.part = 2
-            THEN c.tick
-                   ELSE c.seen END AS seen,
-               CASE WHEN every OR at < upto OR last.part = 2 THEN seen.tick ELSE c.tick END AS tick
-        INTO goal FROM here.cursors AS c
-        WHERE c.queue = q AND c.lane = last.lane ORDER BY c.n DESC LIMIT 1;
+        emptied := every OR at < upto;
+        IF lanes > 1 THEN
+            SELECT c.ctid AS at, c.n, c.seen, c.tick INTO cur FROM here.cursors AS c
+            WHERE c.queue = q AND c.lane = last.lane ORDER BY c.n DESC LIMIT 1;
+        END IF;
+        cur.seen := CASE WHEN emptied THEN seen.tick
+                         WHEN last.part = 2 THEN cur.tick ELSE cur.seen END;
+        cur.tick := CASE WHEN emptied OR last.part = 2 THEN seen.tick ELSE cur.tick END;
         IF NOT hold THEN
             place := CASE WHEN taken > 0 THEN
-                format('%s;%s;%s;%s;%s', goal.n, goal.seen, goal.tick, last.xid, last.id) END;
+                format('%s;%s;%s;%s;%s', cur.n, cur.seen, cur.tick, last.xid, last.id) END;
             CONTINUE;
         END IF;
         -- The row's place finds it. To find it by its key, the planner might walk all earlier
         -- versions.
-        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(), seen = goal.seen,
-            tick = goal.tick, xid = last.xid, id = last.id
-        WHERE c.ctid = goal.at
+        UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(), seen = cur.seen,
+            tick = cur.tick, xid = last.xid, id = last.id
+        WHERE c.ctid = cur.at
         RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 INTO whole;
         IF whole IS NOT TRUE THEN
             PERFORM here.mailroom_refuse(
@@ -498,7 +515,9 @@ BEGIN
         END IF;
     END LOOP;
 
-    IF upto > taken THEN
+    found := seen.list;
+    ids := seen.ids;
+    IF upto > taken OR taken = 0 OR cardinality(due) > 0 THEN
         SELECT count(*) FILTER (WHERE t.passed = 'expired'), count(*)
             FILTER (WHERE t.passed = 'consumed'),
                count(*) FILTER (WHERE t.dead),
@@ -511,13 +530,8 @@ BEGIN
         SELECT t.id, t.number, me, CASE WHEN t.dead THEN 'dead' ELSE 'expired' END, t.passed
         FROM unnest(seen.list[:upto]) AS t WHERE t.passed IS NOT NULL AND hold AND answers;
         found := ARRAY(SELECT t FROM unnest(seen.list) AS t WHERE t.passed IS NULL);
-    ELSE
-        found := seen.list;
-    END IF;
-
-    IF taken > 0 AND hold THEN
         SELECT array_agg(t.id), array_agg(t.number), array_agg(t.errors),
-        bool_or(t.number > 1 OR t.errors > 0)
+               bool_or(t.number > 1 OR t.errors > 0)
         INTO ids, tries, failed, tried
         FROM unnest(found[:taken]) AS t;
     END IF;
@@ -533,7 +547,8 @@ BEGIN
             UPDATE here.deliveries AS d
             SET owner = me, due = '-infinity', alone = from_alone, nonce = DEFAULT,
                 leased_at = CASE WHEN again IS NULL THEN moment ELSE d.leased_at END,
-                paid_at = CASE WHEN seen.n > paid THEN moment ELSE d.paid_at END,
+                paid_at = CASE WHEN from_end[1] > used THEN NULL -- the rest is not paid for
+                               WHEN seen.n > paid THEN moment ELSE d.paid_at END,
                 tokens = ids || d.tokens[used + 1:],
                 numbers = CASE WHEN tried OR d.numbers IS NOT NULL
                     THEN tries || coalesce(d.numbers[used + 1:],
@@ -554,12 +569,12 @@ BEGIN
             WHERE d.n = from_n[whole_n + 1] AND cut > 0;
         END IF;
     END IF;
-    IF ids IS NOT NULL AND gone = 1 THEN
+    IF taken > 0 AND hold AND gone = 1 THEN
         WITH made AS (
             INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
             paid_at)
-            SELECT q, me, ids[b + 1 : b + wanted], CASE WHEN tried THEN tries END, CASE
-                WHEN tried THEN failed END,
+            SELECT q, me, ids[b + 1 : least(b + wanted, taken)], CASE WHEN tried THEN tries END,
+                   CASE WHEN tried THEN failed END,
                    from_alone, moment, CASE WHEN per_s > 0 THEN moment END
             FROM generate_series(0, taken - 1, wanted) AS b ORDER BY b
             RETURNING n, nonce
@@ -614,7 +629,11 @@ DECLARE
     answered bigint[] := tokens; -- by a name that no column has
     rows tid[];                  -- the places of the lines that are ours
     ours bigint[];               -- their n
-    counted int;                 -- answers to them
+    our_nonces bigint[];
+    leased timestamptz[];        -- when they were taken
+    counted bigint[];            -- answered tokens of theirs
+    counted_nonces bigint[];
+    gone int;                    -- lines of which every token is answered
 BEGIN
     IF outcome NOT IN ('written', 'back') THEN
         RAISE invalid_parameter_value
@@ -658,7 +677,8 @@ BEGIN
     -- found by their places: a planner that takes the table for empty thinks any index as good,
     -- and walks all that an old snapshot keeps. OFFSET 0 leaves it the index on n.
     IF lines IS NOT NULL THEN
-        SELECT array_agg(x.ctid), array_agg(x.n) INTO rows, ours
+        SELECT array_agg(x.ctid), array_agg(x.n), array_agg(x.nonce), array_agg(x.leased_at)
+        INTO rows, ours, our_nonces, leased
         FROM (SELECT x.ctid, x.* FROM here.deliveries AS x WHERE x.n = ANY (lines)
             ORDER BY x.n FOR UPDATE OFFSET 0) AS x
         WHERE x.queue = q AND x.owner = me
@@ -669,19 +689,21 @@ BEGIN
     END IF;
 
     IF answered IS NOT NULL THEN
-        INSERT INTO here.attempts (token, number, run, leased, outcome, text, nonce)
-        SELECT a.t, a.number, me, x.leased_at, a.what, a.why, a.nonce
-        FROM unnest(lines, nonces, answered, numbers, outcomes, texts) AS a (line, nonce, t,
-        number, what, why)
-        JOIN (SELECT x.n, x.nonce, x.leased_at FROM here.deliveries AS x
-            WHERE x.ctid = ANY (rows) OFFSET 0) AS x
-            ON x.n = a.line AND x.nonce = a.nonce
-        -- IS TRUE keeps the server from a join here: it makes one hash table.
-        WHERE a.what <> 'late' AND ((a.line, a.t) IN (
-            SELECT x.n, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
-                WHERE x.ctid = ANY (rows))) IS TRUE;
-        GET DIAGNOSTICS counted = ROW_COUNT;
-        IF counted < cardinality(answered) THEN
+        WITH recorded AS (
+            INSERT INTO here.attempts AS b (token, number, run, leased, outcome, text, nonce)
+            SELECT a.t, a.number, me, leased[array_position(our_nonces, a.nonce)], a.what, a.why,
+                   a.nonce
+            FROM unnest(nonces, answered, numbers, outcomes, texts) AS a (nonce, t, number, what,
+                why)
+            -- IS TRUE keeps the server from a join here: it makes one hash table.
+            WHERE a.what <> 'late' AND ((a.nonce, a.t) IN (
+                SELECT x.nonce, u.t FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
+                WHERE x.ctid = ANY (rows))) IS TRUE
+            RETURNING b.nonce, b.token
+        )
+        SELECT array_agg(r.nonce), array_agg(r.token) INTO counted_nonces, counted
+        FROM recorded AS r;
+        IF coalesce(cardinality(counted), 0) < cardinality(answered) THEN
             -- An answer that we have counted already, and whose confirmation got lost, is not late.
             RETURN QUERY
             WITH late AS MATERIALIZED (
@@ -697,62 +719,51 @@ BEGIN
             )
             SELECT 'lost', l.line, l.nonce, l.t, NULL::bytea FROM late AS l;
         END IF;
-        IF counted > 0 AND 'dead' = ANY (outcomes) THEN
+        IF counted IS NULL THEN
+            RETURN;
+        END IF;
+        IF 'dead' = ANY (outcomes) THEN
             INSERT INTO here.dead_letters (token, account, action, reason)
             SELECT t.id, t.account, t.action, a.why
-            FROM unnest(lines, nonces, answered, outcomes, texts) AS a (line, nonce, t, what, why)
+            FROM unnest(nonces, answered, outcomes, texts) AS a (nonce, t, what, why)
             JOIN here.tokens AS t ON t.id = a.t
-            WHERE a.what = 'dead' AND ((a.line, a.nonce, a.t) IN (SELECT x.n, x.nonce, u.t
-                FROM here.deliveries AS x, unnest(x.tokens) AS u (t)
-                    WHERE x.ctid = ANY (rows))) IS TRUE;
+            WHERE a.what = 'dead'
+                AND ((a.nonce, a.t) IN (SELECT * FROM unnest(counted_nonces, counted))) IS TRUE;
         END IF;
-        IF counted > 0 AND outcomes && ARRAY['transient', 'returned'] THEN
+        IF outcomes && ARRAY['transient', 'returned'] THEN
             INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, due)
             SELECT q, 0, ARRAY[b.t], ARRAY[max(b.number) + 1],
-            ARRAY[max(b.errors) + (max(b.what) = 'transient')::int],
+                   ARRAY[max(b.errors) + (max(b.what) = 'transient')::int],
                    coalesce(bool_or(b.alone), false),
                    clock_timestamp() + coalesce(max(b.delay), 0) * interval '1 ms'
             -- Grouping, and not a join, keeps this in proportion for the largest lines.
             FROM (SELECT x.n, x.nonce, u.t, u.at, coalesce(u.number, 1), coalesce(u.errors, 0),
-            NULL, NULL::bigint, NULL::bool
+                         NULL, NULL::bigint, NULL::bool
                   FROM here.deliveries AS x,
                        unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number,
-                       errors, at)
+                           errors, at)
                   WHERE x.ctid = ANY (rows)
                   UNION ALL
-                  SELECT a.line, a.nonce, a.t, NULL, NULL, NULL, a.what, a.delay, a.alone
-                  FROM unnest(lines, nonces, answered, outcomes, delays_ms, alones)
-                      AS a (line, nonce, t, what, delay, alone)
-                          WHERE a.what IN ('transient', 'returned')
+                  SELECT NULL, a.nonce, a.t, NULL, NULL, NULL, a.what, a.delay, a.alone
+                  FROM unnest(nonces, answered, outcomes, delays_ms, alones)
+                      AS a (nonce, t, what, delay, alone)
+                  WHERE a.what IN ('transient', 'returned')
                  ) AS b (line, nonce, t, at, number, errors, what, delay, alone)
-            GROUP BY b.line, b.nonce, b.t HAVING count(b.at) > 0 AND count(b.what) > 0
-            ORDER BY b.line, max(b.at);
+            GROUP BY b.nonce, b.t HAVING count(b.at) > 0 AND count(b.what) > 0
+            ORDER BY max(b.line), max(b.at);
             INSERT INTO here.owners (queue, owner) VALUES (q, 0) ON CONFLICT DO NOTHING;
         END IF;
-        IF counted > 0 THEN
-            WITH rest AS MATERIALIZED (
-                SELECT u.row, array_agg(u.t ORDER BY u.at) FILTER (WHERE NOT u.over) AS tokens,
-                       array_agg(u.number ORDER BY u.at)
-                           FILTER (WHERE NOT u.over AND u.counted) AS numbers,
-                       array_agg(u.errors ORDER BY u.at)
-                           FILTER (WHERE NOT u.over AND u.counted) AS errors
-                FROM (SELECT x.ctid AS row, x.numbers IS NOT NULL AS counted, u.*,
-                (x.n, x.nonce, u.t) IN (
-                             SELECT a.line, a.nonce, a.t
-                                 FROM unnest(lines, nonces, answered, outcomes)
-                                 AS a (line, nonce, t, what) WHERE a.what <> 'late') AS over
-                      FROM here.deliveries AS x,
-                           unnest(x.tokens, x.numbers, x.errors) WITH ORDINALITY AS u (t, number,
-                           errors, at)
-                      WHERE x.ctid = ANY (rows)) AS u
-                GROUP BY u.row HAVING bool_or(u.over)
-            ), whole AS (
-                DELETE FROM here.deliveries AS x USING rest AS r WHERE x.ctid = r.row
-                    AND r.tokens IS NULL
-            )
-            UPDATE here.deliveries AS x
-                SET tokens = r.tokens, numbers = r.numbers, errors = r.errors
-            FROM rest AS r WHERE x.ctid = r.row AND r.tokens IS NOT NULL;
+        DELETE FROM here.deliveries AS x WHERE x.ctid = ANY (rows)
+            AND (SELECT bool_and((x.nonce, u.t) IN (SELECT * FROM unnest(counted_nonces, counted)))
+                 FROM unnest(x.tokens) AS u (t));
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        IF gone < cardinality(rows) THEN
+            UPDATE here.deliveries AS x SET (tokens, numbers, errors) = (
+                SELECT array_agg(u.t), array_agg(u.number) FILTER (WHERE x.numbers IS NOT NULL),
+                       array_agg(u.errors) FILTER (WHERE x.numbers IS NOT NULL)
+                FROM unnest(x.tokens, x.numbers, x.errors) AS u (t, number, errors)
+                WHERE (x.nonce, u.t) NOT IN (SELECT * FROM unnest(counted_nonces, counted)))
+            WHERE x.ctid = ANY (rows) AND x.nonce = ANY (counted_nonces);
         END IF;
         RETURN;
     END IF;
@@ -786,7 +797,9 @@ BEGIN
               WHERE x.ctid = ANY (rows)) AS l
         WHERE x.ctid = l.row AND l.until IS NOT NULL;
     END IF;
-    DELETE FROM here.deliveries AS x WHERE x.ctid = ANY (rows);
+    IF rows IS NOT NULL THEN
+        DELETE FROM here.deliveries AS x WHERE x.ctid = ANY (rows);
+    END IF;
 END
 $$
 $make$);
@@ -1050,7 +1063,7 @@ DECLARE
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
         AND p.proname IN ('mailroom_protocol', 'mailroom_refuse', 'mailroom_unsendable',
-        'mailroom_walk', 'mailroom_place',
+        'mailroom_now', 'mailroom_walk', 'mailroom_place',
             'mailroom_examine', 'mailroom_take',
             'mailroom_settle_lines', 'mailroom_locks', 'mailroom_release', 'mailroom_peers',
             'tokens_truncated')

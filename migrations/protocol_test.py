@@ -135,8 +135,8 @@ def lines_are_full_or_alone():
     assert c.take(10, lines=8) == logins(21, 25) and not c.head.more
     assert c.write() == logins(21, 25)
     insert(26, 125)
-    assert len(c.take(1, lines=20)) == 8, "eight lines at most"
-    assert len(c.take(3000, lines=8)) == 92, "always one line"
+    assert len(c.take(1, lines=40)) == 32, "32 lines at most"
+    assert len(c.take(3000, lines=8)) == 68, "always one line"
     insert(200, 1399)
     assert len(c.take(300, lines=8)) == 900, "1,000 tokens at most"
 
@@ -173,6 +173,24 @@ def two_takes_lose_and_double_nothing():
     rows(a.session, "COMMIT")
     waiting.join()
     assert sorted(a.write() + b.write()) == logins(1, 4)
+
+
+def two_takes_of_the_lower_lane_double_nothing():
+    """The cursor that is locked, that of the first lane, does not move."""
+    rows(admin, "SELECT mailroom_lanes('password_recovery,activation')")
+    a, b = Collector(1), Collector(2)
+    insert(1, 3)
+    rows(a.session, "BEGIN")
+    assert a.take(1) == ["u1"]
+    waiting = threading.Thread(target=b.take, args=(10,))
+    waiting.start()
+    while not value(admin, "SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        pass
+    rows(a.session, "COMMIT")
+    waiting.join()
+    assert a.write() + b.write() == logins(1, 3)
+    fresh()
+    rows(admin, "SELECT mailroom_lanes('')")
 
 
 def a_transaction_of_its_own_loses_nothing():
@@ -344,6 +362,17 @@ def answers_count_once():
     assert [r.kind for r in c.answer((again, "sent", None), (t[3], "sent", None))] == ["lost", "lost"]
     assert rows(admin, "SELECT outcome, count(*) FROM attempts GROUP BY 1 ORDER BY 1") == [
         ("dead", 1), ("late", 2), ("sent", 1), ("transient", 1)]
+
+
+def answers_leave_the_rest_of_their_lines():
+    c = Collector(1, "leased")
+    insert(1, 6)
+    c.take(2, lines=3, answers=True)
+    a, b, d = c.lines.values()
+    assert c.answer(*((t, "sent", None) for t in (a[0], b[0], b[1]))) == []
+    assert rows(admin, "SELECT tokens FROM deliveries ORDER BY n") == [([2],), ([5, 6],)]
+    assert c.answer((a[1], "returned", 0), (d[0], "dead", None), (d[1], "sent", None)) == []
+    assert rows(admin, "SELECT owner, tokens, numbers, errors FROM deliveries") == [(0, [2], [2], [0])]
 
 
 def a_late_answer_is_recorded():
