@@ -21,6 +21,7 @@ static bool insert_accounts(struct accounts *a, struct err *e)
 
     if (a->held == 0)
         return true;
+    // With the NUL, because libpq takes text parameters as strings.
     buf_append(&a->emails, "}", 2);
     buf_append(&a->logins, "}", 2);
     if (a->emails.failed || a->logins.failed)
@@ -96,6 +97,7 @@ bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
     for (size_t i = 0; ok && i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++) {
+            // Tokens may share an account; the first of them makes it.
             if (token_kind_has_account(plan->kinds[t]) && plan_account(plan, t) == t)
                 ok = add_bulk_account(&a, plan, txn, t, e);
         }

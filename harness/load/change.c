@@ -96,6 +96,8 @@ size_t change_due(struct load *l, int64_t now)
         const struct txn_record *insert = &l->result->records[l->txn_of[i]];
         if (!is_open(l, i))
             continue;
+        // Before the insert is acknowledged, the row may not be visible, and the change would find
+        // nothing.
         if (insert->outcome == TXN_COMMITTED)
             return i;
         if (insert->outcome != TXN_NOT_SENT)
@@ -106,6 +108,7 @@ size_t change_due(struct load *l, int64_t now)
 
 int64_t change_due_ns(const struct load *l)
 {
+    // A due change that still waits for the answer to its insert would make the loop spin.
     int64_t soon_ns = clock_now_ns() + look_again_ns, due_ns = CLOCK_NEVER;
 
     if (l->next_change < l->config->plan->change_count)

@@ -51,10 +51,12 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
     channel_init(p, -1, -1);
     bool ok = command_line_split(&argv, &count, command, e) &&
               (count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty"));
+    // One socket serves as both standard streams of the command.
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
     if (ok) {
         pid = start_remote(argv, ends[1], e);
+        // Only the command keeps this end, so its end shows here as the end of the stream.
         close(ends[1]);
         if (pid > 0)
             channel_init(p, ends[0], ends[0]);
@@ -74,6 +76,7 @@ bool channel_standard(struct channel *p, struct err *e)
         out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
     channel_init(p, in, out);
+    // A stray print from anywhere in the program would break the protocol.
     bool ok = nowhere >= 0 && in >= 0 && out >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0;
     if (!ok)
         err_sys(e, ERR_SYSTEM, "cannot use the standard streams");
@@ -121,6 +124,7 @@ static bool fill_channel(struct channel *p, struct err *e)
     memmove(p->bytes, p->bytes + p->from, p->used - p->from);
     p->used -= p->from;
     p->from = 0;
+    // The buffer is full of a line without an end: the other side is not one of ours.
     if (p->used == sizeof p->bytes)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
     do
@@ -130,6 +134,7 @@ static bool fill_channel(struct channel *p, struct err *e)
         return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
     ssize_t n = read(p->in, p->bytes + p->used, sizeof p->bytes - p->used);
     if (n < 0)
+        // The caller comes again after a signal.
         return errno == EINTR || err_sys(e, ERR_CONNECTION, "the other side is gone");
     p->used += (size_t)n;
     return n > 0 || err_set(e, ERR_CONNECTION, "the other side is gone");

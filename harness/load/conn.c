@@ -1,3 +1,10 @@
+// The connections of the generator: a small state machine over non-blocking libpq in pipeline
+// mode.
+//
+//  down -> connecting -> preparing -> idle -> running -> idle
+//                                       |  -> copying -> running      (COPY, outside of the
+//                                       pipeline) |  -> running -> holding -> running    (an open
+//                                       transaction)
 #include "load/conn.h"
 
 #include <poll.h>
@@ -30,6 +37,7 @@ static void finish_txn(struct load *l, struct conn *c, enum txn_outcome outcome,
     r->outcome = outcome;
     r->ended_ns = now;
     l->ended++;
+    // A planned rollback counts neither as committed nor as failed.
     if (outcome == TXN_COMMITTED) {
         atomic_fetch_add(&l->progress->committed, 1);
         atomic_fetch_add(&l->progress->tokens, txn_of(l, c)->rows);
@@ -126,6 +134,8 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
     struct change_record *r = &l->result->changes[c->txn];
     bool first = r->ended_ns == 0;
 
+    // The second half is timed from this answer. Timed from the plan, it could go out before a slow
+    // suspension is answered.
     if (first && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
         r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
         r->ended_ns = now;
@@ -157,6 +167,8 @@ static void handle_sync(struct load *l, struct conn *c, int64_t now)
     } else if (txn->flags & TXN_ROLLBACK) {
         finish_txn(l, c, TXN_ROLLED_BACK, now);
     } else {
+        // A COMMIT that is answered with a warning may have committed on this server alone: the
+        // wait for a synchronous standby was cancelled.
         finish_txn(l, c, c->warned ? TXN_UNKNOWN : TXN_COMMITTED, now);
     }
 }
@@ -201,6 +213,7 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
     atomic_fetch_add(&l->progress->connects, 1);
     c->state = CONN_PREPARING;
     c->failed = false;
+    // A statement that is prepared once costs the server no planning at the time of the insert.
     if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) ||
         !txn_prepare_all(c->pg, l->config->enqueue))
         conn_close(l, c, now);
@@ -215,6 +228,7 @@ static void take_error(struct load *l, struct conn *c, const PGresult *result)
     if (!is_intervention(l->config->scenario, state))
         note_refusal(l, result);
     c->failed = true;
+    // Leaving such a server helps only if another one takes writes.
     c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !only_refuses(l));
 }
 
@@ -268,6 +282,7 @@ static void take_copy(struct load *l, struct conn *c, int64_t now)
     while (c->state == CONN_COPYING && !PQisBusy(c->pg)) {
         PGresult *result = PQgetResult(c->pg);
         ExecStatusType status = PQresultStatus(result);
+        // No result ends the COPY, but a connection that broke gives none either.
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         if (result && status == PGRES_FATAL_ERROR)
@@ -323,6 +338,8 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     bool copies = txn_copies(plan, txn_of(l, c), insert);
     c->state = copies ? CONN_COPYING : CONN_RUNNING;
     c->end_sent = !copies && txn_ends_at_once(txn_of(l, c));
+    // A transaction that commits by itself has its COMMIT in the same message, so from now on its
+    // outcome may be unknown.
     r->sent_ns = now;
     r->commit_ns = c->end_sent ? now : 0;
     atomic_fetch_add(&l->progress->sent, 1);

@@ -1,3 +1,18 @@
+// The generator: one loop in one thread over all connections.
+//
+// It is an open loop. A transaction that is due and finds no free connection, or a server that is
+// slow or away, keeps its intended time, and is sent late. A generator that waited for answers
+// would send less just when the server is slow, and so hide the waiting that users would have
+// (coordinated omission). In a closed loop (`rate: max`) everything is due at once, until the
+// phase is over.
+//
+// A dead connection is opened again at once, but its transaction is never sent twice: it may have
+// committed, and a second one would be another token. Its outcome is unknown until the database is
+// asked (ledger/settle.c).
+//
+// The loop records its own stalls, because a generator that did not get the processor measures
+// itself and not the collector. check/gates.c decides what stalls, lag and unsent inserts mean for
+// the verdict.
 #include "load/load.h"
 
 #include <poll.h>
@@ -106,6 +121,7 @@ static void skip_what_is_over(struct load *l, int64_t now)
     while (l->next < l->config->end && next_txn_phase(l)->closed &&
            !(plan->txns[l->next].flags & TXN_BACKLOG) &&
            now >= l->phase_end_ns[plan->txns[l->next].phase]) {
+        // The backlog is excepted, because the run counts on every row of it.
         l->result->records[l->next++].outcome = TXN_NOT_NEEDED;
         l->ended++;
     }
@@ -185,12 +201,15 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
             fds[i].events = conn_events(c);
     }
     int64_t now = clock_now_ns();
+    // Since the wake-up the loop did its own work and read no answer, so this time may be a stall,
+    // too.
     stalls_note(&l->result->stalls, woke_ns, now);
     int64_t nap = clock_min(until > now ? until - now : 0, idle_step_ns);
     struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
     // ppoll instead of poll, because a timeout in whole milliseconds would make every insert late.
     if (ppoll(fds, l->conn_count, &timeout, NULL) < 0) {
         for (size_t i = 0; i < l->conn_count; i++)
+            // After a signal the set of events is not defined.
             fds[i].revents = 0;
     }
     woke_ns = clock_now_ns();

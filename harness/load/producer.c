@@ -72,6 +72,8 @@ static bool start_producer(struct producer *p, struct err *e)
     struct process_spec spec = PROCESS_SPEC_INIT;
     int in[2], out[2];
 
+    // Both pipes close in every other child; otherwise a collector that inherits an end would keep
+    // the client from seeing the end of its input.
     if (pipe2(in, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     if (pipe2(out, O_CLOEXEC) != 0) {
@@ -87,6 +89,7 @@ static bool start_producer(struct producer *p, struct err *e)
     spec.in = in[0];
     spec.out = out[1];
     spec.err = p->config->producer->log;
+    // The kernel ends the client if the harness is killed.
     spec.death_signal = SIGKILL;
     pid_t pid = other_user_become(&spec, e) ? process_start(&spec, e) : -1;
     close(in[0]);
@@ -135,14 +138,19 @@ static void take_answer(struct producer *p, const char *line, int64_t now)
 
     if (sscanf(line, "put-ok %9u%n", &token, &whole) != 1 || line[whole] ||
         token >= plan->token_count) {
+        // Only the first wrong line is kept. It says what the client misunderstands, and the number
+        // says how often.
         if (p->result->refused++ == 0)
             snprintf(p->result->refusal, sizeof p->result->refusal,
                 "the producer wrote '%.60s', which is not 'put-ok N'", line);
         return;
     }
+    // The answers come nearly in order, so the search from the oldest open job ends after a few
+    // steps.
     for (size_t i = p->oldest; i < p->next; i++) {
         if (plan->txns[i].first_token != token)
             continue;
+        // A second answer for the same job changes nothing.
         if (p->result->records[i].ended_ns == 0)
             finish_producer_txn(p, i, TXN_COMMITTED, now);
         break;
@@ -232,6 +240,7 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
         {.fd = p->unsent.len > 0 ? p->in : -1, .events = POLLOUT}};
+    // Without a process the next thing to do is to start one, and due jobs must wait.
     int64_t until_ns = p->pid ? producer_due_ns(p) : p->restart_at_ns;
     int64_t now = clock_now_ns();
 

@@ -1,3 +1,12 @@
+// The run's side of the workers.
+//
+// A worker gets the scenario, the times of recordings and its part, makes the plan itself and
+// compares its fingerprint with the run's. It uses no file and no password of its machine. The run
+// reads the worker's clock 32 times before the load and again after it. The quickest answer gives
+// the offset and its largest error; a drift between the two measurements widens this bound.
+//
+// A worker that is silent for 10 s, or gone, is lost. The run answers each line of a worker, and a
+// worker that gets no answer for 5 s stops by itself.
 #include "load/remote.h"
 
 #include <inttypes.h>
@@ -66,6 +75,8 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 
     for (size_t i = 0; i < count; i++) {
         int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
+        // Their reading lies somewhere between our two, so half the way there and back bounds the
+        // error, however unequal the two ways are. The quickest answer has the smallest bound.
         int64_t bound_ns = (after - before + 1) / 2;
         if (bound_ns < best.bound_ns)
             best = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
@@ -76,6 +87,8 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 struct remote_clock remote_clock_over(
     const struct remote_clock *first, const struct remote_clock *last)
 {
+    // A drift in one direction stays between the first offset and the last. The middle of both is
+    // wrong by half their distance at most.
     int64_t apart_ns = llabs(last->offset_ns - first->offset_ns);
     int64_t error_ns = first->bound_ns > last->bound_ns ? first->bound_ns : last->bound_ns;
 
@@ -92,6 +105,8 @@ struct txn_record remote_ours(const struct txn_record *theirs, const struct remo
 {
     struct txn_record ours = *theirs;
 
+    // A send counts as early as it can have been, an answer as late, so the error of the clocks
+    // never makes a collector guilty.
     ours.sent_ns = moved(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
     ours.commit_ns = moved(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
     ours.ended_ns = moved(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
@@ -102,6 +117,8 @@ void remote_lose(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
+        // The worker may have sent its whole part before it was lost, and nothing before it was
+        // due.
         int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = due_ns,
@@ -214,6 +231,8 @@ struct remote *remote_open(const char *const *commands, unsigned count,
     ok = ok && can_be_shared(scenario, plan, e) &&
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
+        // An earlier version took addresses here. Run as a command, one would fail with a message
+        // that does not help.
         if (strncmp(commands[i], "ssh://", strlen("ssh://")) == 0) {
             ok = err_set(e, ERR_USAGE, "--workers: '%s' is no command%s", commands[i],
                 gone_text("run", "ssh://HOST", now));
@@ -270,6 +289,7 @@ static bool listen_to(struct worker *w, struct err *e)
         if (!channel_line(&w->channel, line, e) || !channel_say(&w->channel, e, "heard"))
             return false;
         add_progress(w, line);
+        // The run itself ends the load early. The worker notices that its channel closes.
         if (atomic_load(&w->progress->stop))
             return err_set(e, ERR_INTERRUPTED, "stopped");
     } while (strcmp(line, "over") != 0);
@@ -325,6 +345,8 @@ bool remote_run(struct remote *r, const struct load_config *c, struct load_progr
         w->progress = progress;
         w->result = result;
         w->lock = &r->lock;
+        // A thread for each worker, because one that is silent must not delay the answers to the
+        // others: these would stop after 5 s.
         if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
             break;
     }

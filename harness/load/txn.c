@@ -1,3 +1,11 @@
+// One planned transaction as messages.
+//
+// A single account is one statement that commits by itself, at the Sync, so the answer to the Sync
+// is the one that counts. Everything else (several rows, recovery tokens, tokens made ineligible or
+// unsendable, rollbacks, held transactions) travels as BEGIN, statements, COMMIT in one trip. With
+// `insert: savepoint` each row has a subtransaction of its own. `copy` sends BEGIN and COPY outside
+// of the pipeline and everything else in it. `upsert` conflicts with accounts that accounts.c has
+// made.
 #include "load/txn.h"
 
 #include <stdio.h>
@@ -105,6 +113,8 @@ static bool alone(const struct plan *plan, const struct plan_txn *txn, enum load
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
+    // Such a row is one statement that commits by itself, as the smallest application would send
+    // it. Every other transaction needs BEGIN and COMMIT around it.
     return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
@@ -184,6 +194,7 @@ static const char *end_word(const struct plan_txn *txn)
 static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
 {
     char number[16], login[NAMES_MAX], payload[NAMES_MAX];
+    // Both inserts commit together, so our row tells whether the job is there.
     const char *sent[] = {number, login}, *values[] = {number, payload};
 
     snprintf(number, sizeof number, "%u", token);
@@ -209,6 +220,8 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
 
 static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
+    // With savepoints, the rows went out before, each in its subtransaction; only changes of rows
+    // are left.
     if (st->is_for != has_account)
         return insert != INSERT_SAVEPOINT || !st->makes_rows;
     return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
@@ -282,6 +295,7 @@ bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_i
 
 bool txn_send_copy(PGconn *conn)
 {
+    // libpq has no COPY in pipeline mode, so it is sent outside of it.
     return PQsendQuery(conn, "BEGIN; COPY accounts (email, login) FROM STDIN") == 1;
 }
 

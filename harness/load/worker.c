@@ -42,7 +42,7 @@ static bool is_plain_name(const char *name)
     return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
 
-static bool copy_parcel(struct channel *p, FILE *file, size_t len, struct err *e)
+static bool copy_sent_file(struct channel *p, FILE *file, size_t len, struct err *e)
 {
     char bytes[16384];
 
@@ -68,10 +68,11 @@ static bool take_file(struct job *j, const char *line, struct err *e)
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
     if (!path_join(path, j->dir, line + at, e))
         return false;
+    // "x" refuses a second file of the same name.
     FILE *file = fopen(path, "wxe");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
-    bool ok = copy_parcel(&j->channel, file, len, e);
+    bool ok = copy_sent_file(&j->channel, file, len, e);
     return (fclose(file) == 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) && ok;
 }
 
@@ -159,6 +160,7 @@ static bool take_start(struct job *j, struct err *e)
     if (!channel_say(&j->channel, e, "ready") || !tell_time(j, line, e))
         return false;
     struct load_config *c = &j->config;
+    // The run has moved both times to our clock.
     if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
             &c->first, &c->end, &len) != 5 ||
         c->first > c->end || c->end > j->plan.txn_count || len >= CONNINFO_MAX)
@@ -240,6 +242,7 @@ static bool carry_out(struct job *j, struct err *e)
     if (!heard)
         atomic_store(&j->progress.stop, 1);
     pthread_join(thread, NULL);
+    // If the run was not heard any more, that is the error, and not what the stopped load says.
     if (heard && !j->ok)
         *e = j->err;
     return heard && j->ok && await_send(j, e) &&
@@ -266,6 +269,7 @@ static bool without_credentials(char *conninfo, struct err *e)
     PQconninfoFree(options);
     if (!ok)
         return false;
+    // libpq takes the last one of equal keys.
     size_t len = strlen(conninfo);
     snprintf(conninfo + len, CONNINFO_MAX - len, "%s", none);
     setenv("KRB5CCNAME", "FILE:/dev/null/none", 1);
@@ -277,6 +281,8 @@ static bool serve_job(struct job *j, struct err *e)
 {
     struct err ignored;
 
+    // The worker makes the plan itself, because a plan of millions of transactions is longer than
+    // what it is made from. The fingerprint proves that both have the same one.
     bool ok = take_plan_in_folder(j, e);
     // The run shows this reason in its own error.
     if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))

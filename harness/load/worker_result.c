@@ -55,6 +55,7 @@ static bool take_record(struct channel *p, struct txn_record *out, struct err *e
 
     if (!channel_read(p, &r, sizeof r, e))
         return false;
+    // The record comes from another machine. The ledger uses the outcome as an index.
     uint64_t outcome = le64toh(r.outcome);
     if (outcome > TXN_NOT_NEEDED)
         return err_set(e, ERR_CONNECTION, "it sent an invalid record");
@@ -83,7 +84,7 @@ static bool take_stalls(
     return true;
 }
 
-static bool read_parcel_records(
+static bool read_worker_records(
     struct channel *p, const struct worker_result_target *to, struct err *e)
 {
     for (size_t i = to->config->first; i < to->config->end; i++) {
@@ -145,7 +146,7 @@ bool worker_result_take(
 
     if (!parse_figures(&f, line))
         return err_set(e, ERR_CONNECTION, "it sent '%.60s' instead of its results", line);
-    if (!take_stalls(p, f.kept, to, e) || !read_parcel_records(p, to, e))
+    if (!take_stalls(p, f.kept, to, e) || !read_worker_records(p, to, e))
         return false;
     pthread_mutex_lock(to->lock);
     add_figures(to->result, &f);
