@@ -54,6 +54,7 @@ static void put_change(const struct compared *row, const char *base, struct buf 
     double low = higher ? row->ratio.low - 1 : 1 - row->ratio.high;
     double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
+    // One side has a median of zero, or of infinity: most of its runs were inconclusive.
     if (!is_ratio(ratio)) {
         buf_printf(out, "beyond measure %s than that of %s",
             row->more_is_better == (row->change == CHANGE_WORSE) ? "lower" : "higher", base);
@@ -104,6 +105,7 @@ static void print_compared_failures(const struct comparison *c, const char *inde
                 compare_failure_name(f), c->base_failed.hits[f], c->base->count, c->base->name,
                 c->new_failed.hits[f], c->new->count, c->new->name);
     }
+    // No failure in ten runs does not mean none in a hundred.
     if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
             "%sno run failed; with %zu runs a side, a failure in one run of %.0f could still go "
@@ -143,6 +145,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         buf_append_str(out, "too few runs to tell which side fails more often");
         between = "; ";
     }
+    // With too few runs no row can be told, so naming them all would say less than the reason does.
     if (c->too_few || c->row_count == 0)
         return buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
     for (size_t i = 0; i < c->row_count; i++) {
@@ -157,6 +160,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
 
 void print_comparison_verdict(const struct comparison *c, struct buf *out)
 {
+    // One sentence names one metric. The table below shows the others.
     const struct compared *row = strongest(c);
 
     if (c->correctness == CHANGE_WORSE) {
@@ -241,6 +245,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
 
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < list[i].row_count; k++) {
+            // In this form smaller is always better.
             if (metrics[list[i].rows[k].id].unit != UNIT_PER_S && isfinite(list[i].rows[k].new))
                 json_array_append_new(entries, entry(&list[i], &list[i].rows[k]));
         }
@@ -267,6 +272,8 @@ static void put_ratio_cell(struct buf *out, double ratio)
 
 bool print_csv(const struct comparison *list, size_t count, struct buf *out)
 {
+    // The figures have more digits here than in the table, and no words, because a program reads
+    // them.
     buf_append_str(
         out, "scenario,metric,unit,base_runs,base,new_runs,new,ratio,low,high,p,change\n");
     for (size_t i = 0; i < count; i++) {

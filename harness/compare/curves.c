@@ -49,6 +49,7 @@ static struct point point_of(const struct side *s, const struct percentile *p)
 
     for (size_t i = 0; i < s->count && n < RUNS_MAX; i++) {
         double value = percentile_value(&s->runs[i], p);
+        // The axis is logarithmic.
         if (s->runs[i].verdict != VERDICT_INCONCLUSIVE && isfinite(value) && value > 0)
             values[n++] = value;
     }
@@ -107,6 +108,7 @@ static void put_curve(
     for (size_t i = 0; i < PERCENTILES; i++)
         buf_printf(
             out, "%c%.1f %.1f", i ? 'L' : 'M', percentile_x(i), axis_place(y, c->points[i].high));
+    // The band is one closed path: forth along the highest runs, back along the lowest.
     for (size_t i = PERCENTILES; i-- > 0;)
         buf_printf(out, "L%.1f %.1f", percentile_x(i), axis_place(y, c->points[i].low));
     buf_append_str(out, "Z\"/><path class=\"curve\" d=\"");
@@ -138,6 +140,7 @@ void curves_print(const struct comparison *c, struct buf *out)
     struct curve base, new;
     struct axis y = axis_of(BOTTOM, TOP, true);
 
+    // One side alone shows no difference.
     if (!curve_make(&base, c->base) || !curve_make(&new, c->new))
         return;
     for (size_t i = 0; i < PERCENTILES; i++) {

@@ -39,6 +39,7 @@ static double widest(double ratio)
 
 static struct scale scale_of(const struct comparison *c)
 {
+    // The margin is always in the picture, so that intervals within it look small.
     double most = log1p(c->margin) * 1.5;
 
     for (size_t i = 0; i < c->row_count; i++) {
@@ -82,6 +83,7 @@ static void put_ratio_ticks(const struct comparison *c, struct scale s, struct b
                 ratio_x(s, ratio), bottom, ratio_x(s, ratio), bottom + 15, side ? 3 : 2, ratio);
         }
     }
+    // On a logarithmic scale twice as slow and twice as fast are equally far from 1.
     buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">times ", (LEFT + RIGHT) / 2,
         bottom + 34);
     append_escaped(out, c->base->name);
@@ -133,6 +135,8 @@ static void put_dots(const struct side *s, enum metric_id id, const struct axis 
     buf_append_str(out, "</text>");
     for (size_t i = 0; i < s->count; i++) {
         double value = s->runs[i].values[id];
+        // An inconclusive run may still have measured something. It is drawn hollow, and counts as
+        // the worst in the test.
         bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
         if (!isfinite(value))
             continue;
@@ -154,6 +158,7 @@ static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
     const char *unit = metric_unit_name(metrics[row->id].unit);
+    // Not from zero: the dots of both sides would lie on top of each other at the right edge.
     struct axis x = axis_of(LEFT, RIGHT, false);
     double ticks[AXIS_TICKS_MAX];
 
@@ -249,6 +254,7 @@ static void put_section(const struct comparison *c, struct buf *out)
     buf_append_str(out, "<section><h2>");
     put_picture_text(c, print_compared_counts, out);
     buf_printf(out, "</h2>\n<p class=\"change %s\">", class_of(c->overall));
+    // The same sentences as on the terminal, from the same functions.
     put_picture_text(c, print_comparison_verdict, out);
     buf_append_str(out, "</p>\n<ul>");
     put_side_program(c->base, out);

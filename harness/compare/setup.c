@@ -56,6 +56,7 @@ static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, stru
 
     if (!node)
         return;
+    // The path of a leaf is its key, such as load.0.rate, so a message can name what differs.
     if (node->type == YAML_SCALAR_NODE) {
         add_setting(all, key, (const char *)node->data.scalar.value);
         return;
@@ -116,6 +117,7 @@ size_t setup_differences(
     size_t i = 0, j = 0, found = 0;
 
     while (i < a.count || j < b.count) {
+        // Both lists are sorted by key, so one pass finds the keys that only one of them has.
         int order = i == a.count ? 1 : j == b.count ? -1 : strcmp(a.items[i].key, b.items[j].key);
         const struct entry *x = order <= 0 ? &a.items[i] : NULL;
         const struct entry *y = order >= 0 ? &b.items[j] : NULL;
@@ -150,6 +152,8 @@ static bool resolve(const char *folder, struct buf *out, struct err *e)
 
 static bool same_rules(const struct stored *first, const struct stored *run, struct err *e)
 {
+    // Between two versions of the rules, a difference may be one of the judge and not of the
+    // collector.
     if (first->rules != run->rules)
         return err_set(e, ERR_USAGE,
             "compare: %s: %.400s was judged by rules %d, %.400s by rules %d; run the older again",
@@ -166,6 +170,7 @@ static bool same_scenario(const struct buf *first, const struct stored *run, str
 
     buf_init(&text, TEXT_MAX);
     buf_init(&told, TEXT_MAX);
+    // The command line may have changed the scenario; the folder holds it as it was run.
     bool ok = resolve(run->folder, &text, e);
     if (ok && setup_differences(first->data, first->len, text.data, text.len, &told) > 0)
         ok = err_set(e, ERR_USAGE, "compare: %s: not the same scenario: %s", run->scenario,
