@@ -135,7 +135,7 @@ static struct cutkind without_cut(const struct cutreport *c)
     return k;
 }
 
-static void add_kind_json(const struct cutreport *c, const struct cutkind *k, struct buf *out)
+static void add_kind_case(const struct cutreport *c, const struct cutkind *k, struct buf *out)
 {
     char only[64];
     bool pairs = strcmp(k->sender, "pairs") == 0;
@@ -149,6 +149,8 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
 {
     const char *name = c->scenario->name;
     const struct cutkind uncut = without_cut(c);
+    // JUnit has no third verdict. An inconclusive run becomes an error, so that no CI takes it as a
+    // pass.
     const bool enough = v->verdict != VERDICT_INCONCLUSIVE;
     struct junit_counts counts = {.tests = 2, .errors = !enough, .failures = uncut.broken ? 1 : 0};
     struct junit_case conclusive = {.kind = "verdict", .name = "conclusive"};
@@ -165,7 +167,7 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     junit_case(name, &conclusive, out);
     add_case(c, &uncut, NULL, out);
     for (size_t i = 0; cutkinds_next(c, &i, &k);)
-        add_kind_json(c, &k, out);
+        add_kind_case(c, &k, out);
     return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
 
@@ -203,6 +205,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
         return err_memory(e);
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
+        // A cut that was not reached has no time and did nothing.
         for (int k = 0; k < c->results[i].reached; k++) {
             struct fault_record *f = &s->faults[s->fault_count++];
             int64_t at_ns = c->results[i].cut_ns[k];
@@ -243,10 +246,11 @@ static void add_example(struct finding *f, double count, const char *where, cons
 }
 
 // Adds a trial to the sums. Cases of an invariant that the trial did not break are not counted.
-static void add_trial_message(struct result *r, const struct trial_result *t, const char *where)
+static void add_trial_sums(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
+        // Percentiles and rates of trials have no meaningful sum.
         if (isnan(t->values[id]) || !is_sum(id))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
@@ -272,10 +276,10 @@ static bool sum_up_trials(
     }
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
-        add_trial_message(&s->result, &c->results[i], points_text(&c->points->items[i], text));
+        add_trial_sums(&s->result, &c->results[i], points_text(&c->points->items[i], text));
     }
     if (c->points->count == 0)
-        add_trial_message(&s->result, c->uncut, "without any cut");
+        add_trial_sums(&s->result, c->uncut, "without any cut");
     s->result.verdict = v->verdict;
     s->result.reason_count = 0;
     for (size_t i = 0; i < v->reason_count; i++)

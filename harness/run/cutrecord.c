@@ -49,6 +49,7 @@ static json_t *metrics_json(const struct trial_result *r)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         char example[sizeof r->example[0]];
         memcpy(example, r->example[id], sizeof example);
+        // The text may quote bytes of a broken collector, and JSON takes only UTF-8.
         utf8_mend(example);
         json_t *one = json_pack("{s:b, s:o, s:s}", "broken", r->broken[id], "judged",
             judged_json(&r->judged[id]), "example", example);
@@ -114,6 +115,7 @@ static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
         int sender, type, n, side;
         if (json_unpack((json_t *)json_array_get(list, (size_t)i), "[i, i, i, i]", &sender, &type,
                 &n, &side) != 0 ||
+            // The record may come from another machine, and these are used as indexes.
             sender < 0 || sender > 1 || type < 0 || type > 255 || side < 0 || side > 1)
             return false;
         cuts->at[i] = (struct cut_point){
@@ -173,6 +175,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 
     json_array_foreach(record->lines, i, line)
     {
+        // The first one counts: a trial is not repeated because a later line says something else.
         if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
                     read_trial_result(json_object_get(line, "result"), r);
@@ -250,6 +253,8 @@ static bool fill_cutrecord(
         return err_memory(e);
     for (size_t i = 0; i < count; i++) {
         r->points.items[r->points.count++] = all[i].cuts;
+        // Sorted as points_make and points_add_pairs make them, so the merged report has the order
+        // of a single machine's.
         r->points.singles += all[i].was.count == 1;
         r->results[i] = all[i].result;
         r->took_ns += all[i].result.took_ns;

@@ -81,6 +81,8 @@ static void judge_cuts(const struct cutreport *c, const struct report_cuts *n, s
         return;
     }
     r->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
+    // A few points that were not reached are chance: a collector that also sends at fixed times
+    // does not repeat every message.
     if ((double)(n->tried - n->reached) > most)
         add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached, n->tried);
     if ((double)n->inconclusive > most)
@@ -88,6 +90,7 @@ static void judge_cuts(const struct cutreport *c, const struct report_cuts *n, s
             first_inconclusive_reason(c));
     if (*c->gaps)
         add_reason(r, "%s", c->gaps);
+    // What was broken stays broken, however much was not judged.
     if (r->verdict == VERDICT_PASS && r->reason_count > 0)
         r->verdict = VERDICT_INCONCLUSIVE;
 }

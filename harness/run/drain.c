@@ -114,6 +114,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
             tokens = subject_tokens(r->subject);
             last_change_ns = now;
         }
+        // These two ask the database, so they come last and only until they have held once.
         if (!complete && token == r->plan.token_count)
             complete = are_buried(r, undeliverable) && are_finished(r);
         bool rested = complete && now - last_change_ns >= rest_ns;

@@ -1,3 +1,12 @@
+// --every-cut and --every-kill: the worst moment for a failure is often one message, so all of
+// them are tried.
+//
+// A small workload (steps.c) runs without a cut first, to learn which messages collector and
+// server exchange. It is then repeated once for each message and side of it, and for pairs of
+// messages that the seed draws (points.c). Each repetition is a trial (trial.c) on the same
+// server, in a database of its worker (freshdb.c), and is judged by all invariants. Each trial
+// goes into the command's record as soon as it is decided, so that an interrupted call, or another
+// machine, can go on with the rest (cutrecord.c).
 #include "run/everycut.h"
 
 #include <pthread.h>
@@ -116,6 +125,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
         .action = c->how->action,
     };
     c->server.conninfo = c->options->postgres;
+    // The proxy needs an address to forward to.
     if (!c->server.provider->address)
         return err_set(
             e, ERR_SKIP, "--every-cut and --every-kill need to know where the server listens");
@@ -214,11 +224,14 @@ static bool learn(struct cuts *c, struct err *e)
 
     if (!bench_open(c, &c->first, 0, e) || !learn_once(c, &known, &c->transcript, e))
         return false;
+    // A collector that fails without a cut needs no second lesson.
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
             return false;
         agree(&known, &seen);
     }
+    // The lesson is recorded even if it failed: the merged report of several machines needs a
+    // reason.
     if (!record_uncut(c, e))
         return false;
     if (c->uncut.verdict != VERDICT_PASS)
@@ -290,8 +303,11 @@ static void *work_through_cuts(void *arg)
         struct trial_cuts *cuts = &c->points.items[i];
         struct trial_result *result = &c->results[i];
         const struct trial_cuts was = *cuts;
+        // The record knows a trial by the cuts that were planned. A second cut that was moved
+        // nearer is stored beside them.
         bool known = find_known(c, &was, cuts, result);
         for (int tries = 0; !known && tries < TRIES && !is_trial_decided(result, cuts); tries++) {
+            // The trial before has shown how short the recovery may be.
             if (tries > 0)
                 move_second_cut_nearer(cuts, result);
             if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
@@ -320,6 +336,7 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
     for (size_t i = 0; ok && i < WORKERS && i < wanted; i++) {
         workers[i].cuts = c;
         workers[i].bench = i == 0 ? &c->first : &workers[i].own;
+        // Each worker has a database and a proxy of its own, so trials do not meet.
         ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
         workers[i].started =
             ok && pthread_create(&workers[i].thread, NULL, work_through_cuts, &workers[i]) == 0;
@@ -340,6 +357,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     while (ok && atomic_load(&c->done) < c->points.count && !atomic_load(&c->failed)) {
         show_cut_progress(c);
         interrupt_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
+        // Trials that are finished are in the record, so the next call goes on from here.
         if (interrupt_signal())
             fail_cuts(c, &(struct err){.kind = ERR_INTERRUPTED, .text = "interrupted"});
     }

@@ -120,6 +120,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
         f->before.acked_ns[t] = clock_now_ns();
         if (!note_ends(f, conn, e))
             return false;
+        // Without these, all that a cut could tear would be the log.
         if (t % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1 && !sql_exec(conn, "CHECKPOINT", e))
             return false;
         if (!interrupt_sleep_until(clock_now_ns() + pace_ns))
@@ -198,6 +199,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     int64_t began_ns = clock_now_ns();
     bool ok = f->count <= STATES_MAX;
 
+    // Each state takes a second or more, so many are a mistake in the scenario.
     if (!ok)
         return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
     f->states = calloc(f->count, sizeof *f->states);
@@ -205,6 +207,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     if (!f->states || !f->results)
         return err_memory(e);
     for (uint64_t i = 0; ok && i < f->count; i++) {
+        // Each state keeps its seed, whatever the number of states before it.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
         // With this mutant only the last state is tried, in which nothing is lost.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {

@@ -103,6 +103,7 @@ static bool write_states(struct flushes *f, struct err *e)
         buf_printf(
             &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
+            // A repaired state has zeros here; the summary says how many there are.
             buf_printf(&csv, ",%u", count_in(&failures[k], r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
@@ -136,6 +137,8 @@ static void print_worst(const struct flushes *f)
             continue;
         printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
         for (size_t k = 0; k < FAILURES; k++) {
+            // A state may fail in several ways. All are named, because the first is often the cause
+            // of the others.
             if (count_in(&failures[k], r))
                 printf(" %u %s", count_in(&failures[k], r), failures[k].name);
         }
@@ -205,6 +208,7 @@ static bool add_suite(const struct flushes *f, struct err *e)
 {
     const char *name = f->setting.scenario->name;
     struct buf *out = f->options->suites, command;
+    // A test for each kind of failure, because the number of states differs from run to run.
     struct junit_counts counts = {.tests = (int)FAILURES};
     uint64_t states[FAILURES], sum;
 
@@ -236,6 +240,7 @@ bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct er
         if (is_bad(&f->results[i]))
             outcome->verdict = VERDICT_VIOLATED;
     }
+    // The folder is named even if a file in it cannot be written.
     snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);
     if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
         !folder_link_latest(&f->folder, e))

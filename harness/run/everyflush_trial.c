@@ -1,3 +1,16 @@
+// Tries one state that a cut leaves.
+//
+// A line counts as delivered when it was read before the cut. Each flush of the workload takes 20
+// ms, so that the reader gets a line before its confirmation is on the disk.
+//
+// Which tokens may come again depends on the mode. In cursor and shared mode these are the tokens
+// of the last line of each collector. In leased mode the harness answers, and a token may come
+// again until its end is recorded in the database; an end that another session has seen there must
+// survive the cut.
+//
+// A second cut may tear the superblock of ext4, which is two sectors long and written in place by
+// the mount. The file system is then repaired, as an operator would. The state is counted and not
+// judged, because what the repair threw away may have been flushed.
 #include "run/everyflush_trial.h"
 
 #include <stdio.h>
@@ -84,6 +97,7 @@ static void count_logged_deliveries(const struct subject_log *log, int64_t until
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];
+        // A line that was torn by the cut has delivered nothing.
         if (line->state != LINE_WHOLE || line->read_ns >= until_ns || d->flags != 0 ||
             d->token >= TOKENS)
             continue;
@@ -171,6 +185,7 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
         "SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = "
         "i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'btree' AND "
         "c.relkind = 'i' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid";
+    // Only tables that last: an unlogged one is emptied by every recovery.
     PGresult *rows = sql_query(conn, heaps, 0, NULL, e);
 
     if (!rows)
@@ -239,6 +254,8 @@ static int64_t last_call_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
+    // The others have nothing more to wait for, so a lost token is found without waiting for the
+    // limit.
     return setting->leased
                ? CLOCK_NEVER
                : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
@@ -251,6 +268,8 @@ static bool is_flush_trial_done(const struct flush_trial_setting *setting, struc
     struct err unanswered;
     char count[24] = "";
 
+    // The line is out before its claim is settled, and a collector that is stopped in between would
+    // be convicted for what it still had to do.
     return all_seen(subject, f) && (!shares_batches(setting->scenario) ||
                                        (subject_answered(subject) &&
                                            sql_value(conn, "SELECT count(*) FROM deliveries", count,
@@ -338,7 +357,7 @@ static void judge_fates(const struct fates *f, const struct before *b, int64_t c
 
 // --- the server ---------------------------------------------------------------------
 
-static bool start_flush_subject(
+static bool start_crashed_server(
     const struct flush_trial_setting *setting, struct flush_trial_result *r, struct err *e)
 {
     struct err refused = {0};
@@ -358,14 +377,15 @@ static bool start_on_state(const struct flush_trial_setting *setting,
     uint64_t flushes;
     struct rng rng;
 
-    if (!start_flush_subject(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
+    // A server that does not start is a result and no error.
+    if (!start_crashed_server(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
         return false;
     if (!r->starts || !trial->again || flushes == 0)
         return true;
     rng_init(&rng, trial->again_seed, 0);
     r->again = 1 + rng_below(&rng, flushes);
     if (!states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) ||
-        !start_flush_subject(setting, r, e))
+        !start_crashed_server(setting, r, e))
         return false;
     r->repaired = states_repaired(setting->server);
     return true;
@@ -385,6 +405,7 @@ bool flush_trial_run(const struct flush_trial_setting *setting, const struct bef
         return false;
     if (result->starts) {
         PGconn *conn = examine(setting, before, &f, result);
+        // A database that cannot be opened is counted already, by examine.
         ok = !conn || drain(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }

@@ -27,6 +27,7 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
         const struct plan_txn *txn = &plan->txns[i];
         int64_t intended_ns = r->ledger.start_ns + txn->at_ns;
         bool whole = true;
+        // The plan is in the order of time, so nothing after this one can have been read either.
         if (intended_ns > now_ns)
             break;
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
@@ -37,6 +38,7 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
             sum_ns += seen_ns - intended_ns;
             read++;
         }
+        // Without this, each second would look at the whole run again.
         p->txn += whole && i == p->txn;
     }
     return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
@@ -71,6 +73,7 @@ void run_show(struct run *r, size_t begun, const char *what)
     p->delivered = subject_tokens(r->subject);
     p->faults = begun;
     p->faults_planned = r->plan.fault_count;
+    // Programs that watch a run get the same figures as a person, also in a quiet run.
     live_show(r->options->live, p);
     if (r->options->quiet)
         return;
@@ -100,6 +103,7 @@ static bool leave_out(struct run *r, size_t next)
         if (before->spec != f->spec || before->left_out)
             continue;
         f->undone = before->ended_ns > f->planned_ns;
+        // Only the last turn before this one counts; the others have ended before it began.
         f->left_out = f->undone ? LEFT_OUT_NOBODY : LEFT_OUT_NOT;
         break;
     }
@@ -140,6 +144,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
             break;
         if (subject_failed(r->subject, e))
             return false;
+        // At the same moment the end comes first, so that two turns of a fault do not overlap.
         if (end_ns <= now && end_ns <= begin_ns) {
             fault_end(&r->context, to_end);
             continue;

@@ -44,6 +44,7 @@ static bool throw_out_others(struct freshdb *db, struct err *e)
     int64_t deadline_ns = clock_now_ns() + leave_ns;
     char left[16];
 
+    // A session that lives on may still commit, and it would do so in the next trial.
     while (sql_value(db->conn, run_sql_throw_out, left, sizeof left, e)) {
         if (left[0] == '0')
             return true;
@@ -60,6 +61,8 @@ bool freshdb_renew(struct freshdb *db, struct err *e)
 {
     if (db->copies || !db->conn)
         return copy_template(db, e);
+    // A copy of the template makes some 300 files and takes a third of a second of a processor.
+    // Putting back the rows of its tables takes two milliseconds.
     return throw_out_others(db, e) && sql_exec(db->conn, run_sql_renew, e);
 }
 

@@ -51,6 +51,7 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
 {
     if (!make_probe_table(conninfo, e))
         return false;
+    // Two probes, because a server may answer promptly and be slow to flush.
     o->answers = probe_start(conninfo, PROBE_ANSWER, e);
     o->flushes = o->answers ? probe_start(conninfo, PROBE_FLUSH, e) : NULL;
     return o->flushes;
@@ -59,6 +60,8 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
 bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
+    // A server in a container has pids of its own namespace. Its backends are then found below its
+    // first process.
     const atomic_int *outer_pid = server->shares_pids ? NULL : &o->outer_pid;
     struct buf conninfo;
 
@@ -86,6 +89,7 @@ void observers_end_samples(struct observers *o, struct ledger *l)
         return;
     l->looks = p->looks;
     l->look_count = p->look_count;
+    // The ledger borrows these arrays, so the observers are freed after it.
     l->holds = p->holds;
     l->hold_count = p->hold_count;
 }

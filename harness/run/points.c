@@ -69,6 +69,8 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
 {
     unsigned all = recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER];
     unsigned n = (unsigned)rng_below(rng, all);
+    // The second message is drawn from those of both sides as one series, so each is equally
+    // likely.
     bool client = n < recovery[MESSAGE_CLIENT];
     enum cut_side side = rng_below(rng, 2) ? CUT_AFTER : CUT_BEFORE;
 
@@ -106,6 +108,8 @@ bool points_add_pairs(
     struct rng rng;
 
     assert(p->singles > 0);
+    // All pairs would be the square of the single cuts: hundreds of thousands of trials. The seed
+    // draws a sample.
     if (pairs == 0)
         return true;
     if (recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER] == 0)

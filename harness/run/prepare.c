@@ -53,10 +53,14 @@ static bool get_server(struct run *r, struct err *e)
         if (!shared_clear(shared, e))
             return false;
         r->server = *shared;
+        // The log of a shared server goes on from run to run. This run keeps what is written from
+        // here on.
         provider_fetch_log(&r->server);
         r->log_from = provider_log_length(&r->server);
         return true;
     }
+    // Both must be known before the server starts: its members get namespaces of their own, and its
+    // processes a library that shifts their clocks.
     r->server.cuts_off = cuts_off(r->scenario);
     r->server.steps_clock = scenario_steps_clock(r->scenario, TARGET_SERVER) ||
                             scenario_steps_clock(r->scenario, TARGET_COLLECTOR);
@@ -71,6 +75,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.provider = provider_find(&s->postgres);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
+    // Another queue brings its own tables.
     int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;
     if (!queue_load(&r->queue.manifest, s, e) || !fault_possible(r->server.provider, s, e) ||
         !get_server(r, e) ||
@@ -78,6 +83,8 @@ bool run_prepare_server(struct run *r, struct err *e)
         return false;
     r->context.server = &r->server;
     r->context.admin = migrate_admin(&r->server, e);
+    // Durability is proved before the first insert: on a server that may lose commits, a verdict
+    // about a collector says nothing.
     return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
@@ -110,6 +117,7 @@ static bool wait_for_collector(struct run *r, struct err *e)
         if (subject_failed(r->subject, e))
             return false;
         if (!run_count_is(r,
+                // A backend that has no state yet still authenticates its client.
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_COLLECTOR "'"
                 " AND state IS NOT NULL",
                 "0", &none, e))
@@ -154,6 +162,7 @@ bool run_start_collector(struct run *r, struct err *e)
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
+    // Each layer between collector and server rewrites the address that the one before it has left.
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
               (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
@@ -176,6 +185,8 @@ bool run_start_collector(struct run *r, struct err *e)
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
         .plan = &r->plan,
+        // A collector that waits for answers and gets none would hang, and one that expects none
+        // must not be written to.
         .sender = leased.on || r->queue.manifest.answers ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
         .net = r->context.net ? r->context.net : r->server.clients,
@@ -222,6 +233,7 @@ bool run_start_load(struct run *r, struct err *e)
         .producer = manifest_is_client(&r->queue.manifest) ? &r->queue.producer : NULL,
         .enqueue = r->queue.manifest.enqueue,
         .start_ns = start_ns,
+        // An open loop on a slow server may be late by as much as the drain allows, and no more.
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
         .first = plan_backlog_txns(&r->plan),
         .end = r->plan.txn_count,

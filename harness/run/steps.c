@@ -80,6 +80,8 @@ bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
         return err_set(e, ERR_INTERNAL, "%zu transactions were planned for %d steps",
             s->plan.txn_count, STEPS);
     set_kinds(s);
+    // The steps are planned like any load, so that the ledger and all checks work on them
+    // unchanged.
     for (size_t i = 0; i < STEPS; i++)
         s->records[i].outcome = TXN_NOT_NEEDED;
     return true;
@@ -144,9 +146,11 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     struct plan_txn *txn = &s->plan.txns[step];
     struct buf scratch;
 
+    // The pipeline is entered for each step, because the same connection also asks simple queries.
     if (!PQenterPipelineMode(conn))
         return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     buf_init(&scratch, 1 << 16);
+    // The plan cannot know when a trial sends a step. Its own time becomes the intended one.
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
     bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);

@@ -45,6 +45,7 @@ static bool run_superuser_file(struct run *r, struct err *e)
     struct buf sql;
     size_t got;
 
+    // Only what the consumer's role may not do itself, such as an extension.
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
@@ -96,6 +97,7 @@ static bool run_schema_command(struct run *r, struct err *e)
     spec.argv = (const char *const *)command.argv;
     spec.env = (const char *const *)command.env.items;
     spec.dir = r->queue.manifest.dir;
+    // A client of another project may hang. It must not outlive the harness.
     spec.death_signal = SIGKILL;
     ok = ok && other_user_become(&spec, e) &&
          (process_collect(&spec, output, sizeof output, e) ||
@@ -118,6 +120,7 @@ static bool fill_facade(struct run *r, struct err *e)
     for (uint32_t t = 0; t < r->plan.token_count; t++) {
         char login[NAMES_MAX];
         names_login(login, t);
+        // One statement for all rows; single inserts would take longer than the run.
         buf_printf(&sql, "%s(%u, '%s')", t ? ", " : "INSERT INTO mailproof_sent VALUES ", t, login);
     }
     bool ok = buf_str(&sql)
@@ -174,6 +177,8 @@ bool queue_prepare(struct run *r, struct err *e)
         return true;
     snprintf(grant, sizeof grant, "GRANT CREATE ON DATABASE %s TO " MIGRATE_COLLECTOR,
         r->server.database);
+    // The rights are granted twice: the schema command needs those on what the superuser has made,
+    // and the consumer and the producer those on what the schema command makes.
     return sql_exec(r->context.admin, run_sql_facade, e) && sql_exec(r->context.admin, grant, e) &&
            fill_facade(r, e) && run_superuser_file(r, e) &&
            sql_exec(r->context.admin, run_sql_grant_queue, e) && run_schema_command(r, e) &&

@@ -1,3 +1,6 @@
+// One trial of --every-cut or --every-kill: the collector works through the steps, and the proxy
+// cuts, or has the collector killed, at the messages of the trial. Afterwards the trial has a
+// ledger like a run, so that all invariants judge it.
 #include "run/trial.h"
 
 #include <math.h>
@@ -83,6 +86,7 @@ static void arm_cut(struct trial *t)
 {
     struct proxy *proxy = t->bench->proxy;
 
+    // The trial then claims its cuts without making them, and a test must notice.
     if (is_mutated(t))
         return;
     for (int i = 0; i < t->cuts->count; i++) {
@@ -102,6 +106,8 @@ static bool kill_trial_collector(struct subject *subject)
     pid_t pid;
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
+    // The message passes only when this function returns. Until then, nothing that the collector
+    // did after it may reach the server.
     while (count > 0 && !subject_ended(subject, &pid, count)) {
         if (clock_now_ns() > deadline)
             return false;
@@ -135,6 +141,7 @@ static bool start_subject(struct trial *t, struct err *e)
         .env = (const char *const *)t->command.env.items,
         .key = t->command.key,
         .instances = 1,
+        // An --every-kill needs it, and after a cut a collector may also end by itself.
         .restart = true,
         .token_count = t->steps.plan.token_count,
         .log_dir = t->setting->log_dir,
@@ -189,6 +196,7 @@ static bool pause_a_little(struct err *e)
 static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
+    // A step may wait for the rest of one window, and after a recovery for a whole one.
     int64_t wait_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns;
 
     if (!steps_commit(&t->steps, t->bench->db.conn, step, t->ledger.start_ns, e))
@@ -255,6 +263,8 @@ static bool go_through_steps(struct trial *t, struct err *e)
 {
     int silent = 0;
 
+    // A collector that has stopped for good would make the trial wait the limit at each step; two
+    // are enough to convict it.
     for (size_t step = 0; step + 1 < STEPS && silent < SILENT_STEPS; step++) {
         bool answered;
         if (!take_trial_step(t, step, &answered, e))
@@ -268,6 +278,7 @@ static bool go_through_steps(struct trial *t, struct err *e)
     bool ignored;
     if (!wait_for_quiet(t, e))
         return false;
+    // One more token after the cut shows that the collector is alive again.
     return !proxy_was_cut(t->bench->proxy) ||
            (take_trial_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e) &&
                pause_for(rest_ns, e));
@@ -305,6 +316,7 @@ static void keep_trial_result(struct trial_result *kept, const struct result *r,
 {
     kept->verdict = r->verdict;
     kept->ran = true;
+    // With two cuts, only the recovery from the last one is undisturbed.
     kept->recovery_ms = faults > 0 ? r->recovery_ms[faults - 1] : NAN;
     memcpy(kept->values, r->values, sizeof kept->values);
     memcpy(kept->broken, r->broken, sizeof kept->broken);
@@ -331,6 +343,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
     t->ledger.log = subject_log(t->subject);
     t->input = (struct check_input){
         .load = &t->load,
+        // Not counted: a trial cuts the connections itself.
         .reconnects = UINT64_MAX,
         .gave_up = t->gave_up.kind != ERR_NONE ? t->gave_up.text : NULL,
         .reader_stalls = &subject_cost(t->subject)->stalls,
@@ -383,9 +396,11 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     t->bench = bench;
     t->cuts = cuts;
     t->tally = tally;
+    // The struct is on the heap, because the proxy's thread keeps a pointer to it.
     pthread_mutex_init(&t->lock, NULL);
     *result = (struct trial_result){.recovery_ms = NAN};
     proxy_reset(bench->proxy);
+    // Clears the counts that the last trial has left.
     proxy_tally(bench->proxy, counts);
     proxy_record(bench->proxy, tally ? tally->transcript : NULL);
     bool ok = prepare_trial(t, e) && start_collector(t, e) && go_through_steps(t, e);
