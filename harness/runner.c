@@ -17,7 +17,6 @@
 static bool settle_and_judge(struct run *r, struct err *e);
 static bool write_reports(struct run *r, struct err *e);
 static bool keep_server(struct run *r, struct err *e);
-static void close_down(struct run *r);
 
 static double count_repeats(const struct ledger *l)
 {
@@ -35,46 +34,79 @@ static bool defer_signal(const struct run *r)
     return true;
 }
 
+// Returns the run that the segment before has left, or a new one.
+static struct run *get_run(const struct scenario *s, const struct run_options *o, struct err *e)
+{
+    struct run **stays = o->segment.stays, *r = stays ? *stays : NULL;
+
+    if (stays)
+        *stays = NULL;
+    if (!r) {
+        r = calloc(1, sizeof *r);
+        if (!r) {
+            err_memory(e);
+            return NULL;
+        }
+        r->net = (struct netns)NETNS_INIT;
+    }
+    r->scenario = s;
+    r->asked = *o;
+    r->options = &r->asked;
+    return r;
+}
+
+static bool begin(struct run *r, struct err *e)
+{
+    if (r->turned.made)
+        return run_take_up(r, e); // server and collector go on
+    bool ok = plan_make(&r->plan, r->scenario, e) &&
+              folder_make(&r->folder, r->scenario, r->options->out, e);
+    r->plan.segment = r->options->segment.number;
+    return ok && run_prepare_server(r, e) && // start, migrate, prove durable
+           run_make_backlog(r, e) &&         // what waits when the collector starts
+           run_start_collector(r, e);
+}
+
+static void tell_outcome(const struct run *r, struct run_outcome *outcome)
+{
+    const double *values = r->end.result.values;
+
+    *outcome = (struct run_outcome){.verdict = r->end.result.verdict,
+        .trips = r->trips,
+        .lost = values[METRIC_LOST],
+        .duplicated = values[METRIC_DUPLICATED],
+        .p50_ms = values[METRIC_LATENCY_P50],
+        .p99_ms = values[METRIC_LATENCY_P99],
+        .again = count_repeats(&r->ledger),
+        .left = r->end.left,
+        .taken = r->end.taken};
+    snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
+}
+
 bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
 {
-    struct run *r = calloc(1, sizeof *r);
+    struct run *r = get_run(s, o, e);
 
     if (!r)
-        return err_memory(e);
-    r->net = (struct netns)NETNS_INIT;
-    r->scenario = s;
-    r->options = o;
-    bool ok = plan_make(&r->plan, s, e) &&             //
-              folder_make(&r->folder, s, o->out, e) && //
-              run_prepare_server(r, e) &&              // start, migrate, prove durable
-              run_make_backlog(r, e) &&                // what waits when the collector starts
-              run_start_collector(r, e) &&             //
-              defer_signal(r) &&                       //
-              run_start_load(r, e) &&                  //
-              run_carry_out_plan(r, e) &&              // faults, until load and faults are over
-              run_drain(r, e) &&                       // until nothing expected is missing
-              settle_and_judge(r, e) &&                //
-              write_reports(r, e) &&                   //
+        return false;
+    bool ok = begin(r, e) &&              // server and collector
+              defer_signal(r) &&          //
+              run_start_load(r, e) &&     //
+              run_carry_out_plan(r, e) && // faults, until load and faults are over
+              run_drain(r, e) &&          // until nothing expected is missing
+              settle_and_judge(r, e) &&   //
+              write_reports(r, e) &&      //
               keep_server(r, e);
-    if (ok) {
-        const double *values = r->end.result.values;
-        *outcome = (struct run_outcome){.verdict = r->end.result.verdict,
-            .trips = r->trips,
-            .lost = values[METRIC_LOST],
-            .duplicated = values[METRIC_DUPLICATED],
-            .p50_ms = values[METRIC_LATENCY_P50],
-            .p99_ms = values[METRIC_LATENCY_P99],
-            .again = count_repeats(&r->ledger),
-            .left = r->end.left,
-            .taken = r->end.taken};
-        snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
-    } else if (!o->quiet) {
+    if (ok)
+        tell_outcome(r, outcome);
+    else if (!o->quiet)
         progress_end(&r->progress.line);
-    }
     interrupt_defer(false);
-    close_down(r);
-    free(r);
+    if (ok && run_goes_on(r))
+        *o->segment.stays = r;
+    else
+        run_end(r);
     return ok;
 }
 
@@ -84,7 +116,7 @@ static void find_sessions(struct run *r, struct run_end *end)
     // A log whose clock stepped does not tell when.
     bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
     struct timespec wall;
-    size_t processes = r->ledger.log->process_count;
+    size_t processes = r->ledger.log->process_count - r->carried; // those that began here
 
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
@@ -115,7 +147,7 @@ static bool read_logs(struct run *r, struct err *e)
 
 static void gather_input(struct run *r, struct run_end *end)
 {
-    const struct subject_cost *cost = subject_cost(r->subject);
+    const struct subject_cost *cost = run_cost(r);
     const struct usage *usage = sampler_usage(r->observers.sampler);
     struct check_input *in = &end->input;
 
@@ -132,7 +164,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     struct err unreachable;
     bool reachable = fault_admin(&r->context, &unreachable);
 
-    r->ledger.log = subject_log(r->subject);
+    r->ledger.log = run_log(r);
     gather_input(r, &r->end);
     provider_fetch_log(&r->server);
     r->end.left = reachable ? queue_left(r) : NAN;
@@ -266,8 +298,10 @@ static void thaw_server(struct run *r)
 }
 
 // Ends everything that the run has started, whatever stage it has reached.
-static void close_down(struct run *r)
+void run_end(struct run *r)
 {
+    if (!r)
+        return;
     thaw_server(r);
     observers_stop(&r->observers);
     subject_stop(r->subject, 0);
@@ -279,17 +313,12 @@ static void close_down(struct run *r)
         *r->options->server = r->server;
     else if (r->server.provider)
         r->server.provider->close(&r->server);
-    observers_fini(&r->observers);
+    run_forget(r);
     subject_free(r->subject);
     queue_fini(&r->queue);
     netns_fini(&r->net);
-    result_fini(&r->end.result);
-    sessions_fini(&r->end.sessions);
-    secret_scan_fini(&r->end.tells);
-    ledger_fini(&r->ledger);
-    generator_fini(&r->generator);
-    free(r->faults);
     command_fini(&r->command);
-    plan_fini(&r->plan);
-    folder_fini(&r->folder);
+    plan_fini(&r->turned.plan);
+    folder_fini(&r->turned.folder);
+    free(r);
 }

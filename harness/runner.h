@@ -10,8 +10,19 @@
 #include "scenario/scenario.h"
 
 struct live;
+struct run;
 struct server;
 struct suite;
+
+// A segment of a soak: a run whose server and collector came from the segment before, and go on in
+// the next one.
+struct segment {
+    uint32_t number;             // counted from 0
+    const struct scenario *next; // what the next segment carries out: the same, but for the seed;
+                                 // it and the scenario of the run outlive both. NULL: the last one
+    struct run **stays; // server and collector between two segments; NULL there: the segment starts
+                        // its own. The caller ends what stays after its last segment
+};
 
 struct run_options {
     const char *collector; // --collector, see subject/command.h; NULL: the scenario names it
@@ -32,6 +43,7 @@ struct run_options {
     const char *workers; // --workers: list of commands that lead to those that send the load; NULL:
                          // this process sends it
     bool count_trips;    // a proxy in front of the server counts the collector's round trips
+    struct segment segment; // of a soak; zeroed: the run is no part of one
 };
 
 // The outcome of a run, after everything that it used is freed.
@@ -51,3 +63,6 @@ struct run_outcome {
 // case nothing is left running, except with `keep`.
 MUST_USE bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e);
+
+// Ends the server and the collector that a segment has left; accepts NULL.
+void run_end(struct run *r);

@@ -42,6 +42,7 @@ struct options {
     struct {
         const char *subject, *junit, *metrics, *workers;
         const char *skip, *skip_tag; // comma-separated; NULL: none
+        const char *soak;            // how long; NULL: each scenario is run by itself
         int pairs;                   // --every-cut: trials with two cuts
         int retries;                 // how often an inconclusive run is repeated
         bool keep, every_cut, every_kill, every_flush;

@@ -82,7 +82,7 @@ bool recording_open(struct record *r, const struct options *o, const char *comma
 
     recording_head(&head, o, command, about);
     head.once = true;
-    if (o->shard.of == 0)
+    if (o->shard.of == 0 && !o->run.soak)
         return record_open(r, NULL, &head, e);
     snprintf(name, sizeof name, "%s-%08x", command, recording_hash(RECORDING_HASH_INIT, about));
     return path_join(folder, o->out, name, e) && record_open(r, folder, &head, e);

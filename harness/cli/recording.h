@@ -20,9 +20,9 @@ uint32_t recording_hash(uint32_t hash, const char *text);
 void recording_head(
     struct record_head *head, const struct options *o, const char *command, const char *about);
 
-// Opens the record of a command whose shards begin anew once they have finished. A shard keeps it
-// below --out, in a folder that other options do not share. Any other call keeps it in memory. Call
-// record_close also on failure.
+// Opens the record of a command whose shards begin anew once they have finished. A shard, and a
+// soak, keep it below --out, in a folder that other options do not share. Any other call keeps it
+// in memory. Call record_close also on failure.
 MUST_USE bool recording_open(struct record *r, const struct options *o, const char *command,
     const char *about, struct err *e);
 

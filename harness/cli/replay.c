@@ -33,9 +33,11 @@ bool replay_judge(struct replay *r, struct err *e)
 
 bool replay_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)
 {
+    uint32_t segment;
     char *end;
 
-    if (!names_token(text, strcspn(text, "@"), token)) {
+    // The account's login is the same token's as its name in messages, which has no segment.
+    if (!names_token(text, strcspn(text, "@"), token, &segment)) {
         unsigned long number = strtoul(text, &end, 10);
         *token = *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
     }

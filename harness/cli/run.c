@@ -13,6 +13,7 @@
 #include "cli/ran.h"
 #include "cli/recording.h"
 #include "cli/skips.h"
+#include "cli/soaking.h"
 #include "cli/subjects.h"
 #include "base/clock.h"
 #include "report/files/parse.h"
@@ -37,6 +38,8 @@ struct tally {
     json_t *known;        // owned; the runs that are over already, in their order
     size_t known_at;
     uint64_t item; // number of the run that is made
+    int repeat;    // number of runs of each scenario
+    struct soaking soaking;
     int exit_code; // worst exit code so far
     size_t runs, skipped;
     struct buf suites;  // JUnit, of all runs
@@ -164,7 +167,7 @@ static void run_one(
         .keep = o->run.keep,
         .quiet = o->quiet,
         .partial = true,
-        .brief = t->table.live && isatty(STDOUT_FILENO),
+        .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
         .suites = o->run.junit || o->shard.of ? &ran->junit : NULL,
@@ -172,6 +175,8 @@ static void run_one(
     struct run_outcome outcome = {0};
     struct err e = {0};
 
+    if (o->run.soak)
+        s = soaking_segment(&t->soaking, t->item, &how.segment);
     bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     ran->run.scenario = s->name;
@@ -202,6 +207,15 @@ static const json_t *known_line(struct tally *t, uint64_t number)
     return NULL;
 }
 
+// Writes the page for a CI. A failure does not change the verdict of the runs.
+static void write_summary(const struct suite *table)
+{
+    struct err e;
+
+    if (path_exists(table->out) && !summary_write(table, table->out, &e))
+        fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
+}
+
 // Takes the run of a number from the record, or makes it. A run of another shard is left out.
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
@@ -227,6 +241,8 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
         run_one(s, o, t, &ran);
     if (ok)
         add_run(t, &ran);
+    if (ok && !line && o->run.soak)
+        write_summary(&t->table); // a soak takes so long that somebody looks at it meanwhile
     // A run that a signal has ended early is made again when the shard goes on.
     if (ok && !line && !parts && !interrupt_signal())
         ok = record_add(&t->record, ran_write(&ran, number, o->out), e);
@@ -251,7 +267,7 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
     int code;
 
     for (size_t i = 0; i < count; i++) {
-        for (int n = 0; n < o->repeat; n++) {
+        for (int n = 0; n < t->repeat; n++) {
             if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
                 return false;
             if (interrupt_signal()) {
@@ -282,15 +298,6 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
     return ok;
 }
 
-// Writes the page for a CI. A failure does not change the verdict of the runs.
-static void write_summary(const struct suite *table)
-{
-    struct err e;
-
-    if (path_exists(table->out) && !summary_write(table, table->out, &e))
-        fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
-}
-
 // Writes the index. A failure does not change the verdict of the runs.
 static void refresh_index(const char *out)
 {
@@ -316,16 +323,16 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
 {
     int count = 0;
 
-    for (int n = 0; n < o->repeat; n++)
+    for (int n = 0; n < t->repeat; n++)
         count += t->record.merged || cuts_tried(o) ||
-                 record_has(&t->record, scenario * (size_t)o->repeat + (size_t)n);
+                 record_has(&t->record, scenario * (size_t)t->repeat + (size_t)n);
     return count;
 }
 
 static bool make_table(struct tally *t, const struct scenario *scenarios, size_t count,
     const struct options *o, struct err *e)
 {
-    bool several = count * (size_t)o->repeat > 1;
+    bool several = count * (size_t)t->repeat > 1;
     struct suite *table = &t->table;
 
     if (!suite_init(table, count,
@@ -363,12 +370,14 @@ static bool start_live(struct tally *t, const struct options *o, struct err *e)
 
 static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
 {
-    struct tally t = {0};
+    struct tally t = {.repeat = o->repeat};
     struct err e;
 
     buf_init(&t.suites, SUITES_MAX);
-    bool ok = open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
+    bool ok = soaking_begin(&t.soaking, scenarios, count, o, &t.repeat, &e) &&
+              open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
               make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
+    soaking_end(&t.soaking);
     int code = ok ? t.exit_code : cli_fail(&e);
     if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);

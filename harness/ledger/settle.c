@@ -127,7 +127,7 @@ static bool settle_names(
     before.fields[0] = email;
     before.fields[1] = login;
     t->older = decode_fingerprint(&before);
-    names_change(&names, token, rename->kind == CHANGE_EMAIL);
+    names_change(&names, token, l->plan->segment, rename->kind == CHANGE_EMAIL);
     const struct contents_field later = text_of(names.email);
     return planned || equals(&c->fields[0], &later);
 }

@@ -137,7 +137,7 @@ bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *t
     const char *values[] = {names.login, kind == CHANGE_EMAIL ? later.email : later.login};
 
     plan_names(plan, txn, change->token, &names);
-    names_change(&later, change->token, kind == CHANGE_EMAIL);
+    names_change(&later, change->token, plan->segment, kind == CHANGE_EMAIL);
     return PQsendQueryPrepared(conn, statements[kind].name, change_kind_renames(kind) ? 2 : 1,
                values, NULL, NULL, 0) == 1 &&
            PQpipelineSync(conn) == 1;

@@ -264,7 +264,7 @@ static void take_login(struct fixture *f, uint32_t token, enum name_shape shape)
     struct names names;
     char email[40];
 
-    names_make(&names, token, shape);
+    names_make(&names, token, 0, shape);
     snprintf(email, sizeof email, "%u.%d@x", (unsigned)token, (int)shape);
     PGresult *result = PQexecParams(f->admin, "INSERT INTO accounts (email, login) VALUES ($1, $2)",
         2, NULL, (const char *const[]){email, names.login}, NULL, NULL, 0);

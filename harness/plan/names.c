@@ -6,7 +6,9 @@
 
 #define DIGITS_MIN 7
 #define DIGITS_MAX 9
+#define SEGMENT_DIGITS_MAX 9
 #define CHARACTERS_MAX 254 // longest name that the table accounts takes
+#define SEGMENT '.'
 #define TAIL '~'
 #define DOMAIN "@mailproof.invalid"
 #define SIGNED_TEXT_LEN 86 // characters of a secret on the wire
@@ -96,16 +98,26 @@ static void make_name(
     }
 }
 
-void names_make(struct names *names, uint32_t token, enum name_shape shape)
+// Writes a plain login of a segment; returns its length.
+static size_t login_in(char out[NAMES_MAX], uint32_t token, uint32_t segment)
+{
+    size_t len = names_login(out, token);
+
+    if (segment > 0)
+        len += (size_t)snprintf(out + len, NAMES_MAX - len, "%c%" PRIu32, SEGMENT, segment);
+    return len;
+}
+
+void names_make(struct names *names, uint32_t token, uint32_t segment, enum name_shape shape)
 {
     char start[NAMES_MAX + 1];
     bool sendable = shape < NAME_COMMA;
+    size_t len = login_in(start, token, segment);
 
-    names_login(names->login, token);
-    names_email(names->email, token);
+    snprintf(names->login, sizeof names->login, "%s", start);
+    snprintf(names->email, sizeof names->email, "%s" DOMAIN, start);
     if (shape == NAME_PLAIN)
         return;
-    size_t len = names_login(start, token);
     start[len] = TAIL;
     start[len + 1] = '\0';
     if (sendable || token % 3 != 0)
@@ -114,11 +126,11 @@ void names_make(struct names *names, uint32_t token, enum name_shape shape)
         make_name(names->email, start, shape, token, true);
 }
 
-void names_change(struct names *names, uint32_t token, bool email)
+void names_change(struct names *names, uint32_t token, uint32_t segment, bool email)
 {
     char login[NAMES_MAX];
 
-    names_login(login, token);
+    login_in(login, token, segment);
     if (email)
         snprintf(names->email, sizeof names->email, "%s~New&Better" DOMAIN, login);
     else
@@ -138,22 +150,31 @@ void names_quote(struct buf *out, const char *text)
 
 // --- from a login to its token --------------------------------------------------------
 
-bool names_token(const char *login, size_t len, uint32_t *token)
+// Reads a number that has one spelling: from min to max digits, and no leading zero beyond the
+// first min.
+static bool read_number(const char *digits, size_t len, size_t min, size_t max, uint32_t *number)
+{
+    if (len < min || len > max || (len > min && digits[0] == '0'))
+        return false;
+    *number = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return false;
+        *number = *number * 10 + (uint32_t)(digits[i] - '0');
+    }
+    return true;
+}
+
+bool names_token(const char *login, size_t len, uint32_t *token, uint32_t *segment)
 {
     const char *tail = memchr(login, TAIL, len);
-    uint32_t number = 0;
 
     len = tail ? (size_t)(tail - login) : len;
-    if (len < 1 + DIGITS_MIN || len > 1 + DIGITS_MAX || login[0] != 't')
-        return false;
-    for (size_t i = 1; i < len; i++) {
-        if (login[i] < '0' || login[i] > '9')
-            return false;
-        number = number * 10 + (uint32_t)(login[i] - '0');
-    }
-    // Each number has one spelling: no leading zero beyond the seven digits.
-    if (len > 1 + DIGITS_MIN && login[1] == '0')
-        return false;
-    *token = number;
-    return true;
+    const char *point = memchr(login, SEGMENT, len);
+    size_t plain = point ? (size_t)(point - login) : len;
+    *segment = 0;
+    return plain > 0 && login[0] == 't' &&
+           read_number(login + 1, plain - 1, DIGITS_MIN, DIGITS_MAX, token) &&
+           (!point || (read_number(point + 1, len - plain - 1, 1, SEGMENT_DIGITS_MAX, segment) &&
+                          *segment > 0));
 }

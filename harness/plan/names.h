@@ -1,5 +1,8 @@
 // The accounts' names. They identify every token wherever it turns up: in the database, in a line,
 // in a torn line.
+//
+// A soak numbers its tokens anew in each of its segments. The first segment is 0, as every other
+// run is; a login of a later one ends with the segment's number, e.g. t0000042.7.
 #pragma once
 
 #include <inttypes.h>
@@ -48,13 +51,13 @@ struct names {
 
 // Makes an account's login and email of this shape. If the wire cannot carry the shape, the token's
 // number decides whether the login, the email or both have it; the other one is plain.
-void names_make(struct names *names, uint32_t token, enum name_shape shape);
+void names_make(struct names *names, uint32_t token, uint32_t segment, enum name_shape shape);
 
 // Makes the address, or else the login, that an account gets while its token waits.
-void names_change(struct names *names, uint32_t token, bool email);
+void names_change(struct names *names, uint32_t token, uint32_t segment, bool email);
 
 // Appends an element of an array literal, in quotes.
 void names_quote(struct buf *out, const char *text);
 
-// Finds the token of a login, plain or not; false when the plan has no such token.
-bool names_token(const char *login, size_t len, uint32_t *token);
+// Finds the token of a login, plain or not, and its segment; false when no plan has such a token.
+bool names_token(const char *login, size_t len, uint32_t *token, uint32_t *segment);

@@ -28,13 +28,13 @@ static bool is_bad(const char *name)
 }
 
 // Checks every piece that a reader could take for a name when it splits at commas and newlines.
-static bool contains_name_of(const char *text, uint32_t want)
+static bool contains_name_of(const char *text, uint32_t want, uint32_t in)
 {
-    uint32_t token;
+    uint32_t token, segment;
 
     for (size_t len; *text; text += len + (text[len] != '\0')) {
         len = strcspn(text, ",\n@");
-        if (names_token(text, len, &token) && token == want)
+        if (names_token(text, len, &token, &segment) && token == want && segment == in)
             return true;
     }
     return false;
@@ -43,15 +43,18 @@ static bool contains_name_of(const char *text, uint32_t want)
 static void every_name_tells_its_token(void **state)
 {
     static const uint32_t tokens[] = {0, 1, 2, 42, 43, 44, 9999999, 19999999};
+    static const uint32_t segments[] = {0, 1, 70, 999999999};
     struct names n;
-    uint32_t token;
+    uint32_t token, segment;
 
     (void)state;
     for (enum name_shape shape = 0; shape < NAME_SHAPES; shape++) {
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-            names_make(&n, tokens[i], shape);
-            assert_true(names_token(n.login, strlen(n.login), &token) && token == tokens[i]);
-            assert_true(contains_name_of(n.email, tokens[i]));
+            const uint32_t in = segments[i % 4];
+            names_make(&n, tokens[i], in, shape);
+            assert_true(names_token(n.login, strlen(n.login), &token, &segment));
+            assert_true(token == tokens[i] && segment == in);
+            assert_true(contains_name_of(n.email, tokens[i], in));
             assert_true(characters(n.login) <= 254 && characters(n.email) <= 254);
             assert_int_equal(is_bad(n.login) || is_bad(n.email), shape >= NAME_COMMA);
         }
@@ -63,9 +66,9 @@ static void the_longest_names_have_254_characters(void **state)
     struct names n;
 
     (void)state;
-    names_make(&n, 7, NAME_LONG);
+    names_make(&n, 7, 0, NAME_LONG);
     assert_true(strlen(n.login) == 254 && strlen(n.email) == 254);
-    names_make(&n, 7, NAME_WIDEST);
+    names_make(&n, 7, 12, NAME_WIDEST);
     assert_true(characters(n.login) == 254 && characters(n.email) == 254);
     assert_true(strlen(n.login) > 900);
 }
@@ -78,7 +81,7 @@ static void records_keep_the_number_of_fields(void **state)
     (void)state;
     for (uint32_t token = 0; token < 3; token++) {
         size_t commas = 4;
-        names_make(&n, token, NAME_RECORD);
+        names_make(&n, token, 3, NAME_RECORD);
         for (const char *p = n.login; *p; p++)
             commas += *p == ',';
         for (const char *p = n.email; *p; p++)
@@ -101,12 +104,13 @@ static void quotes_for_arrays(void **state)
 static void other_logins_name_no_token(void **state)
 {
     static const char *const others[] = {"", "t", "t123456", "t00000042", "x0000042", "t0000042x",
-        "t-000042", "~t0000042", "t1234567890", "t0000042 ~"};
-    uint32_t token;
+        "t-000042", "~t0000042", "t1234567890", "t0000042 ~", "t0000042.", "t0000042.0",
+        "t0000042.07", "t0000042.x", "t0000042.1234567890", ".7"};
+    uint32_t token, segment;
 
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(names_token(others[i], strlen(others[i]), &token));
+        assert_false(names_token(others[i], strlen(others[i]), &token, &segment));
 }
 
 int main(void)

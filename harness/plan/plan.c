@@ -153,7 +153,7 @@ void plan_names(
 
     // Tokens share an account only within a phase, and all transactions of a phase have the same
     // kinds of names.
-    names_make(names, account, plan_name_shape(p, txn, account));
+    names_make(names, account, p->segment, plan_name_shape(p, txn, account));
 }
 
 bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE])
@@ -164,23 +164,30 @@ bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE])
     return !own;
 }
 
-bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
-    size_t code_len, uint32_t *token)
+uint32_t plan_token_with_code(
+    const struct plan *p, uint32_t account, const char *code, size_t code_len)
 {
     char digits[PLAN_CODE_SIZE] = "";
-    uint32_t account;
 
-    if (!names_token(login, login_len, &account) || account >= p->token_count)
-        return false;
-    *token = account;
-    if (!p->accounts || p->accounts[account] == ACCOUNT_OWN || code_len != PLAN_CODE_SIZE - 1)
-        return true;
+    if (!p->accounts || account >= p->token_count || p->accounts[account] == ACCOUNT_OWN ||
+        code_len != PLAN_CODE_SIZE - 1)
+        return account;
     memcpy(digits, code, code_len);
     uint32_t number = (uint32_t)strtoul(digits, NULL, 10);
     // The account's tokens follow its first one at a distance below CODES.
     number = account + (number + CODES - account % CODES) % CODES;
-    if (number < p->token_count && p->accounts[number] == account)
-        *token = number;
+    return number < p->token_count && p->accounts[number] == account ? number : account;
+}
+
+bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
+    size_t code_len, uint32_t *token)
+{
+    uint32_t account, segment;
+
+    if (!names_token(login, login_len, &account, &segment) || segment != p->segment ||
+        account >= p->token_count)
+        return false;
+    *token = plan_token_with_code(p, account, code, code_len);
     return true;
 }
 

@@ -123,8 +123,9 @@ struct plan {
     size_t change_count;
     struct plan_fault *faults; // sorted by at_ns
     size_t fault_count;
-    int64_t load_ns; // length of all phases together
-    int64_t end_ns;  // the time at which load and faults are both over
+    uint32_t segment; // of a soak; see names.h
+    int64_t load_ns;  // length of all phases together
+    int64_t end_ns;   // the time at which load and faults are both over
 };
 
 // The limits of a plan, for which the harness's memory is sized.
@@ -164,8 +165,11 @@ void plan_names(
 #define PLAN_CODE_SIZE 6
 bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE]);
 
-// Finds the token with this code among those of the account with this login. False when the plan
-// has none.
+// Returns the token with this code among those of an account; the account's own when none has it.
+uint32_t plan_token_with_code(
+    const struct plan *p, uint32_t account, const char *code, size_t code_len);
+
+// The same for the account with this login. False when the plan has none.
 bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
     size_t code_len, uint32_t *token);
 

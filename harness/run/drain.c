@@ -95,8 +95,8 @@ static bool are_finished(struct run *r)
 // Waits until every expected token was read, all dead letters are there and all tokens are
 // finished, for the scenario's `drain` at most. Then looks on until nothing has come for the
 // scenario's `rest`: a collector may write again after a silence, for as long as it likes, so this
-// has its bound, too.
-static bool wait_for_deliveries(struct run *r, struct err *e)
+// has its bound, too. *rested says whether all of this was so.
+static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
     int64_t deadline = clock_now_ns() + r->scenario->drain_ns, rest_ns = r->scenario->rest_ns;
@@ -105,6 +105,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     int64_t last_change_ns = clock_now_ns();
     bool complete = false;
 
+    *rested = false;
     for (;;) {
         int64_t now = clock_now_ns();
         while (token < r->plan.token_count &&
@@ -117,8 +118,8 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
         // These two ask the database, so they come last and only until they have held once.
         if (!complete && token == r->plan.token_count)
             complete = are_buried(r, undeliverable) && are_finished(r);
-        bool rested = complete && now - last_change_ns >= rest_ns;
-        if (rested || now >= deadline + (complete ? rest_ns : 0) ||
+        *rested = complete && now - last_change_ns >= rest_ns;
+        if (*rested || now >= deadline + (complete ? rest_ns : 0) ||
             subject_gave_up(r->subject, &r->end.gave_up))
             break;
         if (subject_failed(r->subject, e))
@@ -144,16 +145,21 @@ void run_count_trips(struct run *r)
 
 bool run_drain(struct run *r, struct err *e)
 {
+    bool rested = false;
+
     r->ledger.load_end_ns = clock_now_ns();
     if (r->end.gave_up.kind != ERR_NONE || r->end.input.interrupted)
         atomic_store(&r->generator.progress.stop, 1);
-    if (!join_load(r, e) || !wait_for_deliveries(r, e))
+    if (!join_load(r, e) || !wait_for_deliveries(r, &rested, e))
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
     // TERM is sent right after this. Everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();
-    subject_stop(r->subject, collector_end_ns);
+    if (!run_turn(r, rested, e))
+        return false;
+    if (!r->turned.made)
+        subject_stop(r->subject, collector_end_ns);
     observers_end_probes(&r->observers, &r->ledger);
     if (!r->options->quiet)
         progress_end(&r->progress.line);

@@ -150,8 +150,9 @@ static bool find_tokens(PGconn *conn, const char *sql, bool found[TOKENS], struc
     PGresult *rows = sql_query(conn, sql, 0, NULL, e);
 
     for (int i = 0; rows && i < PQntuples(rows); i++) {
-        uint32_t token;
-        if (names_token(PQgetvalue(rows, i, 0), (size_t)PQgetlength(rows, i, 0), &token) &&
+        uint32_t token, segment;
+        if (names_token(
+                PQgetvalue(rows, i, 0), (size_t)PQgetlength(rows, i, 0), &token, &segment) &&
             token < TOKENS)
             found[token] = true;
     }

@@ -68,6 +68,12 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
+bool run_prepare_load(struct run *r, struct err *e)
+{
+    return ledger_init(&r->ledger, r->scenario, &r->plan, e) &&
+           load_prepare(r->context.admin, &r->plan, e);
+}
+
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
@@ -88,9 +94,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
-           ledger_init(&r->ledger, s, &r->plan, e) &&
-           load_ids_from(r->context.admin, s->load[0].ids_from, e) &&
-           load_prepare(r->context.admin, &r->plan, e) &&
+           load_ids_from(r->context.admin, s->load[0].ids_from, e) && run_prepare_load(r, e) &&
            (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
 }
 

@@ -35,7 +35,8 @@ struct run_end {
 struct run {
     // what it was asked
     const struct scenario *scenario;
-    const struct run_options *options;
+    const struct run_options *options; // &asked
+    struct run_options asked;          // the caller's
     struct plan plan;
     struct folder folder;
 
@@ -54,6 +55,17 @@ struct run {
                                   // connection
     struct fault_record *faults;
 
+    // the next segment of a soak, once the log has turned to it
+    struct turned {
+        bool made;
+        struct plan plan;
+        struct folder folder;
+        struct subject_log log; // of this segment, which is over
+        struct subject_cost cost;
+        long log_from;
+    } turned;
+    size_t carried; // number of processes that this segment's log has from the one before
+
     // what was seen
     struct observers observers;
     struct run_progress progress;
@@ -68,6 +80,7 @@ struct run {
 // prepare.c: starts a server, migrates it and proves that it is durable, connects a collector, and
 // starts the load's clock.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
+MUST_USE bool run_prepare_load(struct run *r, struct err *e);
 MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
 MUST_USE bool run_start_load(struct run *r, struct err *e);
@@ -78,6 +91,21 @@ MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 // drain.c: waits until no expected token is missing or the drain is over, and then stops the
 // collector.
 MUST_USE bool run_drain(struct run *r, struct err *e);
+
+// soak.c: from one segment of a soak to the next. run_turn ends this segment's log instead of the
+// collector, if a segment follows and this one came to rest. run_goes_on says whether
+// every token is settled, so that nothing of it is needed any more; run_take_up then makes the run
+// the next segment's.
+MUST_USE bool run_turn(struct run *r, bool rested, struct err *e);
+bool run_goes_on(const struct run *r);
+MUST_USE bool run_take_up(struct run *r, struct err *e);
+
+// Returns the log and its cost, when the segment or the collector has ended.
+struct subject_log *run_log(struct run *r);
+const struct subject_cost *run_cost(const struct run *r);
+
+// Frees what belongs to one segment. What was taken up, and the rest of the run, stays.
+void run_forget(struct run *r);
 
 // --- shared by the steps --------------------------------------------------------
 

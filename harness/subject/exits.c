@@ -115,6 +115,8 @@ void exits_reap(struct subject *s, struct instance *in)
     p->rss_max_kb = usage.ru_maxrss;
     p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    // The samples hold descendants, too, also those that nobody waits for.
+    p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
     if (in->sender_killed && WIFEXITED(status) &&

@@ -15,12 +15,12 @@ static const int64_t again_ns = 50 * NS_PER_MS;
 
 // Our pid and its start tell our processes from those of another harness, and from those of an
 // earlier one whose pid we have.
-void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process, int64_t started_ns)
+void litter_mark(char mark[LITTER_MARK_MAX], int instance, int64_t started_ns)
 {
     // Several subjects may run at once in one harness, as in the trials of --every-cut, and each
-    // counts its processes from 0. So the time of the start is part of the mark.
-    snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%u-%lld", (int)getpid(),
-        (unsigned long long)process_started(getpid()), process, (long long)started_ns);
+    // counts its instances from 0. So the time of the start is part of the mark.
+    snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%d-%lld", (int)getpid(),
+        (unsigned long long)process_started(getpid()), instance, (long long)started_ns);
 }
 
 void litter_fini(struct litter *l)
@@ -93,11 +93,11 @@ static void kill_marked_processes(const char *mark)
 }
 
 // True when it is known what this process has left.
-static bool is_decided(struct process_record *p, uint32_t process, int64_t now_ns)
+static bool is_decided(struct process_record *p, int64_t now_ns)
 {
     char mark[LITTER_MARK_MAX];
 
-    litter_mark(mark, process, p->started_ns);
+    litter_mark(mark, p->instance, p->started_ns);
     pid_t pid = find_marked_process(mark);
     if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
         return false;
@@ -115,7 +115,7 @@ int64_t litter_look(struct litter *l, struct subject_log *log, int64_t now_ns)
 
     for (size_t i = 0; i < l->count; i++) {
         uint32_t process = l->processes[i];
-        if (!is_decided(&log->processes[process], process, now_ns))
+        if (!is_decided(&log->processes[process], now_ns))
             l->processes[kept++] = process;
     }
     l->count = kept;

@@ -14,9 +14,9 @@
 
 #define LITTER_MARK_MAX 100
 
-// Writes the mark, a variable NAME=value, of the process that is number `process` in its subject's
-// log and was started at that time.
-void litter_mark(char mark[LITTER_MARK_MAX], uint32_t process, int64_t started_ns);
+// Writes the mark, a variable NAME=value, of the process that was started at that time for an
+// instance of its subject.
+void litter_mark(char mark[LITTER_MARK_MAX], int instance, int64_t started_ns);
 
 // A list of the ends that are still to be looked at.
 struct litter {

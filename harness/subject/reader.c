@@ -18,12 +18,18 @@ bool reader_init(struct reader *r, const unsigned char *key, size_t token_count,
     return r->decoder || err_set(e, ERR_INTERNAL, "libcrypto offers no HMAC-SHA256");
 }
 
+void subject_log_fini(struct subject_log *log)
+{
+    free(log->processes);
+    free(log->lines);
+    free(log->deliveries);
+    free(log->samples);
+    *log = (struct subject_log){0};
+}
+
 void reader_fini(struct reader *r)
 {
-    free(r->log.processes);
-    free(r->log.lines);
-    free(r->log.deliveries);
-    free(r->log.samples);
+    subject_log_fini(&r->log);
     free(r->seen_ns);
     decoder_free(r->decoder);
     *r = (struct reader){0};
@@ -70,23 +76,36 @@ static bool keep_line(struct reader *r, const struct line_record *line)
     return true;
 }
 
-// Finds the token that an account's login or address names.
-static bool token_named(const char *name, size_t len, uint32_t *token)
+// Finds the token that an account's login or address names, and its segment.
+static bool any_named(const char *name, size_t len, uint32_t *token, uint32_t *segment)
 {
     const char *at = memchr(name, '@', len);
 
-    return names_token(name, len, token) || (at && names_token(name, (size_t)(at - name), token));
+    return names_token(name, len, token, segment) ||
+           (at && names_token(name, (size_t)(at - name), token, segment));
 }
 
-// Finds the one of an account's tokens that has this code.
-static uint32_t token_with_code(
-    const struct reader *r, uint32_t account, const char *code, size_t len)
+// The same for a token of the plan that is carried out now.
+static bool token_named(const struct reader *r, const char *name, size_t len, uint32_t *token)
 {
-    char login[NAMES_MAX];
-    uint32_t token;
-    size_t login_len = names_login(login, account);
+    uint32_t segment;
 
-    return r->plan && plan_token(r->plan, login, login_len, code, len, &token) ? token : account;
+    return any_named(name, len, token, &segment) && segment == r->plan.segment;
+}
+
+// True when the login is that of a token of an earlier segment, all of which are settled. The line
+// gets a note that names it.
+static bool is_of_earlier(struct reader *r, const char *login, size_t len, uint32_t line)
+{
+    uint32_t token, segment;
+
+    if (!any_named(login, len, &token, &segment) || segment >= r->plan.segment)
+        return false;
+    // A line has one note, with the first of them.
+    if (r->log.note_count == 0 || r->log.notes[r->log.note_count - 1].line != line)
+        subject_note(
+            &r->log, line, TOKEN_UNKNOWN, NAMES_TOKEN " of segment %" PRIu32, token, segment);
+    return true;
 }
 
 // Remembers the names in a line that cannot be parsed. Their tokens then count as torn, and not
@@ -100,7 +119,7 @@ static bool add_names(struct reader *r, const char *line, size_t len)
         const char *comma = memchr(line + pos, ',', len - pos);
         size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
-        bool found = token_named(line + pos, field, &named.token);
+        bool found = token_named(r, line + pos, field, &named.token);
         if (found && named.token != last && !add_delivery(r, &named))
             return false;
         last = found ? named.token : last;
@@ -115,20 +134,21 @@ static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
 
-    return token_named(t->login, t->login_len, &account) ||
-                   token_named(t->email, t->email_len, &account)
-               ? token_with_code(r, account, t->code, t->code_len)
+    return token_named(r, t->login, t->login_len, &account) ||
+                   token_named(r, t->email, t->email_len, &account)
+               ? plan_token_with_code(&r->plan, account, t->code, t->code_len)
                : TOKEN_UNKNOWN;
 }
 
-static struct delivery delivery_of(const struct reader *r, const struct decoded *t, uint32_t line)
+static struct delivery delivery_of(struct reader *r, const struct decoded *t, uint32_t line)
 {
     struct contents c = decode_contents(t);
+    bool earlier = is_of_earlier(r, t->login, t->login_len, line);
 
     return (struct delivery){
         .line = line,
-        .token = find_token(r, t),
-        .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
+        .token = earlier ? TOKEN_UNKNOWN : find_token(r, t),
+        .flags = (t->signature_ok ? 0 : DELIVERY_FORGED) | (earlier ? DELIVERY_EARLIER : 0),
         .marks = decode_marks(&c),
         .fingerprint = decode_fingerprint(&c),
     };

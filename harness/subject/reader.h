@@ -12,10 +12,11 @@
 struct reader {
     struct subject_log log;
     struct decoder *decoder;
-    const struct plan *plan; // borrowed: says which tokens share an account; NULL: none do
-    bool jobs;               // lines are "got N ATTEMPT" and "done N", of a subject's consumer
-    uint64_t tokens;         // in whole lines
-    uint64_t torn;           // number of lines that cannot be parsed
+    struct plan plan; // borrows the arrays: says which tokens share an account, and in which
+                      // segment they are; zeroed: none do, in the first
+    bool jobs;        // lines are "got N ATTEMPT" and "done N", of a subject's consumer
+    uint64_t tokens;  // in whole lines
+    uint64_t torn;    // number of lines that cannot be parsed
     _Atomic int64_t
         *seen_ns; // per planned token: when it was first read, 0 before; for other threads
     size_t seen_count;

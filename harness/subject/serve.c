@@ -11,6 +11,7 @@
 #include "subject/exits.h"
 #include "subject/start.h"
 #include "subject/process_sample.h"
+#include "subject/turn.h"
 
 #define READ_CHUNK (256u << 10)
 #define LOG_MAX ((off_t)256 << 20) // size of a log: what a collector writes to its standard error
@@ -331,6 +332,7 @@ static void serve_until_done(struct subject *s)
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
         serve_subject(s, fds, asleep_ns);
+        turn_make(s);
         int64_t done_ns = clock_now_ns();
         s->cost.serving_ns += done_ns - woke_ns;
         stalls_note(&s->cost.stalls, woke_ns, done_ns);

@@ -28,8 +28,9 @@ struct pace {
 struct instance {
     pid_t pid; // 0: no process at the moment
     int pidfd, out, log;
-    off_t log_began;  // length of the log when the process was started
-    uint32_t process; // index of the living process in the log
+    off_t log_began;     // length of the log when the process was started
+    double cpu_before_s; // its processor time up to the last turn
+    uint32_t process;    // index of the living process in the log
     struct buf pending;
     int64_t empty_ns;           // when the output was last found empty; belongs to the thread
     atomic_uint_least64_t read; // bytes that were read of this process
@@ -52,6 +53,15 @@ struct instance {
     bool sender_killed;        // the collector's input is to be closed, or was; under the lock
 };
 
+// What subject_turn asks of the thread.
+struct turn {
+    const struct subject_turn *to;
+    struct subject_log *log;   // gets the old log
+    struct subject_cost *cost; // and what it cost
+    bool ok;
+    struct err err;
+};
+
 struct subject {
     struct subject_config config;
     struct instance *instances;
@@ -69,6 +79,7 @@ struct subject {
     bool killing;         // those that did not end are killed; under the lock
     bool done;            // the thread has reaped all processes; under the lock
     bool gave_up, failed; // under the lock
+    struct turn *turn;    // the log is to end; NULL: it goes on; under the lock
     struct err why, failure;
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // belongs to the thread until it is joined

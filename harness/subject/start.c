@@ -64,6 +64,7 @@ static bool take_in_instance(
         in->pid = p->pid;
         in->closed = in->close_asked = in->sender_killed = in->termed = false;
         atomic_store(&in->read, 0);
+        in->cpu_before_s = 0;
         in->seen_bytes = 0;
         in->seen_ns = 0;
         // A stop that told every process to end has not seen this one.
@@ -79,7 +80,7 @@ static bool take_in_instance(
 
 // Starts a process whose environment ends with its mark.
 static pid_t start_marked(
-    struct subject *s, struct process_spec *spec, int64_t started_ns, struct err *e)
+    struct subject *s, int index, struct process_spec *spec, int64_t started_ns, struct err *e)
 {
     char mark[LITTER_MARK_MAX];
     size_t count = 0;
@@ -96,7 +97,7 @@ static pid_t start_marked(
         return -1;
     }
     memcpy(env, s->config.env, count * sizeof *env);
-    litter_mark(mark, (uint32_t)s->reader.log.process_count, started_ns);
+    litter_mark(mark, index, started_ns);
     env[count] = mark;
     spec->env = env;
     pid_t pid = process_start(spec, e);
@@ -123,7 +124,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
-    record.pid = start_marked(s, &spec, record.started_ns, e);
+    record.pid = start_marked(s, index, &spec, record.started_ns, e);
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);

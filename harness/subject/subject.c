@@ -256,6 +256,34 @@ struct subject_log *subject_log(struct subject *s)
     return &s->reader.log;
 }
 
+bool subject_turn(struct subject *s, const struct subject_turn *turn, struct subject_log *log,
+    struct subject_cost *cost, struct err *e)
+{
+    const int64_t deadline = clock_now_ns() + LITTER_GRACE_NS + 5 * NS_PER_S;
+    struct turn order = {.to = turn, .log = log, .cost = cost};
+
+    *log = (struct subject_log){0};
+    *cost = (struct subject_cost){0};
+    pthread_mutex_lock(&s->lock);
+    s->turn = &order;
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+    for (bool over = false; !over;) {
+        usleep(500);
+        pthread_mutex_lock(&s->lock);
+        if (clock_now_ns() >= deadline && s->turn) {
+            s->turn = NULL;
+            err_set(&order.err, ERR_SYSTEM, "the collector is not at rest: %zu answers are due",
+                atomic_load(&s->unsaid));
+        }
+        over = !s->turn;
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (!order.ok)
+        *e = order.err;
+    return order.ok;
+}
+
 // --- start and end -----------------------------------------------------------
 
 static bool make_instances(struct subject *s, struct err *e)
@@ -296,7 +324,8 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
     if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e))
         goto failed;
     s->reader.jobs = config->jobs;
-    s->reader.plan = config->plan;
+    if (config->plan)
+        s->reader.plan = *config->plan;
     if (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         err_sys(e, ERR_SYSTEM, "cannot make a pipe");
         goto failed;

@@ -71,6 +71,7 @@ enum delivery_flags {
     DELIVERY_NAMED = 1 << 1,  // the token was only named in a torn line, which is no delivery
     // The handler was told to fail or to hang, or died without an answer: the job must come again.
     DELIVERY_REFUSED = 1 << 2,
+    DELIVERY_EARLIER = 1 << 3, // it is of an earlier segment of the soak, which was settled
 };
 
 #define TOKEN_UNKNOWN UINT32_MAX
@@ -121,6 +122,8 @@ struct subject_log {
     struct line_note notes[NOTES_MAX];
     size_t note_count;
 };
+
+void subject_log_fini(struct subject_log *log); // accepts a zeroed struct
 
 // Adds a note if there is still room.
 void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
@@ -212,6 +215,28 @@ uint64_t subject_tokens(struct subject *s);
 // (CLOCK_MONOTONIC), or 0. With this the drain can end early, when all expected tokens were seen.
 int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
+// What a new log begins with. The log of an instance goes on in the new folder, which has to be on
+// the same file system.
+struct subject_turn {
+    const struct plan *plan; // its arrays must outlive the subject, or the log that begins here
+    uint64_t seed;           // decides the sender's answers from here on
+    const char *old_dir, *log_dir; // folders for collector-<instance>.log
+};
+
+// The harness's own cost of reading.
+struct subject_cost {
+    int64_t serving_ns;   // ns spent on reading, decoding and checking, without waiting
+    struct stalls stalls; // stalls of the reader's loop
+};
+
+// Ends the log here and begins a new one while the processes go on: a living process is in both,
+// and in the old one without an end. The caller owns what it gets. Call it when all tokens are
+// settled; it waits until all answers were given and nothing is known to be left by an ended
+// process. False when that takes too long, or nothing more can be written; then the log may be used
+// up.
+MUST_USE bool subject_turn(struct subject *s, const struct subject_turn *turn,
+    struct subject_log *log, struct subject_cost *cost, struct err *e);
+
 // Sends TERM to all processes, reads their outputs to the end, and joins the thread. A process that
 // still runs after grace_ns is killed.
 void subject_stop(struct subject *s, int64_t grace_ns);
@@ -219,12 +244,7 @@ void subject_stop(struct subject *s, int64_t grace_ns);
 // Returns the log, after subject_stop; it lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
 
-// The harness's own cost of reading. Known after subject_stop.
-struct subject_cost {
-    int64_t serving_ns;   // ns spent on reading, decoding and checking, without waiting
-    struct stalls stalls; // stalls of the reader's loop
-};
-
+// Known after subject_stop.
 const struct subject_cost *subject_cost(const struct subject *s);
 
 void subject_free(struct subject *s);

@@ -22,7 +22,7 @@ static struct last_words last_words_of(const struct check *c)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        if (p->ended_ns < l->drain_end_ns)
+        if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
         words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
         words.cut_short |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);

@@ -155,6 +155,8 @@ bool check_exits(const struct check *c, struct err *e)
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         int64_t asked_ns = check_term_ns(c, p);
+        if (p->ended_ns == CLOCK_NEVER)
+            continue; // it lives on in the next segment
         judged_add(c->r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         find_end(c, p);
         if (!is_late(c, p, asked_ns))

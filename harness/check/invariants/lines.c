@@ -83,6 +83,18 @@ static void check_line(const struct check *c, const struct line_record *line)
             l->scenario->collector.batch_limit);
 }
 
+// A segment ends when all of its tokens are settled: written, confirmed, and no more waiting. So
+// nothing but lost data makes one come again in a later segment.
+static void check_earlier(struct result *r, const struct ledger *l, const struct delivery *d)
+{
+    int64_t read_ns = l->log->lines[d->line].read_ns;
+
+    if (!check_server_forgot(l, l->start_ns, read_ns, l->start_ns))
+        finding_add(r, METRIC_DUPLICATED,
+            "read at %.3f s, in a line with %s: a token that was settled in an earlier segment",
+            ledger_seconds(l, read_ns), note_of(l, d->line, d->token));
+}
+
 static void check_delivery(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     char login[NAMES_MAX] = "an unknown login";
@@ -92,6 +104,10 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         return;
     bool ours = d->token < l->plan->token_count;
     judged_add(r, METRIC_FORGED, 1, CAUSE_IS_NONE);
+    if (d->flags & DELIVERY_EARLIER) {
+        check_earlier(r, l, d);
+        return;
+    }
     if (ours)
         names_login(login, d->token);
     if (d->flags & DELIVERY_FORGED)

@@ -1,0 +1,126 @@
+#include "cli/soaking.h"
+
+#include "cli/cuts.h"
+#include "scenario/units.h"
+
+// Other options do with a run what cannot be done with one that goes on.
+static const char *other_option(const struct options *o)
+{
+    return cuts_tried(o) || o->run.every_flush ? "--every-..."
+           : o->shard.of                       ? "--shard"
+           : o->repeat > 1                     ? "--repeat"
+           : o->run.retries                    ? "--retry-inconclusive"
+           : o->run.workers                    ? "--workers"
+           : o->run.keep                       ? "--keep"
+                                               : NULL;
+}
+
+static bool has_backlog(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->load_count; i++) {
+        if (s->load[i].backlog > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_fault_for_rest(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].for_ns == FOR_REST)
+            return true;
+    }
+    return false;
+}
+
+static const char *unfit(const struct scenario *s)
+{
+    return scenario_is_queue(s)    ? "a queue of another kind"
+           : has_backlog(s)        ? "a backlog, because its collector runs already"
+           : has_fault_for_rest(s) ? "a fault with `for: rest`"
+           : !s->collector.restart ? "collector.restart: false"
+                                   : NULL;
+}
+
+// A segment must not feel the faults of the one before.
+static int64_t calm_ns(const struct plan *p)
+{
+    int64_t last_ns = 0;
+
+    for (size_t i = 0; i < p->fault_count; i++)
+        last_ns = p->faults[i].end_ns > last_ns ? p->faults[i].end_ns : last_ns;
+    return p->fault_count > 0 ? p->end_ns - last_ns : INT64_MAX;
+}
+
+static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
+{
+    struct buf limit;
+
+    if (p->token_count > SOAKING_TOKENS_MAX)
+        return err_set(e, ERR_USAGE,
+            "--soak: %s has %zu tokens, and a segment may have up to %u; make its load shorter, "
+            "such "
+            "as --set load.0.for=4m",
+            s->name, p->token_count, SOAKING_TOKENS_MAX);
+    if (calm_ns(p) >= s->recovery_limit_ns)
+        return true;
+    buf_init(&limit, 40);
+    units_print_duration(&limit, s->recovery_limit_ns);
+    err_set(e, ERR_USAGE,
+        "--soak: the last fault of %s ends with its load, and a segment must not feel those of the "
+        "one before; let the load go on for recovery_limit (%s) behind it",
+        s->name, buf_str(&limit) ? limit.data : "?");
+    buf_fini(&limit);
+    return false;
+}
+
+bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t count,
+    const struct options *o, int *segments, struct err *e)
+{
+    const struct scenario *s = &scenarios[0];
+    struct plan plan = {0};
+    int64_t soak_ns;
+
+    if (!o->run.soak)
+        return true;
+    if (!units_duration(o->run.soak, &soak_ns, e) || soak_ns <= 0)
+        return err_set(e, ERR_USAGE, "--soak takes a time such as 6h, not '%.40s'", o->run.soak);
+    if (other_option(o))
+        return err_set(e, ERR_USAGE, "--soak does not go with %s", other_option(o));
+    if (count != 1)
+        return err_set(e, ERR_USAGE, "--soak takes one scenario, not %zu", count);
+    if (unfit(s))
+        return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unfit(s));
+    bool ok = plan_make(&plan, s, e) && fits(s, &plan, e);
+    int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;
+    plan_fini(&plan);
+    if (!ok)
+        return false;
+    if (number > SOAKING_SEGMENTS_MAX)
+        return err_set(e, ERR_USAGE,
+            "--soak: %s would take %lld segments, and there may be up to %d; make its load longer",
+            s->name, (long long)number, SOAKING_SEGMENTS_MAX);
+    k->seed = s->seed;
+    k->segments = (uint64_t)number;
+    k->scenarios[0] = k->scenarios[1] = *s;
+    *segments = (int)number;
+    return true;
+}
+
+const struct scenario *soaking_segment(struct soaking *k, uint64_t number, struct segment *segment)
+{
+    struct scenario *now = &k->scenarios[number % 2], *next = &k->scenarios[(number + 1) % 2];
+
+    now->seed = k->seed + number;
+    next->seed = now->seed + 1;
+    *segment = (struct segment){.number = (uint32_t)number,
+        .next = number + 1 < k->segments ? next : NULL,
+        .stays = &k->stays};
+    return now;
+}
+
+void soaking_end(struct soaking *k)
+{
+    run_end(k->stays);
+    k->stays = NULL;
+}

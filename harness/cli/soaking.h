@@ -1,0 +1,31 @@
+// mailproof run --soak: one scenario again and again, on one server and with one collector. Each of
+// its runs is a segment, with a result folder of its own. Nothing of a segment stays in the memory,
+// so a soak may be of any length.
+#pragma once
+
+#include "cli/options.h"
+#include "runner.h"
+
+// The largest segment, in tokens: with it the harness needs less than 256 MiB.
+#define SOAKING_TOKENS_MAX 300000u
+
+// The most segments: two weeks of four minutes each.
+#define SOAKING_SEGMENTS_MAX 5040
+
+struct soaking {
+    struct scenario scenarios[2]; // those of the present segment and of the next one, by turns: the
+                                  // caller's, with another seed
+    uint64_t seed;                // of the first segment
+    uint64_t segments;
+    struct run *stays; // owned; what the last segment has left
+};
+
+// Checks that the scenario can be soaked, and counts the segments. Without --soak it does nothing.
+// The scenarios must outlive the soak.
+MUST_USE bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t count,
+    const struct options *o, int *segments, struct err *e);
+
+// Returns the scenario of a segment, and fills in how it goes on.
+const struct scenario *soaking_segment(struct soaking *k, uint64_t number, struct segment *segment);
+
+void soaking_end(struct soaking *k); // accepts a zeroed struct

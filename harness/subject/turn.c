@@ -1,0 +1,194 @@
+#include "subject/turn.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "os/paths.h"
+#include "subject/process_sample.h"
+
+#define INSTANCES_MAX 64
+
+// What a new log needs, made before the old one is touched.
+struct fresh {
+    struct process_record *processes;
+    _Atomic int64_t *seen_ns;
+    uint8_t *tries;
+};
+
+static bool make_fresh(struct fresh *f, const struct subject *s, size_t tokens, struct err *e)
+{
+    size_t instances = (size_t)s->config.instances;
+
+    *f = (struct fresh){
+        .seen_ns = calloc(tokens + 1, sizeof *f->seen_ns),
+        .tries = calloc(tokens + 1, sizeof *f->tries),
+    };
+    return (f->seen_ns && f->tries &&
+               array_grow(&f->processes, 0, instances, sizeof *f->processes)) ||
+           err_memory_for(e, "%zu tokens", tokens);
+}
+
+static void free_fresh(struct fresh *f)
+{
+    free(f->processes);
+    free(f->seen_ns);
+    free(f->tries);
+}
+
+static bool copy(int from, const char *to, struct err *e)
+{
+    char chunk[1 << 16];
+    off_t at = 0;
+    ssize_t got;
+    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+    while (out >= 0 && (got = pread(from, chunk, sizeof chunk, at)) > 0) {
+        if (write(out, chunk, (size_t)got) != got)
+            break;
+        at += got;
+    }
+    bool ok = out >= 0 && got == 0;
+    if (out >= 0)
+        ok = close(out) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", to);
+}
+
+// Lets the log of a process go on in another folder. The process holds the file itself, so this is
+// what moves, and a copy stays.
+static bool move_log(struct instance *in, int index, const struct subject_turn *to, struct err *e)
+{
+    char name[64], here[PATH_MAX], there[PATH_MAX];
+
+    snprintf(name, sizeof name, "collector-%d.log", index);
+    if (!path_join(here, to->old_dir, name, e) || !path_join(there, to->log_dir, name, e))
+        return false;
+    if (rename(here, there) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot move %s", here);
+    in->log_began = 0;
+    return copy(in->log, here, e) &&
+           (ftruncate(in->log, 0) == 0 || err_sys(e, ERR_SYSTEM, "cannot empty %s", there));
+}
+
+static bool move_logs(struct subject *s, const struct subject_turn *to, struct err *e)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        if (!move_log(&s->instances[i], i, to, e))
+            return false;
+    }
+    return true;
+}
+
+static int64_t most_rss_kb(const struct subject_log *log, uint32_t process)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < log->sample_count; i++) {
+        if (log->samples[i].process == process && log->samples[i].rss_kb > most)
+            most = log->samples[i].rss_kb;
+    }
+    return most;
+}
+
+// Takes a living process into the new log, and notes in the old one what it used until now.
+static void carry_on(struct subject *s, struct instance *in, struct fresh *f, size_t *count,
+    struct process_sample *sample)
+{
+    struct process_record *p = &s->reader.log.processes[in->process];
+
+    f->processes[*count] = *p;
+    f->processes[*count].lines = 0;
+    if (sample->cpu_ms > 0) {
+        double cpu_s = (double)sample->cpu_ms / 1e3;
+        p->cpu_s = cpu_s - in->cpu_before_s;
+        in->cpu_before_s = cpu_s;
+    }
+    p->rss_max_kb = most_rss_kb(&s->reader.log, in->process);
+    in->process = sample->process = (uint32_t)(*count)++;
+}
+
+// The first samples of the new log are the last of the old one, because the figures are sums since
+// the start of a process.
+static void begin_log(struct subject *s, struct fresh *f, struct subject_log *old)
+{
+    struct process_sample samples[INSTANCES_MAX];
+    size_t living = 0, sampled = 0;
+
+    assert(s->config.instances <= INSTANCES_MAX);
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        struct process_sample sample = {.at_ns = clock_now_ns(), .process = in->process};
+        if (in->pid == 0)
+            continue;
+        bool known = process_sample_read(in->pid, &sample);
+        if (known)
+            reader_sample(&s->reader, &sample);
+        carry_on(s, in, f, &living, &sample);
+        if (known)
+            samples[sampled++] = sample;
+    }
+    *old = s->reader.log;
+    s->reader.log = (struct subject_log){.processes = f->processes, .process_count = living};
+    f->processes = NULL;
+    for (size_t i = 0; i < sampled; i++)
+        reader_sample(&s->reader, &samples[i]);
+}
+
+static void begin_plan(struct subject *s, struct fresh *f, const struct subject_turn *to)
+{
+    struct reader *r = &s->reader;
+    const size_t tokens = to->plan->token_count;
+
+    free(r->seen_ns);
+    r->seen_ns = f->seen_ns;
+    r->seen_count = tokens;
+    r->plan = *to->plan;
+    r->tokens = r->torn = 0;
+    atomic_store(&s->tokens, 0);
+    free(s->tries);
+    s->tries = f->tries;
+    f->seen_ns = NULL;
+    f->tries = NULL;
+    for (int i = 0; i < s->config.instances; i++) {
+        struct mock_sender *sender = &s->instances[i].sender;
+        sender->seed = to->seed;
+        sender->tries = s->tries;
+        sender->tokens = tokens;
+    }
+}
+
+// True when no part of the old log is still to be filled in: an answer, or what a process has left.
+static bool is_at_rest(const struct subject *s)
+{
+    size_t due = 0;
+
+    for (int i = 0; i < s->config.instances; i++)
+        due += s->instances[i].sender.fd >= 0 ? s->instances[i].sender.count : 0;
+    return due == 0 && s->litter.count == 0;
+}
+
+void turn_make(struct subject *s)
+{
+    struct fresh fresh;
+
+    pthread_mutex_lock(&s->lock);
+    struct turn *t = is_at_rest(s) ? s->turn : NULL;
+    if (t) {
+        t->ok = make_fresh(&fresh, s, t->to->plan->token_count, &t->err) &&
+                move_logs(s, t->to, &t->err);
+        if (t->ok) {
+            begin_log(s, &fresh, t->log);
+            begin_plan(s, &fresh, t->to);
+            *t->cost = s->cost;
+            s->cost = (struct subject_cost){0};
+        }
+        free_fresh(&fresh);
+        s->turn = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
