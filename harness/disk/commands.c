@@ -1,6 +1,7 @@
 #include "disk/commands.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +25,14 @@ static bool tell_counts(
     return true;
 }
 
-// Answers with the counts and with the bytes that are in the cache.
-static bool tell_cached(
+// Answers with the counts, with 1 if the canary is in the cache, and with 1 if the power is cut.
+static bool tell_power(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     bool ok = tell_counts(d, numbers, answer, size, e);
     size_t len = strlen(answer);
 
-    snprintf(answer + len, size - len, " %" PRIu64, d->cache.bytes);
+    snprintf(answer + len, size - len, " %d %d", d->holds_canary, d->power == POWER_DARK);
     return ok;
 }
 
@@ -155,7 +156,7 @@ static bool cut_again(
 }
 
 static const struct command commands[] = {
-    {"counts", 0, tell_cached},
+    {"counts", 0, tell_power},
     {"settle", 0, settle_device},
     {"lie", 0, lie},
     {"flush-takes", 1, take_time},
@@ -193,15 +194,17 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
     return *text == '\0';
 }
 
-// Carries out "arm SEED CANARY", the only command with a word among its arguments.
+// Carries out "arm SEED BYTES CANARY", the only command with a word among its arguments.
 static bool arm_crash(struct device *d, const char *text, struct err *e)
 {
-    char *end;
-    uint64_t seed = strtoull(text, &end, 10);
+    char canary[DEVICE_CANARY_BYTES + 2];
+    uint64_t seed, bytes;
 
-    if (end == text || *end != ' ' || strlen(end + 1) != DEVICE_CANARY_BYTES)
-        return err_set(e, ERR_USAGE, "arm takes a seed and %u characters", DEVICE_CANARY_BYTES);
-    device_arm(d, end + 1, seed);
+    if (sscanf(text, "%" SCNu64 " %" SCNu64 " %33s", &seed, &bytes, canary) != 3 ||
+        strlen(canary) != DEVICE_CANARY_BYTES)
+        return err_set(e, ERR_USAGE, "arm takes a seed, a number of bytes and %u characters",
+            DEVICE_CANARY_BYTES);
+    device_arm(d, canary, seed, bytes);
     return true;
 }
 

@@ -124,8 +124,10 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
     d->counts.writes++;
     if (is_canary(d, data, length)) {
         d->canary[0] = '\0';
-        d->power = POWER_DARK;
+        d->holds_canary = true;
     }
+    if (d->holds_canary && d->cache.bytes >= d->least_bytes)
+        d->power = POWER_DARK;
     return DEVICE_DONE;
 }
 
@@ -141,6 +143,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     *due_ns = now_ns + d->flush_takes_ns;
     if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
+        d->holds_canary = false;
         if (!record_write(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
@@ -151,8 +154,10 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     return DEVICE_LATER;
 }
 
-void device_arm(struct device *d, const char *canary, uint64_t seed)
+void device_arm(struct device *d, const char *canary, uint64_t seed, uint64_t least_bytes)
 {
+    d->least_bytes = least_bytes;
+    d->holds_canary = false;
     snprintf(d->canary, sizeof d->canary, "%s", canary);
     d->seed = seed;
 }
@@ -165,6 +170,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
     if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
         return false;
     cache_clear(&d->cache);
+    d->holds_canary = false;
     d->power = POWER_ON;
     return true;
 }

@@ -44,8 +44,9 @@ struct device {
     int64_t flush_takes_ns;               // delay of each flush; 0: none
     uint64_t fail_in;                     // number of the flush that fails: 1 is the next one; 0:
                                           // none fails
-    char canary[DEVICE_CANARY_BYTES + 1]; // the power is cut with the write that ends with this;
-                                          // "": it is not to be cut
+    char canary[DEVICE_CANARY_BYTES + 1]; // the write that ends with this is the canary; "": none
+    bool holds_canary;                    // it is in the cache, so the power may be cut
+    uint64_t least_bytes;                 // the power is cut when the cache also holds so many
     uint64_t seed;                        // the seed of that cut
     struct device_counts counts;
     FILE *record;          // the open recording; NULL: nothing is recorded
@@ -71,14 +72,14 @@ enum device_answer {
 // Reads from the image. A read is answered even when the power is cut.
 MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t length);
 
-// Writes whole sectors. A write that ends with the armed canary is still carried out, and is the
-// last one before the power is gone.
+// Writes whole sectors. The write with which the power is cut is still carried out.
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
-// Cuts the power with the write that ends with `canary`.
-void device_arm(struct device *d, const char *canary, uint64_t seed);
+// Cuts the power as soon as the cache holds the write that ends with `canary`, and at least so many
+// bytes. A flush before that takes the canary away.
+void device_arm(struct device *d, const char *canary, uint64_t seed, uint64_t least_bytes);
 
 // Brings the machine back: from now on the image holds what the cut left of the cache.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);

@@ -92,7 +92,7 @@ static void cut(struct device *d, uint64_t seed)
     memset(data, 'c', sizeof data);
     for (size_t i = 0; i < DEVICE_CANARY_BYTES; i++)
         data[sizeof data - DEVICE_CANARY_BYTES + i] = canary[i];
-    device_arm(d, canary, seed);
+    device_arm(d, canary, seed, 0);
     assert_int_equal(device_write(d, (SECTORS - 1) * CACHE_SECTOR, data, sizeof data), DEVICE_DONE);
     assert_int_equal(d->power, POWER_DARK);
 }
@@ -257,11 +257,40 @@ static void a_flush_takes_its_time_or_fails(void **state)
     flush(&b->d);
     put(&b->d, 0, 1, 'n');
     assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_FAILED);
-    expect_answer(&b->d, "counts", "ok 2 3 1 1 512");
+    expect_answer(&b->d, "counts", "ok 2 3 1 1 0 0");
     // The write is still in doubt after the failed flush; the next flush makes it durable.
     assert_int_equal(b->d.cache.count, 1);
     flush(&b->d);
     assert_int_equal(b->d.cache.count, 0);
+}
+
+static void write_canary(struct device *d)
+{
+    char data[CACHE_SECTOR] = {0};
+
+    memcpy(data + sizeof data - DEVICE_CANARY_BYTES, canary, DEVICE_CANARY_BYTES);
+    assert_int_equal(device_write(d, (SECTORS - 1) * CACHE_SECTOR, data, sizeof data), DEVICE_DONE);
+}
+
+static void a_cut_waits_until_enough_is_in_the_cache(void **state)
+{
+    struct bench *b = *state;
+
+    device_arm(&b->d, canary, 0, 8 * CACHE_SECTOR);
+    put(&b->d, 0, 6, 'a');
+    write_canary(&b->d);
+    // A flush in between takes the canary and what came before it away.
+    flush(&b->d);
+    put(&b->d, 0, 16, 'b');
+    assert_int_equal(b->d.power, POWER_ON);
+    expect_answer(&b->d, "counts", "ok 3 1 0 0 0 0");
+    flush(&b->d);
+    device_arm(&b->d, canary, 0, 8 * CACHE_SECTOR);
+    write_canary(&b->d);
+    put(&b->d, 0, 6, 'c');
+    expect_answer(&b->d, "counts", "ok 5 2 0 0 1 0");
+    put(&b->d, 6, 1, 'c');
+    expect_answer(&b->d, "counts", "ok 6 2 0 0 1 1");
 }
 
 static void nonsense_is_refused(void **state)
@@ -272,7 +301,8 @@ static void nonsense_is_refused(void **state)
     expect_answer(&b->d, "count", "error no such command: count");
     expect_answer(&b->d, "fail-flush", "error no such command: fail-flush");
     expect_answer(&b->d, "fail-flush many", "error no such command: fail-flush many");
-    expect_answer(&b->d, "arm 1 short", "error arm takes a seed and 32 characters");
+    expect_answer(
+        &b->d, "arm 1 2 short", "error arm takes a seed, a number of bytes and 32 characters");
     expect_answer(&b->d, "state 1 1", "error there is no replay");
     expect_answer(&b->d, "off", "error the power was not cut");
 }
@@ -385,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_BENCH(a_cut_keeps_what_was_flushed),
+        WITH_BENCH(a_cut_waits_until_enough_is_in_the_cache),
         WITH_BENCH(a_cut_tears_what_was_not_flushed),
         WITH_BENCH(any_version_since_the_flush_may_survive),
         WITH_BENCH(the_same_seed_keeps_the_same),

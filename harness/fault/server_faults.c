@@ -85,7 +85,12 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
 static bool cut_power(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    return fault_stir(c, r, e) && fault_stop_server(c, r, e);
+    bool ok = fault_stir(c, r, e) && fault_stop_server(c, r, e);
+    const int64_t cut_ns = fault_server_disk(c->server)->cut_ns;
+
+    // The cut waits until pages are being written.
+    r->began_ns = cut_ns > r->began_ns ? cut_ns : r->began_ns;
+    return ok;
 }
 
 static bool pause_server(struct fault_context *c, struct fault_record *r, struct err *e)

@@ -25,7 +25,8 @@ static void fill_canary(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {
         memset(content->bytes + at, (int)('A' + c->turn % 26), SECTOR);
-        snprintf((char *)content->bytes + at, 40, "turn %u sector %u", c->turn, at / SECTOR);
+        snprintf((char *)content->bytes + at, 60, "turn %u mark %u sector %u", c->turn, c->marks,
+            at / SECTOR);
     }
     if (c->mark[0])
         memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);
@@ -73,6 +74,7 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
     struct content content;
 
     c->turn++;
+    c->marks = 0;
     c->mark[0] = '\0';
     fill_canary(&content, c);
     return write_canary(dir, flushed, O_DIRECT, true, &content, e);
@@ -80,6 +82,7 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
 
 void canary_draw_mark(struct canary *c)
 {
+    c->marks++;
     snprintf(c->mark, sizeof c->mark, "%016llx%08x%08x", (unsigned long long)clock_now_ns(),
         (unsigned)getpid(), c->turn);
 }

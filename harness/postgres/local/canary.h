@@ -12,7 +12,9 @@
 #define CANARY_MARK 32 // bytes at the end of the unflushed file
 
 struct canary {
-    unsigned turn; // number of writes, so that each write differs from the one before
+    unsigned turn; // number of writes of the first file, so that each differs from the one before
+    unsigned
+        marks; // number of marks since then, so that each write of the second file differs, too
     char mark[CANARY_MARK + 1];
 };
 
@@ -23,7 +25,8 @@ MUST_USE bool canary_make(struct canary *c, const char *dir, struct err *e);
 // covers all other writes.
 MUST_USE bool canary_write_flushed(struct canary *c, const char *dir, struct err *e);
 
-// Draws the mark at the end of the second file.
+// Draws the mark at the end of the second file. Each write of it needs a new one: after a flush of
+// the write before, the same bytes would seem to have survived.
 void canary_draw_mark(struct canary *c);
 
 // Writes the second file, past the page cache, so that the disk has it when this returns.

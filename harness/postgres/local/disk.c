@@ -21,8 +21,8 @@
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
-static const int64_t stirred_bytes = 256 << 10; // pages that are on their way when a cut comes
-static const int64_t stir_limit_ns = 500 * NS_PER_MS;
+static const int64_t stirred_bytes = 512 << 10; // pages that are on their way when a cut comes
+static const int64_t stir_limit_ns = 3 * NS_PER_S;
 
 // How to make, mount and repair each file system. Only the server's writes may reach the disk, so
 // the kernel must not fill inode tables in the background, and nothing is discarded.
@@ -150,50 +150,59 @@ bool disk_settle(struct disk *d, struct err *e)
            canary_write_flushed(&d->canary, d->mount, e);
 }
 
-static bool has_taken(struct disk *d, bool *some, struct err *e)
-{
-    enum { CACHED = 4, COUNTS };
-    int64_t counts[COUNTS];
-
-    if (!drive_tell(&d->drive, counts, COUNTS, e, "counts"))
-        return false;
-    *some = counts[CACHED] >= stirred_bytes;
-    return true;
-}
-
 bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
 {
-    bool some = false;
-
     // A disk that lies loses more than parts of pages.
-    if (d->manner != DISK_HONEST) {
-        PQfinish(conn);
-        return true;
-    }
-    if (!pages_stir(&d->pages, conn, e))
-        return false;
-    some = d->pages.before == NULL;
-    int64_t deadline = clock_now_ns() + stir_limit_ns;
-    // A cut that comes too late tears less, and its evidence says so.
-    while (!some && clock_now_ns() < deadline) {
-        if (!has_taken(d, &some, e))
-            return false;
-    }
+    if (d->manner == DISK_HONEST)
+        return pages_change(&d->pages, conn, e);
+    PQfinish(conn);
     return true;
 }
 
 // --- the power -----------------------------------------------------------------------
 
+// Writes a new canary. The disk loses its power as soon as it holds this and at least so many bytes
+// that were not flushed.
+static bool write_canary(struct disk *d, int64_t least_bytes, struct err *e)
+{
+    const unsigned long long seed = (unsigned long long)d->seed * 4 + d->cuts;
+
+    canary_draw_mark(&d->canary);
+    return drive_tell(&d->drive, NULL, 0, e, "arm %llu %lld %s", seed, (long long)least_bytes,
+               d->canary.mark) &&
+           canary_write_unflushed(&d->canary, d->mount, e);
+}
+
+// Looks whether the power is cut, and whether a flush has taken the canary away.
+static bool look(struct disk *d, bool *canary, struct err *e)
+{
+    enum { HOLDS_CANARY = 4, IS_DARK, COUNTS };
+    int64_t counts[COUNTS];
+
+    if (!drive_tell(&d->drive, counts, COUNTS, e, "counts"))
+        return false;
+    *canary = counts[HOLDS_CANARY];
+    if (counts[IS_DARK])
+        d->power = DISK_DARK;
+    return true;
+}
+
 bool disk_cut_power(struct disk *d, struct err *e)
 {
-    canary_draw_mark(&d->canary);
+    const int64_t deadline = clock_now_ns() + stir_limit_ns;
+    bool canary = false;
+
     d->evidence[0] = '\0';
-    if (!drive_tell(&d->drive, NULL, 0, e, "arm %llu %s", (unsigned long long)d->seed + ++d->cuts,
-            d->canary.mark) ||
-        !canary_write_unflushed(&d->canary, d->mount, e))
+    while (d->power == DISK_ON && clock_now_ns() < deadline && pages_write(&d->pages)) {
+        if ((!canary && !write_canary(d, stirred_bytes, e)) || !look(d, &canary, e))
+            return false;
+    }
+    // A cut that comes when nothing is written tears no page, and its evidence says so.
+    if (d->power == DISK_ON && (!write_canary(d, 0, e) || !look(d, &canary, e)))
         return false;
-    d->power = DISK_DARK;
-    return true;
+    d->cut_ns = clock_now_ns();
+    d->cuts++;
+    return d->power == DISK_DARK || err_set(e, ERR_SYSTEM, "the disk did not take the canary");
 }
 
 bool disk_off(struct disk *d, struct err *e)

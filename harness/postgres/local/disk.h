@@ -42,6 +42,7 @@ struct disk {
     enum disk_power power;
     uint64_t seed;      // chooses what each cut keeps
     unsigned cuts;      // number of cuts so far
+    int64_t cut_ns;     // when the last of them came
     bool served;        // the device is mounted
     bool mounted;       // the file system is mounted
     bool torn;          // a cut may have come while the file system was being mounted; see
@@ -64,12 +65,12 @@ MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_p
 // Flushes all that was written so far. From then on the disk treats flushes as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);
 
-// Changes pages that recovery will need, with this connection, which it takes. Returns when the
-// disk has taken some of them and was not flushed since then, or soon in any case. It does nothing
-// to a disk that lies.
+// Changes pages that recovery will need, with this connection, which it takes. It does nothing to a
+// disk that lies.
 MUST_USE bool disk_stir(struct disk *d, PGconn *conn, struct err *e);
 
-// Cuts the power: nothing reaches the disk any more. A process that writes or flushes gets no
+// Cuts the power, while the server writes the pages that disk_stir has changed, or 3 s later in any
+// case: nothing reaches the disk any more. A process that writes or flushes gets no
 // answer, and must be killed. disk_off then releases the requests that waited.
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);
 MUST_USE bool disk_off(struct disk *d, struct err *e);

@@ -51,25 +51,56 @@ static unsigned char *read_pages(const char *path, struct err *e)
     return NULL;
 }
 
-bool pages_stir(struct pages *p, PGconn *conn, struct err *e)
+// Changes the pages with the connection that it has.
+static bool change(struct pages *p, struct err *e)
 {
-    char sql[120], fsync[8];
+    char sql[120];
+
+    snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('p%07u', " WORDS ")",
+        ++p->version);
+    free(p->before);
+    p->before = NULL;
+    p->writes = false;
+    if (!sql_value(p->conn, path_sql, p->path, sizeof p->path, e) ||
+        !sql_exec(p->conn, "CHECKPOINT", e))
+        return false;
+    p->before = read_pages(p->path, e);
+    return p->before && sql_exec(p->conn, sql, e);
+}
+
+bool pages_change(struct pages *p, PGconn *conn, struct err *e)
+{
+    char fsync[8];
 
     pages_fini(p);
     p->conn = conn;
-    if (!sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e))
-        return false;
     // Without fsync nothing of a checkpoint need be there after a cut, not even the catalog.
-    if (strcmp(fsync, "on") != 0)
-        return true;
-    snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('p%07u', " WORDS ")",
-        ++p->version);
-    if (!sql_value(conn, path_sql, p->path, sizeof p->path, e) || !sql_exec(conn, "CHECKPOINT", e))
+    return sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e) &&
+           (strcmp(fsync, "on") != 0 || change(p, e));
+}
+
+// True once the server has written all pages.
+static bool is_done(struct pages *p)
+{
+    if (!PQconsumeInput(p->conn) || PQisBusy(p->conn))
         return false;
-    p->before = read_pages(p->path, e);
-    return p->before && sql_exec(conn, sql, e) &&
-           (PQsendQuery(conn, "CHECKPOINT") == 1 ||
-               sql_fail(conn, NULL, "cannot begin a checkpoint", e));
+    for (PGresult *r; (r = PQgetResult(p->conn));)
+        PQclear(r);
+    return true;
+}
+
+bool pages_write(struct pages *p)
+{
+    struct err gone;
+
+    if (!p->before || PQstatus(p->conn) != CONNECTION_OK)
+        return false;
+    if (p->writes && !is_done(p))
+        return true;
+    if (p->writes && !change(p, &gone))
+        return false;
+    p->writes = PQsendQuery(p->conn, "CHECKPOINT") == 1;
+    return p->writes;
 }
 
 static bool is_page_torn(
