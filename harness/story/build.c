@@ -1,81 +1,154 @@
 // From events to a scenario and a history.
-#include "story/build.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "ledger/rows.h"
+#include "scenario/parse.h"
+#include "story/inside.h"
 
-void *build_append(void *items, size_t *count, size_t size, struct err *e)
+struct build {
+    struct told *t;
+    const struct event *events;
+    size_t count;
+    struct node *root;
+    struct usual usual;
+    const struct event **kind; // room for the events of one kind, in the order of time
+};
+
+// Appends a copy of an item to an array.
+static bool append(void *items, size_t *count, const void *item, size_t size, struct err *e)
 {
-    char *base;
-
-    if (!array_grow(items, *count, 1, size)) {
-        err_memory(e);
-        return NULL;
-    }
-    memcpy(&base, items, sizeof base);
-    memset(base + *count * size, 0, size);
-    return base + (*count)++ * size;
-}
-
-// --- the parts of a history -----------------------------------------------------------------
-
-static bool build_load(struct build *b, const struct event *event, struct err *e)
-{
-    (void)e;
-    b->load_ns = event_has(event, SLOT_UNTIL) ? event->value[SLOT_UNTIL] : b->load_ns;
-    b->t->history.load.refused = (size_t)event->value[SLOT_FAILED];
-    b->t->history.load.stalls.longest_ns = event->value[SLOT_STALLED];
+    if (!array_grow(items, *count, 1, size))
+        return err_memory(e);
+    memcpy(*(char **)items + *count * size, item, size);
+    ++*count;
     return true;
 }
 
-static bool build_run(struct build *b, const struct event *event, struct err *e)
+// --- the maps of the faults -------------------------------------------------------------------
+
+static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
+{
+    char text[32];
+    struct node *n;
+
+    if (node_child(map, key))
+        return true;
+    snprintf(text, sizeof text, "%lld.%06lldms", (long long)(ns / NS_PER_MS),
+        (long long)(ns % NS_PER_MS));
+    n = node_new(NODE_SCALAR, text, &map->origin);
+    if (n && node_add(map, n, key, &map->origin))
+        return true;
+    node_free(n);
+    return err_memory(e);
+}
+
+// Adds a fault's map to the scenario. The times of the event say when it comes and how long it
+// lasts.
+static bool add_spec(struct node *faults, const struct event *told, struct err *e)
+{
+    struct node *map = NULL;
+    struct event event = *told;
+
+    if (!parse_yaml(&map, told->text, strlen(told->text), &told->origin, e))
+        return false;
+    if (!node_add(faults, map, NULL, NULL)) {
+        node_free(map);
+        return err_memory(e);
+    }
+    event_complete(&event, NULL);
+    const struct node *verb = node_child(map, "do");
+    const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
+    int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
+    if (map->kind != NODE_MAP)
+        return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
+    if (v && (v->params & PARAM_NEEDS_FOR) &&
+        !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
+        return false;
+    return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
+}
+
+static bool add_specs(struct build *b, struct err *e)
+{
+    static const struct origin here = {.file = "story", .line = 1, .column = 1};
+    struct node *faults = node_new(NODE_LIST, NULL, &here);
+
+    if (!faults || !node_add(b->root, faults, "faults", &here)) {
+        node_free(faults);
+        return err_memory(e);
+    }
+    for (size_t i = 0; i < b->count; i++)
+        if (b->events[i].kind == EVENT_FAULT && b->events[i].text &&
+            !add_spec(faults, &b->events[i], e))
+            return false;
+    return true;
+}
+
+// Returns the number of the fault's map among all maps; the event may name an earlier fault.
+static bool spec_of(const struct build *b, const struct event *event, uint32_t *spec, struct err *e)
+{
+    uint32_t fault = 0;
+
+    *spec = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct event *other = &b->events[i];
+        if (other->kind != EVENT_FAULT)
+            continue;
+        if (event->text ? other == event : fault == event->first)
+            return other->text ||
+                   origin_err(&event->origin, e, "there is no fault %u with a map", fault);
+        fault++;
+        *spec += other->text != NULL;
+    }
+    return origin_err(&event->origin, e, "there is no fault %u with a map", event->first);
+}
+
+// --- kinds that are more than a record --------------------------------------------------------
+
+static void build_load(struct build *b, const struct event *event)
+{
+    b->usual.load_ns = event->load.until_ns - STORY_START_NS;
+    b->t->history.load.refused = event->load.refused;
+    b->t->history.load.stalls.longest_ns = event->load.stalled_ns;
+}
+
+static void build_run(struct build *b, const struct event *event)
 {
     struct history_notes *n = &b->t->history.notes;
 
-    (void)e;
-    b->run_ns = event_has(event, SLOT_UNTIL) ? event->value[SLOT_UNTIL] : b->run_ns;
-    n->interrupted = event->value[SLOT_INTERRUPTED] != 0;
-    n->others_share = (double)event->value[SLOT_OTHERS] / 1e6;
-    n->reconnects =
-        event_has(event, SLOT_RECONNECTS) ? (uint64_t)event->value[SLOT_RECONNECTS] : UINT64_MAX;
-    b->t->history.ledger.logs = (enum logs)event->value[SLOT_TOLD];
-    b->t->history.ledger.strangers = (size_t)event->value[SLOT_STRANGERS];
+    b->usual.run_ns = event->run.until_ns - STORY_START_NS;
+    n->interrupted = event->run.interrupted;
+    n->others_share = (double)event->run.others / 1e6;
+    n->reconnects = event->run.reconnects;
+    b->t->history.ledger.logs = event->run.logs;
+    b->t->history.ledger.strangers = event->run.strangers;
     if (event->text)
         snprintf(n->gave_up, sizeof n->gave_up, "%s", event->text);
-    return true;
 }
 
-static bool build_process(struct build *b, const struct event *told, struct err *e)
+static bool build_process(
+    struct build *b, const struct event *told, struct event *event, struct err *e)
 {
-    struct subject_log *log = &b->t->history.log;
-    struct event event = *told;
+    struct process_record *p = &event->process.record;
+    unsigned count = (unsigned)b->t->history.log.process_count;
 
-    if (told->first != log->process_count || told->first >= STORY_PROCESSES_MAX)
+    if (told->first != count || told->first >= STORY_PROCESSES_MAX)
         return origin_err(&told->origin, e, "process %u is missing, or told twice; at most %u",
-            (unsigned)log->process_count, STORY_PROCESSES_MAX);
-    if (event_has(told, SLOT_UNTIL) && !event_has(told, SLOT_EXIT) &&
-        !event_has(told, SLOT_SIGNAL) && !event_has(told, SLOT_ASKED))
+            count, STORY_PROCESSES_MAX);
+    if (event_has(told, FIELD(process.record.ended_ns)) && !event_has(told, FIELD(process.exit)) &&
+        !event_has(told, FIELD(process.signal)) && !event_has(told, FIELD(process.record.asked)))
         return origin_err(&told->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");
-    event_complete(&event, b->run_ns, NULL);
-    if (event.value[SLOT_INSTANCE] >= b->t->scenario.collector.instances)
+    if (p->instance >= b->t->scenario.collector.instances)
         return origin_err(&told->origin, e, "collector.instances is %d, and they count from 0",
             b->t->scenario.collector.instances);
-    if (event.value[SLOT_EXIT] > 255 || event.value[SLOT_SIGNAL] > 64)
+    if (event->process.exit > 255 || event->process.signal > 64)
         return origin_err(&told->origin, e, "an exit code is at most 255, a signal at most 64");
-    struct process_record *p = build_append(&log->processes, &log->process_count, sizeof *p, e);
-    if (!p)
-        return false;
-    record_fill(RECORD_PROCESS, p, &event);
     p->pid = 100 + (int)told->first;
-    p->status = (int)(event.value[SLOT_EXIT] << 8 | event.value[SLOT_SIGNAL]);
-    p->left = (enum process_left)event.value[SLOT_LEFT];
-    if (p->left == PROCESS_LEFT_SOME) {
-        p->left_ns = at(&event, SLOT_LEFT_OUT);
+    p->status = event->process.exit << 8 | event->process.signal;
+    if (p->left == PROCESS_LEFT_SOME)
         snprintf(p->litter, sizeof p->litter, "a process");
-    }
     return true;
 }
 
@@ -89,64 +162,72 @@ static uint8_t phase_at(const struct scenario *s, int64_t ns)
     return (uint8_t)phase;
 }
 
-static bool build_token(struct build *b, const struct event *told, struct err *e)
+static bool build_token(struct build *b, const struct event *event, struct err *e)
 {
-    struct history *h = &b->t->history;
-    struct event event = *told;
-    size_t rows = (size_t)told->last - told->first + 1, records = h->plan.txn_count;
-
-    if (told->first != h->plan.token_count)
-        return origin_err(
-            &told->origin, e, "token %zu is missing, or told twice", h->plan.token_count);
-    if (rows > UINT16_MAX || told->last >= STORY_TOKENS_MAX)
-        return origin_err(&told->origin, e, "a story has at most %u tokens, a transaction %d",
-            STORY_TOKENS_MAX, UINT16_MAX);
-    event_complete(&event, b->run_ns, NULL);
-    struct plan_txn *txn = build_append(&h->plan.txns, &h->plan.txn_count, sizeof *txn, e);
-    struct txn_record *r = txn ? build_append(&h->load.records, &records, sizeof *r, e) : NULL;
-    if (!r || !array_grow(&h->plan.kinds, h->plan.token_count, rows, 1))
-        return err_memory(e);
-    memset(h->plan.kinds + h->plan.token_count, (int)event.value[SLOT_KIND], rows);
-    h->plan.token_count += rows;
-    *txn = (struct plan_txn){.at_ns = event.value[SLOT_DUE],
-        .first_token = told->first,
+    struct plan *plan = &b->t->history.plan;
+    size_t rows = (size_t)event->last - event->first + 1, txns = plan->txn_count;
+    int64_t due_ns = event->token.due_ns - STORY_START_NS;
+    struct plan_txn txn = {.at_ns = due_ns,
+        .first_token = event->first,
         .rows = (uint16_t)rows,
-        .phase = phase_at(&b->t->scenario, event.value[SLOT_DUE]),
-        .flags = event.value[SLOT_BACKLOG] ? TXN_BACKLOG : 0};
-    record_fill(RECORD_TXN, r, &event);
+        .phase = phase_at(&b->t->scenario, due_ns),
+        .flags = event->token.backlog ? TXN_BACKLOG : 0};
+
+    if (event->first != plan->token_count)
+        return origin_err(
+            &event->origin, e, "token %zu is missing, or told twice", plan->token_count);
+    if (rows > UINT16_MAX || event->last >= STORY_TOKENS_MAX)
+        return origin_err(&event->origin, e, "a story has at most %u tokens, a transaction %d",
+            STORY_TOKENS_MAX, UINT16_MAX);
+    if (!append(&plan->txns, &txns, &txn, sizeof txn, e))
+        return false;
+    if (!array_grow(&plan->kinds, plan->token_count, rows, 1))
+        return err_memory(e);
+    memset(plan->kinds + plan->token_count, (int)event->token.kind, rows);
+    plan->token_count += rows;
     return true;
 }
 
-bool build_want_token(const struct build *b, const struct event *event, struct err *e)
+static bool want_token(const struct build *b, const struct event *event, struct err *e)
 {
     return event->last < b->t->history.plan.token_count ||
            origin_err(&event->origin, e, "there is no token %u; the story has %zu", event->last,
                b->t->history.plan.token_count);
 }
 
-static bool build_change(struct build *b, const struct event *told, struct err *e)
+static bool build_change(struct build *b, const struct event *event, struct err *e)
 {
-    struct history *h = &b->t->history;
-    struct event event = *told;
-    size_t records = h->plan.change_count;
+    struct plan *plan = &b->t->history.plan;
+    size_t changes = plan->change_count;
+    struct plan_change change = {.at_ns = event->change.record.sent_ns - STORY_START_NS,
+        .token = event->first,
+        .kind = (uint8_t)event->change.kind};
 
-    if (!build_want_token(b, told, e))
+    if (!want_token(b, event, e))
         return false;
-    if (!event_has(told, SLOT_KIND) || !event_has(told, SLOT_AT))
-        return origin_err(&told->origin, e, "say what changes and when: 'change 4 suspend at 30'");
-    for (size_t i = 0; i < records; i++)
-        if (h->plan.changes[i].token == told->first)
-            return origin_err(&told->origin, e, "a token changes once");
-    event_complete(&event, b->run_ns, NULL);
-    struct plan_change *c = build_append(&h->plan.changes, &h->plan.change_count, sizeof *c, e);
-    struct change_record *r = c ? build_append(&h->load.changes, &records, sizeof *r, e) : NULL;
-    if (!r)
+    if (!event_has(event, FIELD(change.kind)) || !event_has(event, FIELD(change.record.sent_ns)))
+        return origin_err(&event->origin, e, "say what changes and when: 'change 4 suspend at 30'");
+    for (size_t i = 0; i < changes; i++)
+        if (plan->changes[i].token == event->first)
+            return origin_err(&event->origin, e, "a token changes once");
+    return append(&plan->changes, &changes, &change, sizeof change, e);
+}
+
+static bool build_fault(
+    struct build *b, const struct event *told, struct event *event, struct err *e)
+{
+    struct plan *plan = &b->t->history.plan;
+    struct fault_record *r = &event->fault;
+    size_t faults = plan->fault_count;
+    struct plan_fault fault = {.at_ns = r->planned_ns - STORY_START_NS};
+
+    if (!spec_of(b, told, &fault.spec, e))
         return false;
-    *c = (struct plan_change){.at_ns = event.value[SLOT_AT],
-        .token = told->first,
-        .kind = (uint8_t)event.value[SLOT_KIND]};
-    record_fill(RECORD_CHANGE, r, &event);
-    return true;
+    fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
+    r->spec = &b->t->scenario.faults[fault.spec];
+    r->left_known = event_has(told, FIELD(fault.left_ns));
+    r->undone = true;
+    return append(&plan->faults, &faults, &fault, sizeof fault, e);
 }
 
 static bool build_item(struct build *b, const struct event *told, struct line_record *line,
@@ -155,76 +236,160 @@ static bool build_item(struct build *b, const struct event *told, struct line_re
     struct subject_log *log = &b->t->history.log;
     struct event item = *told;
 
-    event_complete(&item, b->run_ns, NULL);
-    if (told->first != NUMBER_NONE && !build_want_token(b, told, e))
+    event_complete(&item, &b->usual);
+    item.item.line = number;
+    if (told->first != NUMBER_NONE && !want_token(b, told, e))
         return false;
     for (uint32_t token = told->first;; token++) {
         if (log->delivery_count >= STORY_TOKENS_MAX)
             return origin_err(&told->origin, e, "at most %u tokens in lines", STORY_TOKENS_MAX);
-        struct delivery *d = build_append(&log->deliveries, &log->delivery_count, sizeof *d, e);
-        if (!d)
+        item.item.token = token;
+        if (!append(&log->deliveries, &log->delivery_count, &item.item, sizeof item.item, e))
             return false;
-        *d = (struct delivery){.token = token,
-            .line = number,
-            .before_rename = item.value[SLOT_OLD_NAME] != 0,
-            .flags = (item.value[SLOT_FORGED] ? DELIVERY_FORGED : 0u) |
-                     (item.value[SLOT_NAMED] ? DELIVERY_NAMED : 0u) |
-                     (item.value[SLOT_REFUSED] ? DELIVERY_REFUSED : 0u)};
-        record_fill(RECORD_DELIVERY, d, &item);
-        line->tokens += !item.value[SLOT_NAMED];
+        line->tokens += !(item.item.flags & DELIVERY_NAMED);
         if (token == told->last)
             return true;
     }
 }
 
-static bool build_line(struct build *b, const struct event *told, struct err *e)
+static bool build_line(
+    struct build *b, const struct event *told, struct line_record *line, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
     struct event event = *told;
-    uint32_t number = (uint32_t)log->line_count;
 
-    event_complete(&event, b->run_ns, log);
-    struct line_record line = {.first_delivery = (uint32_t)log->delivery_count};
-    record_fill(RECORD_LINE, &line, &event);
-    if (!event_has(told, SLOT_AT))
-        return origin_err(&told->origin, e, "say when it was read: 'line at 150: 0'");
-    if (!event_has(&event, SLOT_BY))
+    event_complete(&event, &b->usual);
+    if (!event_has(&event, FIELD(line.process)))
         return origin_err(&told->origin, e, "say which process wrote it: 'line by 0 at 150: 0'");
-    if (event.value[SLOT_BY] >= (int64_t)log->process_count)
-        return origin_err(&told->origin, e, "there is no process %lld; the story has %zu",
-            (long long)event.value[SLOT_BY], log->process_count);
+    if (line->process >= log->process_count)
+        return origin_err(&told->origin, e, "there is no process %u; the story has %zu",
+            line->process, log->process_count);
+    line->first_delivery = (uint32_t)log->delivery_count;
     for (uint32_t i = 1; i <= told->items; i++)
-        if (!build_item(b, told + i, &line, number, e))
+        if (!build_item(b, told + i, line, (uint32_t)log->line_count, e))
             return false;
-    struct line_record *kept = build_append(&log->lines, &log->line_count, sizeof *kept, e);
-    if (!kept)
+    log->processes[line->process].lines++;
+    return true;
+}
+
+static void set_flag(struct ledger_token *token, uint8_t flag, bool on)
+{
+    token->flags = (uint8_t)(on ? token->flags | flag : token->flags & ~flag);
+}
+
+static bool build_row(struct build *b, const struct event *told, struct err *e)
+{
+    if (!want_token(b, told, e))
         return false;
-    *kept = line;
-    log->processes[line.process].lines++;
+    for (uint32_t t = told->first; t <= told->last; t++) {
+        struct ledger_token *token = &b->t->history.ledger.tokens[t];
+        struct event event = *told;
+        event_complete(&event, &(struct usual){.token = token});
+        set_flag(token, TOKEN_PRESENT, event.row.present);
+        set_flag(token, TOKEN_DEAD_LETTER, event.row.buried);
+        set_flag(token, TOKEN_BURIED_AGAIN, event.row.buried > 1);
+        set_flag(token, TOKEN_WAITING, event.row.waiting);
+        set_flag(token, TOKEN_UNMARKED, event.row.unmarked);
+        set_flag(token, TOKEN_TOLD, event.row.told);
+        if (event_has(told, FIELD(row.changed)))
+            token->row = event.row.changed ? token->row ^ event.row.changed : 0;
+        token->expires_at_s = (int32_t)((event.row.expires_ns - STORY_START_NS) / NS_PER_S);
+        token->outcome = event.row.outcome;
+    }
+    return true;
+}
+
+// The records of attempts are sorted by token and number.
+static bool build_attempt(struct build *b, const struct event *told, struct err *e)
+{
+    struct ledger *l = &b->t->history.ledger;
+    struct event event = *told;
+    size_t i = l->attempt_count;
+
+    if (!want_token(b, told, e))
+        return false;
+    if (!append(&l->attempts, &l->attempt_count, &event.attempt, sizeof event.attempt, e))
+        return false;
+    for (; i > 0 && l->attempts[i - 1].token > told->first; i--)
+        l->attempts[i] = l->attempts[i - 1];
+    event_complete(&event, &(struct usual){.before = i > 0 ? &l->attempts[i - 1] : NULL});
+    event.attempt.token = told->first;
+    l->attempts[i] = event.attempt;
+    struct ledger_token *token = &l->tokens[told->first];
+    token->attempts = (uint16_t)(token->attempts + (event.attempt.end != ATTEMPT_LATE));
     return true;
 }
 
 // --- all of it ------------------------------------------------------------------------------
 
-static int64_t order_of(const struct event *event)
+// Adds to an event what its kind alone knows, and to the history what is no record of that kind.
+static bool build_further(
+    struct build *b, const struct event *told, struct event *event, struct err *e)
 {
     switch (event->kind) {
+    case EVENT_LOAD:
+        build_load(b, event);
+        return true;
+    case EVENT_RUN:
+        build_run(b, event);
+        return true;
     case EVENT_PROCESS:
+        return build_process(b, told, event, e);
     case EVENT_TOKEN:
-        return event->first;
+        return build_token(b, event, e);
+    case EVENT_CHANGE:
+        return build_change(b, event, e);
     case EVENT_FAULT:
-        return event_has(event, SLOT_PLANNED)  ? event->value[SLOT_PLANNED]
-               : event_has(event, SLOT_SOUGHT) ? event->value[SLOT_SOUGHT]
-                                               : event->value[SLOT_STRUCK];
+        return build_fault(b, told, event, e);
+    case EVENT_LINE:
+        return build_line(b, told, &event->line, e);
+    case EVENT_SAMPLE:
+        return event->sample.process < b->t->history.log.process_count ||
+               origin_err(&told->origin, e, "there is no process %u; the story has %zu",
+                   event->sample.process, b->t->history.log.process_count);
     case EVENT_STALL:
-    case EVENT_HOLD:
-        return event->value[SLOT_FROM];
+        stalls_note(
+            &b->t->history.notes.reader_stalls, event->stall.from_ns, event->stall.until_ns);
+        return true;
     case EVENT_ROW:
+        return build_row(b, told, e);
     case EVENT_ATTEMPT:
-        return 0;
+        return build_attempt(b, told, e);
     default:
-        return event->value[SLOT_AT];
+        return true;
     }
+}
+
+static bool build_event(struct build *b, const struct event *told, struct err *e)
+{
+    const struct kind *k = &vocabulary[told->kind];
+    struct history *h = &b->t->history;
+    struct event event = *told;
+    bool row = told->kind >= EVENT_ROW; // completed by what the tables hold without it
+    size_t *count = (size_t *)(void *)((char *)h + k->count);
+
+    if (k->why && !event_has(told, k->needs))
+        return origin_err(&told->origin, e, "%s", k->why);
+    b->usual.before = k->size ? record_before(h, &event, *count) : NULL;
+    if (!row)
+        event_complete(&event, &b->usual);
+    if (!build_further(b, told, &event, e))
+        return false;
+    event_grow(&event, b->usual.before, 1);
+    return k->size == 0 || told->kind == EVENT_STALL ||
+           append((char *)h + k->array, count, event.record, k->size, e);
+}
+
+// Processes and tokens come by number, all others in the order of time.
+static int64_t order_of(const struct event *event)
+{
+    struct event full = *event;
+
+    if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN)
+        return event->first;
+    if (event->kind == EVENT_FAULT)
+        event_complete(&full, NULL); // planned when it was sought, or struck
+    return event_time(&full);
 }
 
 static int by_order(const void *a, const void *b)
@@ -235,63 +400,44 @@ static int by_order(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
-static bool build_kind(struct build *b, enum event_kind kind,
-    bool (*build)(struct build *b, const struct event *event, struct err *e), struct err *e)
+static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 {
-    b->kind_count = 0;
+    size_t count = 0;
+
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == kind)
-            b->kind[b->kind_count++] = &b->events[i];
-    if (b->kind_count > 0)
-        qsort(b->kind, b->kind_count, sizeof *b->kind, by_order);
-    for (size_t i = 0; i < b->kind_count; i++)
-        if (!build(b, b->kind[i], e))
+            b->kind[count++] = &b->events[i];
+    if (count > 0)
+        qsort(b->kind, count, sizeof *b->kind, by_order);
+    for (size_t i = 0; i < count; i++)
+        if (!build_event(b, b->kind[i], e))
             return false;
-    return true;
-}
-
-// Without a word about processes, each collector lives from a second before the load to the end.
-static bool build_processes(struct build *b, struct err *e)
-{
-    if (!build_kind(b, EVENT_PROCESS, build_process, e))
-        return false;
-    for (int i = 0; b->kind_count == 0 && i < b->t->scenario.collector.instances; i++) {
+    // Without a word about processes, each collector is one.
+    for (int i = 0; kind == EVENT_PROCESS && count == 0 && i < b->t->scenario.collector.instances;
+         i++) {
         struct event alone = {.kind = EVENT_PROCESS, .first = (uint32_t)i};
-        event_set(&alone, SLOT_INSTANCE, i);
-        if (!build_process(b, &alone, e))
+        event_usual(&alone, FIELD(process.record.instance), i);
+        if (!build_event(b, &alone, e))
             return false;
     }
     return true;
 }
 
-static bool begin(struct build *b, struct err *e)
+static bool observe(struct build *b, struct err *e)
 {
     struct history *h = &b->t->history;
     const struct scenario *s = &b->t->scenario;
 
-    b->load_ns = scenario_load_ns(s);
-    b->run_ns = b->load_ns + s->drain_ns;
+    b->usual = (struct usual){.load_ns = scenario_load_ns(s),
+        .run_ns = scenario_load_ns(s) + s->drain_ns,
+        .log = &h->log};
     h->version = HISTORY_VERSION;
     h->notes.reconnects = UINT64_MAX;
-    h->plan.load_ns = h->plan.end_ns = b->load_ns;
-    return build_kind(b, EVENT_LOAD, build_load, e) && build_kind(b, EVENT_RUN, build_run, e) &&
-           build_processes(b, e) && build_kind(b, EVENT_TOKEN, build_token, e) &&
-           build_kind(b, EVENT_CHANGE, build_change, e);
-}
-
-static bool observe(struct build *b, struct err *e)
-{
-    b->last_sample = calloc(STORY_PROCESSES_MAX, sizeof *b->last_sample);
-    if (!b->last_sample)
-        return err_memory(e);
-    return build_kind(b, EVENT_LINE, build_line, e) && build_kind(b, EVENT_FAULT, build_fault, e) &&
-           build_kind(b, EVENT_SESSION, build_session, e) &&
-           build_kind(b, EVENT_SAMPLE, build_sample, e) &&
-           build_kind(b, EVENT_LOOK, build_look, e) && build_kind(b, EVENT_PROBE, build_probe, e) &&
-           build_kind(b, EVENT_FLUSH, build_probe, e) &&
-           build_kind(b, EVENT_STALL, build_stall, e) &&
-           build_kind(b, EVENT_PRESENCE, build_presence, e) &&
-           build_kind(b, EVENT_HOLD, build_hold, e);
+    h->plan.load_ns = h->plan.end_ns = b->usual.load_ns;
+    for (enum event_kind kind = EVENT_LOAD; kind < EVENT_ROW; kind++)
+        if (kind != EVENT_ITEM && !build_kind(b, kind, e))
+            return false;
+    return true;
 }
 
 // Finds out when the lines were written that do not say it.
@@ -322,14 +468,14 @@ static bool find_written(struct history *h, struct err *e)
     return true;
 }
 
+// Makes the ledger, which ledger_init empties, of what was counted into it before.
 static bool settle(struct build *b, struct err *e)
 {
     struct history *h = &b->t->history;
-    struct ledger told = h->ledger;
+    struct ledger *l = &h->ledger, told = *l;
 
-    if (!ledger_init(&h->ledger, &b->t->scenario, &h->plan, e))
+    if (!ledger_init(l, &b->t->scenario, &h->plan, e))
         return false;
-    struct ledger *l = &h->ledger;
     l->txns = h->load.records;
     l->session_count = told.session_count;
     l->probe_count = told.probe_count;
@@ -340,19 +486,17 @@ static bool settle(struct build *b, struct err *e)
     l->look_count = told.look_count;
     l->hold_count = told.hold_count;
     l->start_ns = STORY_START_NS;
-    l->load_end_ns = STORY_START_NS + b->load_ns;
-    l->drain_end_ns = STORY_START_NS + b->run_ns;
+    l->load_end_ns = STORY_START_NS + b->usual.load_ns;
+    l->drain_end_ns = STORY_START_NS + b->usual.run_ns;
     for (uint32_t i = 0; i < b->count; i++) {
         const struct event *event = &b->events[i];
         for (uint32_t t = event->first;
-             event->kind == EVENT_TOKEN && event->value[SLOT_THERE] && t <= event->last; t++)
+             event->kind == EVENT_TOKEN && event->token.settled && t <= event->last; t++)
             l->tokens[t].flags |= TOKEN_SETTLED;
     }
     story_settle_rows(l->tokens, h, NULL);
-    if (!find_written(h, e))
-        return false;
-    return build_kind(b, EVENT_ROW, build_row, e) &&
-           build_kind(b, EVENT_ATTEMPT, build_attempt, e) && history_join(h, e);
+    return find_written(h, e) && build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) &&
+           history_join(h, e);
 }
 
 bool story_build(
@@ -361,10 +505,8 @@ bool story_build(
     struct build b = {.t = t, .events = events, .count = count, .root = root};
 
     b.kind = calloc(count + 1, sizeof *b.kind);
-    bool ok = (b.kind || err_memory(e)) && build_specs(&b, e) &&
-              scenario_make(&t->scenario, root, e) && begin(&b, e) && observe(&b, e) &&
-              settle(&b, e);
+    bool ok = (b.kind || err_memory(e)) && add_specs(&b, e) &&
+              scenario_make(&t->scenario, root, e) && observe(&b, e) && settle(&b, e);
     free(b.kind);
-    free(b.last_sample);
     return ok;
 }

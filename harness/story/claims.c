@@ -118,8 +118,7 @@ static bool read_verdict(struct words *w, struct claim *claim, struct err *e)
     return words_unknown(&at, word, known, sizeof known / sizeof *known, e);
 }
 
-static bool read_claim(struct words *w, struct claim *claim,
-    const char *(*keep)(void *arg, const char *text), void *arg, struct err *e)
+static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
     char word[256];
 
@@ -131,13 +130,8 @@ static bool read_claim(struct words *w, struct claim *claim,
     if (strcmp(word, "says") == 0) {
         struct origin at;
         next(w, word, sizeof word, &at);
-        size_t len = strlen(word);
-        if (len < 2 || word[0] != '"' || word[len - 1] != '"')
-            return origin_err(&at, e, "a text within quotes is missing here");
-        word[len - 1] = '\0';
         claim->what = CLAIM_SAYS;
-        claim->says = keep(arg, word + 1);
-        return claim->says || err_memory(e);
+        return words_text(w, &at, word, &claim->says, e);
     }
     claim->what = CLAIM_METRIC;
     if (!read_metric(word, &claim->origin, false, claim, e))
@@ -150,15 +144,14 @@ static bool read_claim(struct words *w, struct claim *claim,
     return true;
 }
 
-bool claims_read(struct told *t, struct words *w, const char *(*keep)(void *arg, const char *text),
-    void *arg, struct err *e)
+bool claims_read(struct told *t, struct words *w, struct err *e)
 {
     struct origin at;
     char comma[8];
 
     do {
         struct claim claim = {0};
-        if (!read_claim(w, &claim, keep, arg, e))
+        if (!read_claim(w, &claim, e))
             return false;
         if (!array_grow(&t->claims, t->claim_count, 1, sizeof *t->claims))
             return err_memory(e);

@@ -40,9 +40,8 @@ struct reader {
 
 static bool read_file(struct reader *r, const char *path, const struct origin *from, struct err *e);
 
-static const char *keep(void *told, const char *text)
+const char *story_keep(struct told *t, const char *text)
 {
-    struct told *t = told;
     struct err e;
 
     return array_add_text(&t->texts, &t->text_count, text, &e) ? t->texts[t->text_count - 1] : NULL;
@@ -86,10 +85,7 @@ static bool complete_liked(struct reader *r, const struct event *event)
         struct event *old = &r->events[i];
         if (old->kind != event->kind || old->first != event->first || old->last != event->last)
             continue;
-        for (enum slot slot = 0; slot < SLOTS; slot++)
-            if (event_has(event, slot))
-                event_set(old, slot, event->value[slot]);
-        old->text = event->text ? event->text : old->text;
+        event_take(old, event);
         return true;
     }
     return false;
@@ -114,7 +110,7 @@ static bool read_event(struct reader *r, struct words *w, struct err *e)
     struct event event, item;
     bool end = false;
 
-    if (!event_read(w, &event, keep, r->t, e))
+    if (!event_read(w, &event, e))
         return false;
     if (*w->at != ':')
         return event.kind == EVENT_SET ? override_apply(r->root, event.text,
@@ -200,7 +196,11 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
             struct event again = r->events[first + k];
             if (numbers + (again.first == NUMBER_NONE ? 0 : again.last) >= NUMBER_NONE)
                 return origin_err(&again.origin, e, "its numbers grow too large");
-            event_shift(&again, i * every_ns, (uint32_t)numbers);
+            event_shift(&again, i * every_ns, false);
+            if (again.first != NUMBER_NONE && vocabulary[again.kind].head != HEAD_NONE) {
+                again.first += (uint32_t)numbers;
+                again.last += (uint32_t)numbers;
+            }
             if (!add(r, &again, e))
                 return false;
         }
@@ -210,13 +210,7 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
 
 static bool same_event(const struct event *a, const struct event *b)
 {
-    bool same = a->kind == b->kind && a->first == b->first && a->last == b->last &&
-                a->items == b->items && a->given == b->given && !a->text == !b->text &&
-                (!a->text || strcmp(a->text, b->text) == 0);
-
-    for (enum slot slot = 0; same && slot < SLOTS; slot++)
-        same = !event_has(a, slot) || a->value[slot] == b->value[slot];
-    return same;
+    return a->first == b->first && a->last == b->last && a->items == b->items && event_same(a, b);
 }
 
 // Reads "without EVENT": takes an event of the other story away.
@@ -259,7 +253,7 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
         return origin_err(&at, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - w->origin.file);
     snprintf(path, sizeof path, "%.*s%s", folder, w->origin.file, name);
-    const char *kept = keep(r->t, path);
+    const char *kept = story_keep(r->t, path);
     if (!kept)
         return err_memory(e);
     bool ok = read_file(r, kept, &at, e);
@@ -286,7 +280,7 @@ static void cut_comment(char *line)
 
 static bool read_line(struct reader *r, char *line, const struct origin *origin, struct err *e)
 {
-    struct words w = {.at = line, .start = line, .origin = *origin};
+    struct words w = {.at = line, .start = line, .origin = *origin, .told = r->t};
     struct origin at;
     char word[32];
     bool ok;
@@ -298,7 +292,7 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
         return true;
     words_next(&w, word, sizeof word, &at);
     if (strcmp(word, "=>") == 0)
-        ok = claims_read(r->t, &w, keep, r->t, e);
+        ok = claims_read(r->t, &w, e);
     else if (strcmp(word, "like") == 0)
         ok = read_like(r, &w, e);
     else if (strcmp(word, "repeat") == 0)
@@ -306,7 +300,7 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     else if (strcmp(word, "without") == 0)
         ok = read_without(r, &w, e);
     else
-        ok = read_event(r, &(struct words){line, line, *origin}, e);
+        ok = read_event(r, &(struct words){line, line, *origin, r->t}, e);
     return ok;
 }
 

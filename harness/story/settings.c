@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "scenario/parse.h"
-#include "story/write.h"
+#include "story/inside.h"
 
 // True for what a story says in words of its own, or does not need.
 static bool is_other(const struct writer *w, const char *path)

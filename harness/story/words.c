@@ -1,5 +1,4 @@
-#include "story/vocabulary.h"
-
+// One line of a story: text to event, and back.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,34 +6,7 @@
 
 #include "ledger/rows.h"
 #include "scenario/suggest.h"
-
-const char *event_name(enum event_kind kind)
-{
-    return vocabulary[kind].name;
-}
-
-void event_set(struct event *e, enum slot slot, int64_t value)
-{
-    e->value[slot] = value;
-    e->given |= UINT64_C(1) << slot;
-}
-
-void event_shift(struct event *e, int64_t by_ns, uint32_t numbers)
-{
-    const struct kind *k = &vocabulary[e->kind];
-
-    for (const struct word *word = k->words; word < k->words + WORDS_MAX && word->name; word++) {
-        enum slot slot = word->type == VALUE_FLAG_TIME ? word->slot + 1 : word->slot;
-        bool time = word->type == VALUE_TIME || word->type == VALUE_WHEN ||
-                    (word->type == VALUE_FLAG_TIME && e->value[word->slot] == word->flag);
-        if (time && event_has(e, slot) && e->value[slot] != CLOCK_NEVER)
-            e->value[slot] += by_ns;
-    }
-    if (e->first != NUMBER_NONE && k->head != HEAD_NONE) {
-        e->first += numbers;
-        e->last += numbers;
-    }
-}
+#include "story/inside.h"
 
 // --- the words of a line --------------------------------------------------------------
 
@@ -81,15 +53,13 @@ bool words_unknown(const struct origin *at, const char *word, const char *const 
 }
 
 static bool unknown_here(
-    const struct kind *k, const struct origin *at, const char *word, struct err *e)
+    const struct event *event, const struct origin *at, const char *word, struct err *e)
 {
     const char *known[WORDS_MAX];
     size_t count = 0;
 
-    while (count < WORDS_MAX && k->words[count].name) {
-        known[count] = k->words[count].name;
-        count++;
-    }
+    FOR_WORDS(known_word, event)
+    known[count++] = known_word->name;
     return words_unknown(at, word, known, count, e);
 }
 
@@ -147,27 +117,16 @@ static bool read_range(
 
 // --- reading an event -----------------------------------------------------------------
 
-struct reading {
-    struct words *w;
-    const char *(*keep)(void *arg, const char *text);
-    void *arg;
-};
-
-static bool keep_text(const struct reading *r, struct event *event, const char *text, struct err *e)
-{
-    event->text = r->keep(r->arg, text);
-    return event->text || err_memory(e);
-}
-
-static bool read_text(const struct reading *r, const struct origin *at, char *word,
-    struct event *event, struct err *e)
+bool words_text(
+    struct words *w, const struct origin *at, char *word, const char **text, struct err *e)
 {
     size_t len = strlen(word);
 
     if (len < 2 || word[0] != '"' || word[len - 1] != '"')
         return origin_err(at, e, "'%.40s' should be a text within quotes", word);
     word[len - 1] = '\0';
-    return keep_text(r, event, word + 1, e);
+    *text = story_keep(w->told, word + 1);
+    return *text || err_memory(e);
 }
 
 static bool read_share(const struct origin *at, char *word, int64_t *value, struct err *e)
@@ -201,85 +160,95 @@ static bool read_columns(const struct origin *at, char *word, int64_t *bits, str
     return true;
 }
 
-static void write_columns(int64_t bits, struct buf *out)
+// Reads the value of a word as the field has it.
+static bool read_value(const struct event_word *word, const struct origin *at, char *text,
+    int64_t *value, struct err *e)
 {
-    const char *before = "";
+    bool length = word->type == VALUE_LENGTH || word->type == VALUE_ANSWER;
+    bool ever = word->type == VALUE_TIME || word->type == VALUE_LENGTH;
 
-    for (size_t i = 0; i < ROW_COLUMNS; i++) {
-        if (!(bits & row_columns[i].bits))
-            continue;
-        buf_printf(out, "%s%s", before, row_columns[i].name);
-        before = ",";
-    }
+    if (word->type == VALUE_SHARE)
+        return read_share(at, text, value, e);
+    if (word->type == VALUE_COLUMNS)
+        return read_columns(at, text, value, e);
+    if (word->type == VALUE_COUNT)
+        return words_count(at, text, value, e) &&
+               (*value <= (word->size < sizeof(int) ? UINT16_MAX : INT32_MAX) ||
+                   word->size > sizeof(int) ||
+                   origin_err(at, e, "'%s' cannot be %.40s", word->name, text));
+    if (!words_ms(at, text, value, e))
+        return false;
+    if ((ever && *value == CLOCK_NEVER) || (length && *value < 0))
+        return origin_err(at, e, "'%s' cannot be %.40s", word->name, text);
+    if (word->type == VALUE_LENGTH)
+        *value /= word->flag;
+    else if (!length && *value != CLOCK_NEVER)
+        *value += STORY_START_NS;
+    else if (!length && word->type != VALUE_END)
+        *value = 0;
+    return true;
 }
 
-static bool read_value(const struct reading *r, const struct word *word, struct event *event,
+// Reads what stands behind a word, and fills its field.
+static bool read_word(struct words *w, const struct event_word *word, struct event *event,
     const struct origin *name, struct err *e)
 {
-    bool timed = word->type == VALUE_FLAG_TIME;
-    enum slot slot = timed ? word->slot + 1 : word->slot;
     struct origin at;
     char text[512];
     int64_t value = word->flag;
 
-    if (event_has(event, word->slot))
+    if ((event->given & event_bit(event, word)))
         return origin_err(name, e, "'%s' is said twice, or against another word", word->name);
-    if (timed)
-        event_set(event, word->slot, word->flag);
-    if (word->type == VALUE_FLAG) {
-        event_set(event, slot, value);
+    event->given |= event_bit(event, word);
+    if (word->type == VALUE_BIT)
+        value |= event_get(event, word->at, word->size);
+    if (word->type == VALUE_FLAG || word->type == VALUE_FLAG_TIME || word->type == VALUE_BIT)
+        event_put(event, word->at, word->size, value);
+    if (word->type == VALUE_FLAG || word->type == VALUE_BIT)
         return true;
-    }
-    if (!words_next(r->w, text, sizeof text, &at))
+    if (!words_next(w, text, sizeof text, &at))
         return origin_err(&at, e, "'%s' needs a value behind it", word->name);
-    if (word->type == VALUE_TEXT) {
-        event_set(event, slot, 1);
-        return read_text(r, &at, text, event, e);
-    }
-    if (!(word->type == VALUE_COUNT       ? words_count(&at, text, &value, e)
-            : word->type == VALUE_SHARE   ? read_share(&at, text, &value, e)
-            : word->type == VALUE_COLUMNS ? read_columns(&at, text, &value, e)
-                                          : words_ms(&at, text, &value, e)))
+    if (word->type == VALUE_TEXT)
+        return words_text(w, &at, text, &event->text, e);
+    if (!read_value(word, &at, text, &value, e))
         return false;
-    bool ever = word->type == VALUE_TIME || word->type == VALUE_LENGTH;
-    bool length = word->type == VALUE_LENGTH || word->type == VALUE_ANSWER;
-    if ((ever && value == CLOCK_NEVER) || (length && value < 0))
-        return origin_err(&at, e, "'%s' cannot be %.40s", word->name, text);
-    event_set(event, slot, value);
+    if (word->time)
+        event_put(event, word->time, sizeof value, value);
+    else
+        event_put(event, word->at, word->size, value);
     return true;
 }
 
-static const struct word *find_word(const struct kind *k, const char *name)
+static const struct event_word *find_word(const struct event *e, const char *name)
 {
-    for (size_t i = 0; i < WORDS_MAX && k->words[i].name; i++)
-        if (strcmp(k->words[i].name, name) == 0)
-            return &k->words[i];
+    FOR_WORDS(word, e)
+    if (strcmp(word->name, name) == 0)
+        return word;
     return NULL;
 }
 
-static bool read_words(const struct reading *r, struct event *event, struct err *e)
+// Reads the words up to the end of the line, to a ':', or to the next item of a line.
+static bool read_words(struct words *w, struct event *event, struct err *e)
 {
-    const struct kind *k = &vocabulary[event->kind];
     struct origin at;
     char text[64];
 
-    for (const char *before = r->w->at; words_next(r->w, text, sizeof text, &at);
-         before = r->w->at) {
-        const struct word *word = find_word(k, text);
+    for (const char *before = w->at; words_next(w, text, sizeof text, &at); before = w->at) {
+        const struct event_word *word = find_word(event, text);
         if (!word && event->kind == EVENT_ITEM &&
             (isdigit((unsigned char)*text) || strcmp(text, "strange") == 0)) {
-            r->w->at = before;
+            w->at = before;
             return true;
         }
         if (!word)
-            return unknown_here(k, &at, text, e);
-        if (!read_value(r, word, event, &at, e))
+            return unknown_here(event, &at, text, e);
+        if (!read_word(w, word, event, &at, e))
             return false;
     }
     return true;
 }
 
-static bool read_head(const struct reading *r, struct event *event, struct err *e)
+static bool read_head(struct words *w, struct event *event, struct err *e)
 {
     const struct kind *k = &vocabulary[event->kind];
     struct origin at;
@@ -288,27 +257,26 @@ static bool read_head(const struct reading *r, struct event *event, struct err *
     if (k->head == HEAD_NONE)
         return true;
     if (k->head == HEAD_REST) {
-        r->w->at += strspn(r->w->at, " \t");
-        event->origin.column += (size_t)(r->w->at - r->w->start);
-        bool ok = keep_text(r, event, r->w->at, e);
-        r->w->at += strlen(r->w->at);
-        return ok;
+        w->at += strspn(w->at, " \t");
+        event->origin.column += (size_t)(w->at - w->start);
+        event->text = story_keep(w->told, w->at);
+        w->at += strlen(w->at);
+        return event->text || err_memory(e);
     }
-    if (!words_next(r->w, text, sizeof text, &at))
+    if (!words_next(w, text, sizeof text, &at))
         return origin_err(&at, e, "'%s' needs a number behind it%s", k->name,
             k->head == HEAD_FAULT ? ", or a map such as {do: reset}" : "");
     event->first = event->last = NUMBER_NONE;
     if (k->head == HEAD_FAULT && *text == '{') {
         event->origin = at;
-        return keep_text(r, event, text, e);
+        event->text = story_keep(w->told, text);
+        return event->text || err_memory(e);
     }
     return read_range(&at, text, k->head == HEAD_RANGE, event, e);
 }
 
-bool event_read(struct words *w, struct event *event,
-    const char *(*keep)(void *arg, const char *text), void *arg, struct err *e)
+bool event_read(struct words *w, struct event *event, struct err *e)
 {
-    const struct reading r = {w, keep, arg};
     const char *known[EVENT_KINDS + 3] = {"like", "repeat", "without"};
     struct origin at;
     char name[64];
@@ -325,19 +293,21 @@ bool event_read(struct words *w, struct event *event,
     event->origin = at;
     if (event->kind == EVENT_KINDS)
         return words_unknown(&at, name, known, count, e);
-    return read_head(&r, event, e) && read_words(&r, event, e);
+    FOR_WORDS(word, event)
+    if (word->type == VALUE_TIME) // what nobody dates lies at the load's beginning
+        event_put(event, word->at, word->size, STORY_START_NS);
+    return read_head(w, event, e) && read_words(w, event, e);
 }
 
 bool event_read_item(struct words *w, struct event *item, bool *end, struct err *e)
 {
-    const struct reading r = {.w = w};
     char text[64];
 
     *item = (struct event){.kind = EVENT_ITEM};
     *end = !words_next(w, text, sizeof text, &item->origin);
     if (*end)
         return *w->at == '\0' || origin_err(&item->origin, e, "there is one ':' too many");
-    return read_range(&item->origin, text, true, item, e) && read_words(&r, item, e);
+    return read_range(&item->origin, text, true, item, e) && read_words(w, item, e);
 }
 
 // --- writing an event -----------------------------------------------------------------
@@ -359,19 +329,35 @@ static void write_ms(int64_t ns, struct buf *out)
         buf_printf(out, ".%0*lld", digits, (long long)rest);
 }
 
-static void write_value(const struct event *event, const struct word *word, struct buf *out)
+static void write_columns(int64_t bits, struct buf *out)
 {
-    int64_t value = event->value[word->slot];
+    const char *before = "";
+
+    for (size_t i = 0; i < ROW_COLUMNS; i++) {
+        if (!(bits & row_columns[i].bits))
+            continue;
+        buf_printf(out, "%s%s", before, row_columns[i].name);
+        before = ",";
+    }
+}
+
+static void write_value(const struct event *event, const struct event_word *word, struct buf *out)
+{
+    int64_t value = word->time ? event_get(event, word->time, sizeof value)
+                               : event_get(event, word->at, word->size);
 
     switch (word->type) {
     case VALUE_TIME:
     case VALUE_WHEN:
+    case VALUE_END:
+    case VALUE_FLAG_TIME:
+        write_ms(value == 0 || value == CLOCK_NEVER ? CLOCK_NEVER : value - STORY_START_NS, out);
+        break;
     case VALUE_LENGTH:
+        write_ms(value * word->flag, out);
+        break;
     case VALUE_ANSWER:
         write_ms(value, out);
-        break;
-    case VALUE_FLAG_TIME:
-        write_ms(event->value[word->slot + 1], out);
         break;
     case VALUE_SHARE:
         write_ms(value * 100, out);
@@ -404,19 +390,29 @@ static void write_head(const struct event *event, struct buf *out)
         buf_printf(out, " %u-%u", event->first, event->last);
 }
 
+// True when the word is the one that says what its field holds.
+static bool says(const struct event *event, const struct event_word *word)
+{
+    int64_t value = event_get(event, word->at, word->size);
+
+    if (word->type == VALUE_FLAG || word->type == VALUE_FLAG_TIME)
+        return value == word->flag;
+    return word->type != VALUE_BIT || (value & word->flag);
+}
+
 void event_write(const struct event *event, struct buf *out)
 {
-    const struct kind *k = &vocabulary[event->kind];
     uint64_t left = event->given;
 
     write_head(event, out);
-    for (const struct word *word = k->words; word < k->words + WORDS_MAX && word->name; word++) {
-        bool flag = word->type == VALUE_FLAG || word->type == VALUE_FLAG_TIME;
-        if (!(left >> word->slot & 1) || (flag && event->value[word->slot] != word->flag))
+    FOR_WORDS(word, event)
+    {
+        uint64_t bit = event_bit(event, word);
+        if (!(left & bit) || !says(event, word))
             continue;
-        left &= ~(UINT64_C(1) << word->slot);
+        left &= ~bit;
         buf_printf(out, " %s", word->name);
-        if (word->type == VALUE_FLAG)
+        if (word->type == VALUE_FLAG || word->type == VALUE_BIT)
             continue;
         buf_append_char(out, ' ');
         write_value(event, word, out);

@@ -5,39 +5,21 @@
 
 #include "base/array.h"
 #include "plan/names.h"
-#include "story/write.h"
+#include "story/inside.h"
 
 // --- events ---------------------------------------------------------------------------------
 
-// Takes away what a reader fills in by itself.
-static void spare(const struct writer *w, struct event *event)
-{
-    for (int turn = 0; turn < 2 && !w->explain; turn++) {
-        for (enum slot slot = SLOTS; slot-- > 0;) {
-            struct event less = *event, full;
-            if (!event_has(event, slot))
-                continue;
-            less.given &= ~(UINT64_C(1) << slot);
-            full = less;
-            event_complete(&full, run_ns(w), &w->log);
-            if (event_has(&full, slot) && full.value[slot] == event->value[slot])
-                *event = less;
-        }
-    }
-}
-
+// Returns the time at which an event stands in the text.
 static int64_t order_of(const struct event *event)
 {
     switch (event->kind) {
     case EVENT_TOKEN:
-        return event->value[SLOT_AT] == CLOCK_NEVER ? event->value[SLOT_DUE]
-                                                    : event->value[SLOT_AT];
+        return event->token.record.sent_ns ? event->token.record.sent_ns : event->token.due_ns;
     case EVENT_CHANGE:
-    case EVENT_LINE:
-    case EVENT_SESSION:
-        return event->value[SLOT_AT];
     case EVENT_FAULT:
-        return event->value[SLOT_PLANNED];
+    case EVENT_SESSION:
+    case EVENT_LINE:
+        return event_time(event);
     default:
         return event->kind <= EVENT_PROCESS ? INT64_MIN : INT64_MAX;
     }
@@ -55,14 +37,84 @@ static void end_piece(struct writer *w, int64_t ns, size_t from)
     w->piece_count++;
 }
 
-void write_event(struct writer *w, struct event *event)
+// Returns the record as an event of which everything is said.
+static struct event event_of(const struct writer *w, enum event_kind kind, const void *record)
+{
+    struct event event = {.kind = kind};
+
+    event_give_all(&event);
+    memcpy(event.record, record, vocabulary[kind].size);
+    event_shift(&event, STORY_START_NS - w->l->start_ns, true);
+    return event;
+}
+
+// Takes away what a reader fills in by itself.
+static void spare(const struct writer *w, struct event *event)
+{
+    if (!w->explain)
+        event_spare(event, &w->usual);
+}
+
+static void write_spared(struct writer *w, const struct event *event, int64_t ns)
 {
     size_t from = w->out->len;
+
+    event_write(event, w->out);
+    end_piece(w, ns, from);
+}
+
+static void write_event(struct writer *w, struct event *event)
+{
     int64_t ns = order_of(event);
 
     spare(w, event);
-    event_write(event, w->out);
-    end_piece(w, ns, from);
+    write_spared(w, event, ns);
+}
+
+// True when the second event says of the next numbers what the first says.
+static bool follows(const struct event *event, const struct event *next)
+{
+    return event->first != NUMBER_NONE && next->first == event->last + 1 && event_same(event, next);
+}
+
+// --- what lasts -----------------------------------------------------------------------------
+
+static void write_load(struct writer *w)
+{
+    const struct load_result *load = &w->h->load;
+    struct event event = {.kind = EVENT_LOAD};
+
+    event_give_all(&event);
+    event.load.until_ns = STORY_START_NS + w->l->load_end_ns - w->l->start_ns;
+    event.load.refused = load->refused;
+    event.load.stalled_ns = load->stalls.longest_ns;
+    spare(w, &event);
+    if (event.given)
+        write_spared(w, &event, INT64_MIN);
+}
+
+static void write_run(struct writer *w)
+{
+    struct event event = {.kind = EVENT_RUN};
+    const struct history_notes *n = &w->h->notes;
+    char why[sizeof n->gave_up];
+
+    event_give_all(&event);
+    event.run.until_ns = STORY_START_NS + w->l->drain_end_ns - w->l->start_ns;
+    event.run.interrupted = n->interrupted;
+    event.run.others = (int64_t)(n->others_share * 1e6 + 0.5);
+    event.run.strangers = w->l->strangers;
+    event.run.logs = w->l->logs;
+    event_forget(&event, FIELD(run.reconnects)); // a whole run's, which no verdict asks for
+    snprintf(why, sizeof why, "%s", n->gave_up);
+    for (char *p = why; *p; p++)
+        *p = *p == '"' ? '\'' : *p;
+    event.text = why;
+    if (!*why)
+        event_forget(&event, FIELD(text));
+    spare(w, &event);
+    if (event.given)
+        write_spared(w, &event, INT64_MIN);
 }
 
 // True when each collector is one process that lives from a second before the load to the end.
@@ -80,136 +132,116 @@ static bool is_usual(const struct writer *w)
     return usual;
 }
 
-static void tell_process(struct writer *w, size_t i)
+static void tell_process(
+    const struct writer *w, const struct process_record *p, struct event *event)
 {
-    const struct process_record *p = &w->h->log.processes[i];
-    struct event event = {.kind = EVENT_PROCESS};
     bool to_the_end = p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS;
 
-    if (w->process_no[i] == DROPPED)
-        return;
-    event.first = event.last = w->process_no[i];
-    record_tell(RECORD_PROCESS, p, &event, w->l->start_ns);
-    if (p->status & 0x7f)
-        event_set(&event, SLOT_SIGNAL, p->status & 0x7f);
-    if (p->status >> 8 || (!(p->status & 0x7f) && !to_the_end))
-        event_set(&event, SLOT_EXIT, p->status >> 8 & 0xff);
-    if (p->left != PROCESS_LEFT_UNKNOWN)
-        event_set(&event, SLOT_LEFT, p->left);
-    if (p->left == PROCESS_LEFT_SOME)
-        set_time(w, &event, SLOT_LEFT_OUT, p->left_ns);
-    write_event(w, &event);
+    event->process.signal = p->status & 0x7f;
+    event->process.exit = p->status >> 8 & 0xff;
+    if (!event->process.signal)
+        event_forget(event, FIELD(process.signal));
+    // A process that ends before the end has to say how.
+    if (!event->process.exit && (event->process.signal || to_the_end))
+        event_forget(event, FIELD(process.exit));
 }
 
-static void tell_txn(struct writer *w, size_t i)
+// --- tokens and lines -------------------------------------------------------------------------
+
+static void write_txn(struct writer *w, size_t i)
 {
     const struct plan_txn *txn = &w->h->plan.txns[i];
-    const struct txn_record *r = &w->l->txns[i];
+    const uint8_t *kinds = w->h->plan.kinds;
     uint32_t end = txn->first_token + txn->rows;
 
     // Tokens of one kind that follow each other are one event.
     for (uint32_t t = txn->first_token, next; t < end; t = next) {
-        struct event event = {.kind = EVENT_TOKEN, .first = w->token_no[t]};
-        for (next = t + 1; next < end && w->token_no[next] != DROPPED &&
-                           w->h->plan.kinds[next] == w->h->plan.kinds[t];
+        for (next = t + 1; next < end && w->token_no[next] != DROPPED && kinds[next] == kinds[t];
              next++)
             ;
         if (w->token_no[t] == DROPPED)
             continue;
+        struct event event = event_of(w, EVENT_TOKEN, &w->l->txns[i]);
+        event.first = w->token_no[t];
         event.last = w->token_no[next - 1];
-        event_set(&event, SLOT_DUE, txn->at_ns);
-        record_tell(RECORD_TXN, r, &event, w->l->start_ns);
-        event_set(&event, SLOT_KIND, w->h->plan.kinds[t]);
-        event_set(&event, SLOT_THERE, (w->l->tokens[t].flags & TOKEN_SETTLED) != 0);
-        event_set(&event, SLOT_BACKLOG, (txn->flags & TXN_BACKLOG) != 0);
+        event.token.due_ns = STORY_START_NS + txn->at_ns;
+        event.token.kind = kinds[t];
+        event.token.settled = (w->l->tokens[t].flags & TOKEN_SETTLED) != 0;
+        event.token.backlog = (txn->flags & TXN_BACKLOG) != 0;
         write_event(w, &event);
     }
 }
 
-static void tell_change(struct writer *w, size_t i)
-{
-    const struct plan_change *c = &w->h->plan.changes[i];
-    const struct change_record *r = &w->l->changes[i];
-    struct event event = {.kind = EVENT_CHANGE, .first = w->token_no[c->token]};
-
-    if (event.first == DROPPED || r->sent_ns == 0)
-        return;
-    event.last = event.first;
-    event_set(&event, SLOT_KIND, c->kind);
-    record_tell(RECORD_CHANGE, r, &event, w->l->start_ns);
-    write_event(w, &event);
-}
-
-bool write_follows(const struct event *item, const struct event *next)
-{
-    struct event moved = *next;
-
-    moved.first = item->first;
-    moved.last = item->last;
-    return item->first != NUMBER_NONE && next->first == item->last + 1 &&
-           moved.given == item->given && memcmp(moved.value, item->value, sizeof moved.value) == 0;
-}
-
 static struct event item_of(const struct writer *w, const struct delivery *d)
 {
-    struct event item = {.kind = EVENT_ITEM};
+    struct event item = event_of(w, EVENT_ITEM, d);
 
     item.first = d->token < w->h->plan.token_count ? w->token_no[d->token] : NUMBER_NONE;
     item.last = item.first;
-    event_set(&item, SLOT_FORGED, (d->flags & DELIVERY_FORGED) != 0);
-    event_set(&item, SLOT_NAMED, (d->flags & DELIVERY_NAMED) != 0);
-    event_set(&item, SLOT_REFUSED, (d->flags & DELIVERY_REFUSED) != 0);
-    event_set(&item, SLOT_OLD_NAME, d->before_rename);
-    if (d->reply != REPLY_NONE)
-        record_tell(RECORD_DELIVERY, d, &item, w->l->start_ns);
     spare(w, &item);
     return item;
 }
 
-// *delivery is the first delivery that belongs to no line before.
-static void tell_line(struct writer *w, size_t i, size_t *delivery)
+// Writes the items of a line, which begin with the first of `count` deliveries.
+static void write_items(struct writer *w, const struct delivery *d, size_t count)
 {
-    const struct subject_log *log = &w->h->log;
-    struct event event = {.kind = EVENT_LINE}, item = {0};
-    const char *before = ":";
-    size_t from = w->out->len;
+    struct event item;
 
-    record_tell(RECORD_LINE, &log->lines[i], &event, w->l->start_ns);
-    event_set(&event, SLOT_BY, w->process_no[log->lines[i].process]);
-    if (!w->explain && log->lines[i].empty_ns == w->guessed[i].empty_ns)
-        event.given &= ~(UINT64_C(1) << SLOT_EMPTY);
-    if (!w->explain && log->lines[i].seen_ns == w->guessed[i].seen_ns)
-        event.given &= ~(UINT64_C(1) << SLOT_SEEN);
-    spare(w, &event);
-    if (w->line_kept[i])
-        event_write(&event, w->out);
-    for (; *delivery < log->delivery_count && log->deliveries[*delivery].line == i; ++*delivery) {
-        struct event next = item_of(w, &log->deliveries[*delivery]);
-        if (!w->line_kept[i])
-            continue;
-        if (*before != ':' && write_follows(&item, &next)) {
+    for (size_t i = 0; i < count; i++) {
+        struct event next = item_of(w, &d[i]);
+        if (i > 0 && follows(&item, &next)) {
             item.last = next.last;
             continue;
         }
-        if (*before != ':')
+        if (i > 0)
             event_write(&item, w->out);
-        else
-            buf_append_str(w->out, before);
-        before = "";
         item = next;
     }
-    if (*before != ':')
+    if (count > 0)
         event_write(&item, w->out);
-    if (w->line_kept[i])
-        end_piece(w, order_of(&event), from);
 }
 
+// *delivery is the first delivery that belongs to no line before.
+static void write_line(struct writer *w, size_t i, size_t *delivery)
+{
+    const struct subject_log *log = &w->h->log;
+    const struct line_record *line = &log->lines[i];
+    struct event event = event_of(w, EVENT_LINE, line);
+    size_t from = w->out->len, first = *delivery;
+
+    while (*delivery < log->delivery_count && log->deliveries[*delivery].line == i)
+        ++*delivery;
+    if (!w->line_kept[i])
+        return;
+    event.line.process = w->process_no[line->process];
+    if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
+        event_forget(&event, FIELD(line.empty_ns));
+    if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)
+        event_forget(&event, FIELD(line.seen_ns));
+    spare(w, &event);
+    event_write(&event, w->out);
+    if (*delivery > first)
+        buf_append_char(w->out, ':');
+    write_items(w, &log->deliveries[first], *delivery - first);
+    end_piece(w, event.line.read_ns, from);
+}
+
+static void write_lines(struct writer *w)
+{
+    size_t delivery = 0;
+
+    for (size_t i = 0; i < w->h->log.line_count; i++)
+        write_line(w, i, &delivery);
+}
+
+// --- faults -----------------------------------------------------------------------------------
+
 // Writes a fault with its map, or with the number of the fault before that has the same.
-static void tell_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t *count)
+static void write_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t *count)
 {
     const struct fault_record *r = &w->l->faults[i];
     size_t spec = (size_t)(r->spec - w->s->faults);
-    struct event event = {.kind = EVENT_FAULT, .first = NUMBER_NONE};
+    struct event event = event_of(w, EVENT_FAULT, r);
     struct buf map;
     int64_t felt_ns = w->s->recovery_limit_ns;
 
@@ -217,78 +249,182 @@ static void tell_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t *
         return;
     buf_init(&map, 4096);
     scenario_write_fault(r->spec, &map);
+    event.first = event.last = numbers[spec];
     if (numbers[spec] == DROPPED) {
         event.text = buf_str(&map);
         numbers[spec] = *count;
-    } else {
-        event.first = event.last = numbers[spec];
     }
     ++*count;
-    record_tell(RECORD_FAULT, r, &event, w->l->start_ns);
     if (!r->left_known)
-        event.given &= ~(UINT64_C(1) << SLOT_LEFT);
+        event_forget(&event, FIELD(fault.left_ns));
     write_event(w, &event);
     buf_fini(&map);
 }
 
-static bool tell_faults(struct writer *w)
+static bool write_faults(struct writer *w)
 {
     uint32_t *numbers = calloc(w->s->fault_count + 1, sizeof *numbers), count = 0;
 
     for (size_t i = 0; numbers && i < w->s->fault_count; i++)
         numbers[i] = DROPPED;
     for (size_t i = 0; numbers && i < w->l->fault_count; i++)
-        tell_fault(w, i, numbers, &count);
+        write_fault(w, i, numbers, &count);
     free(numbers);
     return numbers;
 }
 
-static void tell_load(struct writer *w)
-{
-    struct event event = {.kind = EVENT_LOAD};
-    int64_t load_ns = w->l->load_end_ns - w->l->start_ns;
+// --- records ----------------------------------------------------------------------------------
 
-    if (w->explain || load_ns != scenario_load_ns(w->s))
-        event_set(&event, SLOT_UNTIL, load_ns);
-    if (w->explain || w->h->load.refused)
-        event_set(&event, SLOT_FAILED, (int64_t)w->h->load.refused);
-    if (w->explain || w->h->load.stalls.longest_ns)
-        event_set(&event, SLOT_STALLED, w->h->load.stalls.longest_ns);
-    if (event.given)
-        write_event(w, &event);
+// True when a time is long enough to be a stall. In a part the slack is set, so nothing shorter
+// matters.
+static bool is_stall(const struct writer *w, int64_t from_ns, int64_t until_ns)
+{
+    return !w->part ||
+           (is_inside(w, from_ns, until_ns) && until_ns - from_ns > w->part->slack_ns / 2);
 }
 
-static void tell_run(struct writer *w)
+// True when the record, of which `next` is the one behind it, belongs to the part.
+static bool is_kept(const struct writer *w, enum event_kind kind, const void *record, bool last)
 {
-    struct event event = {.kind = EVENT_RUN};
-    const struct history_notes *n = &w->h->notes;
-    char why[sizeof n->gave_up];
-    int64_t usual_ns = w->l->load_end_ns - w->l->start_ns + w->s->drain_ns;
+    const struct process_record *process = record;
+    const struct plan_change *change;
+    const struct change_record *sent = record;
+    const int64_t *session_ns = record;
+    const struct process_sample *sample = record;
+    const struct probe_sample *probe = record;
+    const struct stall *stall = record;
+    const struct presence_hold *hold = record;
+    const struct starved_sample *look = record;
+    const struct presence_look *presence = record;
+    int64_t at_ns;
 
-    if (w->explain || run_ns(w) != usual_ns)
-        event_set(&event, SLOT_UNTIL, run_ns(w));
-    if (n->interrupted)
-        event_set(&event, SLOT_INTERRUPTED, 1);
-    if (w->explain || n->others_share > 0)
-        event_set(&event, SLOT_OTHERS, (int64_t)(n->others_share * 1e6 + 0.5));
-    if (w->l->logs != LOGS_UNREAD)
-        event_set(&event, SLOT_TOLD, w->l->logs);
-    if (w->l->strangers > 0)
-        event_set(&event, SLOT_STRANGERS, (int64_t)w->l->strangers);
-    snprintf(why, sizeof why, "%s", n->gave_up);
-    for (char *p = why; *p; p++)
-        *p = *p == '"' ? '\'' : *p;
-    if (*why) {
-        event.text = why;
-        event_set(&event, SLOT_TEXT, 1);
+    switch (kind) {
+    case EVENT_PROCESS:
+        return w->process_no[process - w->h->log.processes] != DROPPED;
+    case EVENT_CHANGE:
+        change = &w->h->plan.changes[sent - w->h->load.changes];
+        return w->token_no[change->token] != DROPPED && sent->sent_ns != 0;
+    case EVENT_SESSION: // the last one before the part is the session that was open
+        return is_inside(w, session_ns[0], last ? CLOCK_NEVER : session_ns[1]);
+    case EVENT_PROBE:
+    case EVENT_FLUSH:
+        at_ns = probe->due_ns + probe->stall_ns;
+        if (probe->took_ns == CLOCK_NEVER)
+            return is_inside(w, probe->due_ns, at_ns);
+        return is_stall(w, probe->due_ns, at_ns + probe->took_ns);
+    case EVENT_STALL:
+        return is_stall(w, stall->from_ns, stall->until_ns);
+    case EVENT_HOLD:
+        return is_inside(w, hold->from_ns, hold->until_ns);
+    case EVENT_SAMPLE:
+        if (w->process_no[sample->process] == DROPPED)
+            return false;
+        at_ns = sample->at_ns;
+        break;
+    default:
+        at_ns = kind == EVENT_LOOK ? look->at_ns : presence->at_ns;
+        break;
     }
-    if (event.given)
+    return is_inside(w, at_ns - NS_PER_S, at_ns + NS_PER_S);
+}
+
+// Gives an event what is not in its record.
+static void tell_further(struct writer *w, struct event *event, size_t i)
+{
+    const struct plan_change *change = &w->h->plan.changes[i];
+
+    if (event->kind == EVENT_PROCESS) {
+        event->first = event->last = w->process_no[i];
+        tell_process(w, &w->h->log.processes[i], event);
+    } else if (event->kind == EVENT_CHANGE) {
+        event->first = event->last = w->token_no[change->token];
+        event->change.kind = change->kind;
+    } else if (event->kind == EVENT_SAMPLE) {
+        event->sample.process = w->process_no[event->sample.process];
+    }
+}
+
+// Writes the records of a kind, one event each.
+static void write_records(struct writer *w, enum event_kind kind)
+{
+    const struct kind *k = &vocabulary[kind];
+    const char *items;
+    size_t count;
+
+    memcpy(&items, (const char *)w->h + k->array, sizeof items);
+    memcpy(&count, (const char *)w->h + k->count, sizeof count);
+    for (size_t i = 0; items && i < count; i++) {
+        const char *record = items + i * k->size;
+        struct event event = event_of(w, kind, record), last;
+        const void *before = record_before(w->h, &event, i);
+        if (!is_kept(w, kind, record, i + 1 == count))
+            continue;
+        w->usual.before = NULL;
+        if (before && is_kept(w, kind, before, false)) {
+            last = event_of(w, kind, before);
+            w->usual.before = last.record;
+        }
+        event_grow(&event, w->usual.before, -1);
+        tell_further(w, &event, i);
         write_event(w, &event);
+    }
+}
+
+// --- what the tables hold at the end ----------------------------------------------------------
+
+static bool write_rows(struct writer *w)
+{
+    struct ledger_token *usual = calloc(w->h->plan.token_count + 1, sizeof *usual);
+    int64_t soon_ns = STORY_START_NS + w->l->drain_end_ns - w->l->start_ns + 60 * NS_PER_S;
+    struct event row = {.kind = EVENT_ROW};
+
+    if (!usual)
+        return false;
+    story_settle_rows(usual, w->h, w->line_kept);
+    for (uint32_t t = 0; t < w->h->plan.token_count; t++) {
+        struct event next = row_of(&w->l->tokens[t], &usual[t]);
+        next.first = next.last = w->token_no[t];
+        if (w->token_no[t] == DROPPED)
+            continue;
+        if (!w->explain && (!next.row.present || next.row.expires_ns >= soon_ns))
+            event_forget(&next, FIELD(row.expires_ns));
+        w->usual.token = &usual[t];
+        spare(w, &next);
+        if (row.given && follows(&row, &next)) {
+            row.last = next.last;
+            continue;
+        }
+        if (row.given)
+            write_spared(w, &row, INT64_MAX);
+        row = next;
+    }
+    if (row.given)
+        write_spared(w, &row, INT64_MAX);
+    free(usual);
+    return true;
+}
+
+static void write_attempts(struct writer *w)
+{
+    for (size_t i = 0; i < w->l->attempt_count; i++) {
+        const struct attempt_record *a = &w->l->attempts[i];
+        struct event event = {.kind = EVENT_ATTEMPT, .attempt = *a};
+        struct attempt_record before = {0};
+        if (w->token_no[a->token] == DROPPED)
+            continue;
+        event_give_all(&event);
+        event.first = event.last = w->token_no[a->token];
+        // The numbers of the tokens are new ones.
+        if (i > 0 && a[-1].token == a->token)
+            before = (struct attempt_record){.token = event.first, .number = a[-1].number};
+        w->usual.before = &before;
+        write_event(w, &event);
+    }
 }
 
 // --- all of it ------------------------------------------------------------------------------
 
-static void tell_numbers(const struct writer *w)
+static void write_numbers(const struct writer *w)
 {
     char login[NAMES_MAX];
 
@@ -308,44 +444,34 @@ static int by_time(const void *a, const void *b)
                           : (x->number > y->number) - (x->number < y->number);
 }
 
-static bool tell_events(struct writer *w)
+static bool write_events(struct writer *w)
 {
-    const struct subject_log *log = &w->h->log;
-    size_t delivery = 0;
-    bool ok = true;
-
-    tell_load(w);
-    tell_run(w);
-    for (size_t i = 0; i < log->process_count && (w->explain || !is_usual(w)); i++)
-        tell_process(w, i);
+    write_load(w);
+    write_run(w);
+    if (w->explain || !is_usual(w))
+        write_records(w, EVENT_PROCESS);
     for (size_t i = 0; i < w->h->plan.txn_count; i++)
-        tell_txn(w, i);
-    for (size_t i = 0; w->l->changes && i < w->h->plan.change_count; i++)
-        tell_change(w, i);
-    ok = tell_faults(w) && ok;
-    write_sessions(w);
-    for (size_t i = 0; i < log->line_count; i++)
-        tell_line(w, i, &delivery);
-    write_samples(w);
-    write_looks(w);
-    write_probes(w, EVENT_PROBE, w->l->probes, w->l->probe_count);
-    write_probes(w, EVENT_FLUSH, w->l->flushes, w->l->flush_count);
-    write_stalls(w);
-    write_presence(w);
+        write_txn(w, i);
+    write_records(w, EVENT_CHANGE);
+    bool ok = write_faults(w);
+    write_records(w, EVENT_SESSION);
+    write_lines(w);
+    for (enum event_kind kind = EVENT_SAMPLE; kind < EVENT_ROW; kind++)
+        write_records(w, kind);
     ok = write_rows(w) && ok;
     write_attempts(w);
     return ok && !w->failed && !w->out->failed;
 }
 
-static bool tell_all(struct writer *w)
+static bool write_all(struct writer *w)
 {
     struct buf events, *out = w->out;
 
-    tell_numbers(w);
+    write_numbers(w);
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
     w->out = &events;
-    ok = tell_events(w) && ok;
+    ok = write_events(w) && ok;
     w->out = out;
     if (w->piece_count > 0)
         qsort(w->pieces, w->piece_count, sizeof *w->pieces, by_time);
@@ -367,11 +493,13 @@ bool story_write(const struct scenario *s, const struct history *h, const struct
     w.line_kept = calloc(h->log.line_count + 1, sizeof *w.line_kept);
     w.log.processes = calloc(h->log.process_count + 1, sizeof *w.log.processes);
     w.log.samples = calloc(h->log.process_count + 1, sizeof *w.log.samples);
+    w.usual = (struct usual){
+        .load_ns = scenario_load_ns(s), .run_ns = scenario_load_ns(s) + s->drain_ns, .log = &w.log};
     bool ok =
         w.guessed && w.token_no && w.process_no && w.line_kept && w.log.processes && w.log.samples;
     if (ok) {
         write_pick(&w);
-        ok = tell_all(&w);
+        ok = write_all(&w);
     }
     free(w.token_no);
     free(w.process_no);
