@@ -79,7 +79,9 @@ static void tell_outcome(const struct run *r, struct run_outcome *outcome)
         .p99_ms = values[METRIC_LATENCY_P99],
         .again = count_repeats(&r->ledger),
         .left = r->end.left,
-        .taken = r->end.taken};
+        .taken = r->end.taken,
+        .failed = r->end.failed,
+        .handlers = r->end.handlers};
     snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
 }
 
@@ -169,10 +171,12 @@ static bool settle_and_judge(struct run *r, struct err *e)
     provider_fetch_log(&r->server);
     r->end.left = reachable ? queue_left(r) : NAN;
     r->end.taken = reachable ? queue_taken(r) : NAN;
+    r->end.failed = reachable ? queue_failed(r) : NAN;
     find_sessions(r, &r->end);
     PGconn *conn = reachable ? r->context.admin : NULL;
     return ledger_settle_losses(&r->ledger, r->faults, conn, e) && read_logs(r, e) &&
            ledger_settle_end(&r->ledger, conn, e) &&
+           (!queue_is_answered(r) || handlers_read(&r->end.handlers, &r->ledger, e)) &&
            check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
 
@@ -203,6 +207,31 @@ static bool keep_files(struct run *r, const struct report *report, struct err *e
            report_write(report, e) && folder_link_latest(&r->folder, e);
 }
 
+static double seconds(int64_t ns)
+{
+    return (double)ns / (double)NS_PER_S;
+}
+
+// Prints how the handlers went that the harness ended with an answer.
+static void print_handlers(const struct handlers *h, FILE *out)
+{
+    if (h->in_hand > 0)
+        fprintf(out, "  in hand     %u of %u jobs of a dead consumer came again", h->came_again,
+            h->in_hand);
+    if (h->came_again > 0)
+        fprintf(out, ", after %.1f s at most", seconds(h->again_ns));
+    fputs(h->in_hand > 0 ? "\n" : "", out);
+    if (h->at_once > 0)
+        fprintf(out, "  at once     %u handlers began while another one of their job still ran\n",
+            h->at_once);
+    if (h->failing > 0)
+        fprintf(out, "  failing     %u jobs that always fail, %u attempts at most", h->failing,
+            h->attempts);
+    if (h->attempts > 1)
+        fprintf(out, ", %.1f to %.1f s apart", seconds(h->gap_min_ns), seconds(h->gap_max_ns));
+    fputs(h->failing > 0 ? "\n" : "", out);
+}
+
 // Prints what only a queue has: the jobs that it still shows as not done, and the words that
 // convict it, which are its own.
 static void print_queue(const struct run *r, const struct report *report, FILE *out)
@@ -212,6 +241,9 @@ static void print_queue(const struct run *r, const struct report *report, FILE *
 
     if (r->end.left > 0)
         fprintf(out, "  left        %.0f jobs by its end_state\n", r->end.left);
+    if (r->end.failed > 0)
+        fprintf(out, "  failed      %.0f jobs are kept as failed\n", r->end.failed);
+    print_handlers(&r->end.handlers, out);
     while ((q = report_broken_promise(report, &at)) != NULL)
         fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
 }

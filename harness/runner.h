@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "check/check.h"
+#include "ledger/handlers.h"
 #include "scenario/scenario.h"
 
 struct live;
@@ -54,8 +55,10 @@ struct run_outcome {
                                              // count_trips
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
     double again;                            // number of repeated deliveries, explained or not
-    double left;  // number of jobs that the subject's end_state query counts; NAN: not known
-    double taken; // number of those that a worker holds, by its `taken` query; NAN: not known
+    double left;   // number of jobs that the subject's end_state query counts; NAN: not known
+    double taken;  // number of those that a worker holds, by its `taken` query; NAN: not known
+    double failed; // number of jobs that it keeps as failed, by its `failed` query; NAN: not known
+    struct handlers handlers; // zeroed unless the harness ends each handler with an answer
 };
 
 // Runs a scenario. True when there is a verdict, whatever it is. False: ERR_SKIP (something that

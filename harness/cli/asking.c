@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/locate.h"
 #include "cli/subjects.h"
 #include "report/files/parse.h"
 #include "runner.h"
 #include "scenario/needs.h"
 
-#define FURTHER_MAX 6
+#define FURTHER_MAX 7
 #define SET_MAX 40
 
 // All changes (--set) that a run makes: those for every question, those for this one, and those
@@ -39,15 +40,23 @@ static void add(struct sets *s, const char *fmt, ...)
 // the sets of the question.
 static void collect(const struct asking *a, struct sets *s)
 {
+    const bool slow = a->question->asks == ASKS_AT_ONCE;
+    const int handler_s = slow ? 2 * a->claim_s : 0; // half of the handlers outlast the claim
+    const int drain_s = a->drain_s + 4 * handler_s;  // one job after another, some of them twice
+
     *s = (struct sets){0};
     add(s, "expect={}");
-    add(s, "drain=%ds", a->drain_s);
-    add(s, "recovery_limit=%ds", a->drain_s);
+    add(s, "drain=%ds", drain_s);
+    add(s, "recovery_limit=%ds", drain_s);
     // The verdicts judge no times, so a busy machine makes no run inconclusive.
     add(s, "slack=3s");
     for (size_t i = 0; i < ASKING_SETS_MAX && a->question->sets[i]; i++)
         s->items[s->count++] = a->question->sets[i];
-    if (a->rate != ASKING_RATE || !a->question->has_rate)
+    if (slow)
+        add(s, "collector.sender={delay: 0s..%ds}", handler_s);
+    // The other questions have few jobs, as many as each queue can do.
+    if (a->question->asks == ASKS_SPEED ||
+        (a->question->asks == ASKS_RECOVERY && a->rate != ASKING_RATE))
         add(s, "load.0.rate=%d/s", a->rate);
     if (a->seed != 1)
         add(s, "seed=%d", a->seed);
@@ -85,6 +94,25 @@ static void read_faults(struct answer *a, const json_t *all)
         !json_is_true(json_object_get(fault, "left_out"));
 }
 
+static double ms_of(int64_t ns)
+{
+    return ns == CLOCK_NEVER ? NAN : (double)ns / (double)NS_PER_MS;
+}
+
+static void read_handlers(struct answer *a, const struct run_outcome *outcome)
+{
+    const struct handlers *h = &outcome->handlers;
+
+    a->in_hand = h->in_hand;
+    a->again_ms = h->came_again > 0 ? ms_of(h->again_ns) : NAN;
+    a->at_once = h->at_once;
+    a->failing = h->failing;
+    a->attempts = h->attempts;
+    a->gap_min_ms = h->attempts > 1 ? ms_of(h->gap_min_ns) : NAN;
+    a->gap_max_ms = h->attempts > 1 ? ms_of(h->gap_max_ns) : NAN;
+    a->failed = outcome->failed;
+}
+
 static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
 {
     json_t *result = parse_file(outcome->folder, "result.json", e);
@@ -114,6 +142,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     };
     snprintf(a->folder, sizeof a->folder, "%.199s", outcome->folder);
     read_faults(a, json_object_get(result, "faults"));
+    read_handlers(a, outcome);
     json_decref(result);
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "field/answers.h"
+#include "field/outcome.h"
 
 #define ASKING_SETS_MAX 6
 #define ASKING_RATE 100 // jobs a second, unless the subject is given a lower rate
@@ -12,7 +13,7 @@ struct question {
     const char *title;
     const char *scenario;
     const char *sets[ASKING_SETS_MAX]; // NULL-terminated
-    bool has_rate;                     // the sets contain a load of ASKING_RATE
+    enum asks asks;
 };
 
 struct asking {
@@ -20,6 +21,7 @@ struct asking {
     const char *subject, *version;
     int rate;    // jobs a second in the load's first phase
     int drain_s; // time that the subject has to finish after the load
+    int claim_s; // how long a job belongs to the worker that took it
     int seed;    // 1: the scenario's own seed
 };
 

@@ -16,6 +16,7 @@
 #define PACE_LEAST 12
 #define ROUNDS 3
 #define PACED_P99_MS 2000
+#define CLAIM_MOST_S 60
 
 #define SEEDS 10 // of a cell whose first run broke a promise
 #define SEEDS_QUICK 3
@@ -55,21 +56,34 @@ static struct asking asking_of(struct field_run *f, size_t row, const struct que
         .version = r->version,
         .rate = m->rate,
         .drain_s = m->drain_s,
+        .claim_s = m->claim_s,
         .seed = seed};
 }
 
-static struct seen seen_of(const struct answer *a)
+// A job that always fails may be left: its cell tells what became of it.
+static struct seen seen_of(const struct answer *a, enum asks asks)
 {
+    const double failing = a->failing > 0 ? a->failing : 0;
+    const bool none_in_hand = asks == ASKS_RERUN && !(a->in_hand > 0);
+
     return (struct seen){
         .lost = a->lost,
-        .left = a->left,
+        .left = a->left - failing,
+        .rerun_ms = a->again_ms,
+        .at_once = a->at_once,
+        .attempts = a->attempts,
+        .gap_min_ms = a->gap_min_ms,
+        .gap_max_ms = a->gap_max_ms,
+        .failing = failing,
+        .failed = a->failed,
+        .retried = a->left,
         .taken = a->taken,
         .again = a->again,
         .exits = a->exits,
         .recovery_ms = a->recovery_ms,
         .judged = a->judged > 0,
         .deaf = a->deaf > 0,
-        .missed = a->planned > 0 && a->struck == 0,
+        .missed = (a->planned > 0 && a->struck == 0) || none_in_hand,
     };
 }
 
@@ -77,7 +91,7 @@ static struct seen seen_of(const struct answer *a)
 static void tell_progress(struct field_run *f, size_t row, const struct asking *a,
     const struct answer *answer, int64_t took)
 {
-    struct seen seen = seen_of(answer);
+    struct seen seen = seen_of(answer, a->question->asks);
     char text[200] = "";
 
     f->spent_ns += took;
@@ -259,6 +273,23 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
         outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
+// Says in the cell why a question has no sense for a subject.
+static bool suits(const struct field_run *f, size_t row, const struct question *q, struct cell *c)
+{
+    const int claim_s = f->manners[row].claim_s;
+    const char *why = NULL;
+
+    if (q->asks != ASKS_RECOVERY && f->grid.rows[row].ours)
+        why = "its reader is no handler";
+    else if (q->asks == ASKS_AT_ONCE && claim_s == 0)
+        why = "no other worker gets a job while its handler runs";
+    else if (q->asks == ASKS_AT_ONCE && claim_s > CLAIM_MOST_S)
+        why = "its claim lasts longer than a run";
+    if (why)
+        snprintf(c->text, sizeof c->text, "not asked: %s", why);
+    return !why;
+}
+
 // Asks one question. A first run that breaks a promise is repeated with other seeds, and the cell
 // tells how many of them broke it.
 static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
@@ -269,13 +300,17 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
     struct outcome outcome = OUTCOME_INIT;
     struct answer a = {0};
 
+    outcome.asks = questions[i].asks;
+    if (!suits(f, row, &questions[i], c))
+        return true;
+
     for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
         struct asking asking = asking_of(f, row, &questions[i], seed);
         if (seed == 1)
             asking_command(&asking, c->command, sizeof c->command);
         if (!ask(f, row, &asking, seed == 1, &a, e))
             return note_failure(c, e);
-        struct seen seen = seen_of(&a);
+        struct seen seen = seen_of(&a, questions[i].asks);
         outcome_add(&outcome, &seen, terms);
         if (outcome.broken > 0)
             tell_seed(c, seed, &seen, terms);

@@ -10,6 +10,7 @@
 struct manner {
     int rate;    // the load that it sustains without a fault; 0: it sustains not even the lowest
     int drain_s; // time in which it may retry, as far as a run can wait for that
+    int claim_s; // how long a job belongs to the worker that took it; 0: no time ends that
     struct terms terms;
     bool unreachable; // true: its paced run failed
 };

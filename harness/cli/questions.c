@@ -1,49 +1,61 @@
 #include "cli/questions.h"
 
 #define LOAD "load=[{name: paced, for: 6s, rate: 100/s}]"
+#define FEW(rate, time) "load=[{name: few, for: " time ", rate: " rate ", arrivals: constant}]"
 
 const struct question questions[] = {
     {"backend ended 3 times", "backend-kill-storm",
         {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: terminate-backend, target: "
                "collector}]"},
-        true},
+        ASKS_RECOVERY},
     {"consumer killed 3 times", "collector-killed",
-        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, true},
+        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, ASKS_RECOVERY},
     // Ends only the session that listens. Some queues never notice new jobs after that.
     {"listener ended", "backend-kill-storm",
-        {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
+        {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, ASKS_RECOVERY},
     {"server killed for 0.5 s", "server-crash",
-        {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
+        {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, ASKS_RECOVERY},
     // As a server that was demoted behind a pooler, or whose disk is full.
     {"server read-only for 1.5 s", "read-only-server",
-        {LOAD, "faults=[{at: 2s, do: read-only-server, for: 1500ms}]"}, true},
+        {LOAD, "faults=[{at: 2s, do: read-only-server, for: 1500ms}]"}, ASKS_RECOVERY},
     // The client reaches the primary always at the same address, that of a proxy.
     {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
-        true},
+        ASKS_RECOVERY},
     {"silence for 2 s", "partition",
-        {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, true},
+        {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, ASKS_RECOVERY},
     {"half-open for 2 s", "half-open",
-        {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: true}]"},
-        true},
+        {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: "
+               "true}]"},
+        ASKS_RECOVERY},
     // The consumer is asked to end, as at each deployment.
     {"TERM 3 times", "promise-stop",
-        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: stop-collector}]"}, true},
+        {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: stop-collector}]"}, ASKS_RECOVERY},
     {"two consumers, one killed", "collector-killed",
         {LOAD, "collector.instances=2",
             "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector, instance: 0}]"},
-        true},
+        ASKS_RECOVERY},
+    // The next three end each handler with an answer of the harness. Few jobs, because many workers
+    // take one at a time.
+    {"a dead worker's job", "collector-killed",
+        {FEW("1/s", "3s"), "faults=[{at: 2300ms, do: kill-collector}]",
+            "collector.sender={delay: 2s}"},
+        ASKS_RERUN},
+    {"a handler longer than its claim", "smoke", {FEW("3/s", "2s"), "collector.instances=2"},
+        ASKS_AT_ONCE},
+    {"a job that always fails", "smoke", {FEW("25/s", "4s"), "collector.sender={permanent: 10%}"},
+        ASKS_ATTEMPTS},
     {"commits out of order", "late-commits",
         {"load=[{name: paced, for: 6s, rate: 100/s, connections: 24, hold_open: {share: 0.1, for: "
          "500ms}, rollback: 0.05}]"},
-        true},
+        ASKS_RECOVERY},
     {"a snapshot stays open", "old-snapshot",
-        {LOAD, "faults=[{at: 500ms, do: old-snapshot, for: 5s}]"}, true},
+        {LOAD, "faults=[{at: 500ms, do: old-snapshot, for: 5s}]"}, ASKS_RECOVERY},
 };
 
 const size_t question_count = sizeof questions / sizeof *questions;
 
-static const struct question paced = {"paced", "steady", {"load.0.for=6s"}, false};
-static const struct question burst = {"highest rate", "steady", {"load.0.for=4s"}, false};
+static const struct question paced = {"paced", "steady", {"load.0.for=6s"}, ASKS_SPEED};
+static const struct question burst = {"highest rate", "steady", {"load.0.for=4s"}, ASKS_SPEED};
 
 const struct question *const question_paced = &paced;
 const struct question *const question_burst = &burst;

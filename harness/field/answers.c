@@ -31,6 +31,14 @@ static const struct {
     {"postgres_version", AT(postgres)},
     {"deaf", AT(deaf)},
     {"judged", AT(judged)},
+    {"in_hand", AT(in_hand)},
+    {"rerun_ms", AT(again_ms)},
+    {"at_once", AT(at_once)},
+    {"failing", AT(failing)},
+    {"attempts", AT(attempts)},
+    {"attempts_apart_least_ms", AT(gap_min_ms)},
+    {"attempts_apart_most_ms", AT(gap_max_ms)},
+    {"kept_as_failed", AT(failed)},
 };
 
 #define FIGURES (sizeof figures / sizeof *figures)

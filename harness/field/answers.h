@@ -20,6 +20,9 @@ struct answer {
     char folder[200];       // the run's result folder
     double deaf;            // 1: the consumer lived on, and took no job any more
     double judged;          // 0: the run was inconclusive
+    // Where the harness ends each handler with an answer; see ledger/handlers.h.
+    double in_hand, again_ms, at_once, failing, attempts, gap_min_ms, gap_max_ms;
+    double failed; // jobs that the queue keeps as failed
 };
 
 struct answers {

@@ -104,6 +104,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
             widen(&o->seen[m][p], count_meaning(s, p, m, t));
     }
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
+    o->last = *s;
 }
 
 // Appends the ranges of some parts, such as "1 to 3 exits"; returns whether there was any.
@@ -157,6 +158,45 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     return mark;
 }
 
+static void tell_attempts(const struct seen *s, char *text, size_t size)
+{
+    append(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
+    if (s->attempts > 1)
+        append(text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
+    if (s->failed >= s->failing)
+        append(text, size, ", then kept as failed");
+    else
+        append(text, size, s->retried > 0 ? "; it goes on" : ", then gone");
+}
+
+static void tell_further(const struct outcome *o, const struct terms *t, char *text, size_t size)
+{
+    const struct seen *s = &o->last;
+
+    switch (o->asks) {
+    case ASKS_SPEED:
+        break;
+    case ASKS_RECOVERY:
+        if (o->broken == 0 && !isnan(o->recovery_ms))
+            append(text, size, "; back in %.1f s", o->recovery_ms / 1000);
+        break;
+    case ASKS_RERUN:
+        if (!isnan(s->rerun_ms))
+            append(text, size, "; again after %.1f s", s->rerun_ms / 1000);
+        if (!isnan(s->rerun_ms) && t->retry_default)
+            append(text, size, " (by default %s)", t->retry_default);
+        break;
+    case ASKS_AT_ONCE:
+        if (s->at_once > 0)
+            append(text, size, "; %.0f at once with another of the same job", s->at_once);
+        break;
+    case ASKS_ATTEMPTS:
+        if (s->failing > 0)
+            tell_attempts(s, text, size);
+        break;
+    }
+}
+
 void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c)
 {
     const size_t size = sizeof c->text;
@@ -176,6 +216,5 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
     c->mark = o->broken > 0 ? tell_broken(o, c) : tell_unbroken(o, t, c);
     if (o->deaf > 0)
         append(c->text, size, "; alive but deaf in %d", o->deaf);
-    if (o->broken == 0 && !isnan(o->recovery_ms))
-        append(c->text, size, "; back in %.1f s", o->recovery_ms / 1000);
+    tell_further(o, t, c->text, size);
 }

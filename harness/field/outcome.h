@@ -8,6 +8,15 @@
 
 #include "field/grid.h"
 
+// What a cell tells besides the verdict.
+enum asks {
+    ASKS_SPEED,    // it is no verdict; its load is the subject's rate
+    ASKS_RECOVERY, // how long until fresh jobs came, at ASKING_RATE
+    ASKS_RERUN,    // how long until a dead worker's jobs came again
+    ASKS_AT_ONCE,  // how many handlers of one job ran at once
+    ASKS_ATTEMPTS, // how often a job that always fails was tried, and what became of it
+};
+
 // What one run saw. NAN: not known.
 struct seen {
     double lost, left, again, exits;
@@ -16,6 +25,12 @@ struct seen {
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
     bool deaf;          // true: the consumer lived on, and took no job any more
+    double rerun_ms;    // the longest time until a dead worker's job came again
+    double at_once;     // number of handlers that began while another one of their job ran
+    double attempts;    // the most attempts of a job that always fails
+    double gap_min_ms, gap_max_ms; // between these attempts
+    double failing;                // number of such jobs
+    double failed, retried;        // of these, how many are kept as failed, and how many still wait
 };
 
 // What the subject promises.
@@ -23,6 +38,8 @@ struct terms {
     int promises;   // bits of enum promise
     double retry_s; // time after which the queue documents that it retries, where a run cannot wait
                     // that long; else 0
+    const char *retry_default; // how long a dead worker's job waits by default, where it is shorter
+                               // here; NULL: as here
 };
 
 // A figure of all runs of a cell that it concerns: the smallest and the largest.
@@ -43,11 +60,13 @@ struct outcome {
     bool missed;              // the fault found no target
     struct range seen[MEANINGS][PARTS];
     double recovery_ms; // the longest; NAN: nothing had to recover
+    enum asks asks;
+    struct seen last; // the last run that was judged; of several runs it speaks for all
 };
 
 #define OUTCOME_INIT                                                                               \
     {                                                                                              \
-        .recovery_ms = NAN                                                                         \
+        .recovery_ms = NAN, .asks = ASKS_RECOVERY                                                  \
     }
 
 // True when the run alone breaks a promise.

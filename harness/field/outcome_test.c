@@ -22,34 +22,36 @@ static void one_run_says_what_was_seen(void **state)
         const char *text;
         enum cell_mark mark;
     } cases[] = {
-        {{0, 0, 0, 0, NAN, .judged = true}, {MOST, 0}, "kept", CELL_KEPT},
-        {{0, 0, NAN, 0, 230, .judged = true}, {MOST, 0}, "kept; back in 0.2 s", CELL_KEPT},
-        {{0, 0, 4, 0, NAN, .judged = true}, {MOST, 0}, "kept; 4 again", CELL_KEPT},
-        {{0, 0, 4, 0, NAN, .judged = true}, {MOST | PROMISE_ONCE, 0}, "doubtful 1 of 1: 4 again",
+        {{0, 0, 0, 0, NAN, .judged = true}, {MOST, 0, NULL}, "kept", CELL_KEPT},
+        {{0, 0, NAN, 0, 230, .judged = true}, {MOST, 0, NULL}, "kept; back in 0.2 s", CELL_KEPT},
+        {{0, 0, 4, 0, NAN, .judged = true}, {MOST, 0, NULL}, "kept; 4 again", CELL_KEPT},
+        {{0, 0, 4, 0, NAN, .judged = true}, {MOST | PROMISE_ONCE, 0, NULL},
+            "doubtful 1 of 1: 4 again", CELL_DOUBTFUL},
+        {{0, 0, 0, 0, NAN, .judged = false}, {MOST, 0, NULL}, "doubtful: inconclusive",
             CELL_DOUBTFUL},
-        {{0, 0, 0, 0, NAN, .judged = false}, {MOST, 0}, "doubtful: inconclusive", CELL_DOUBTFUL},
         // The jobs that a dead worker held wait as long as the queue's documentation says.
-        {{1, 2, 0, 0, NAN, 2, .judged = true}, {MOST, 14400},
+        {{1, 2, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
             "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
         // Nobody took the others, so they wait for something else.
-        {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 7 missing, 9 left",
-            CELL_DOUBTFUL},
-        {{9, 11, 0, 0, NAN, 2, .judged = true}, {0, 14400},
+        {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
+            "doubtful 1 of 1: 7 missing, 9 left", CELL_DOUBTFUL},
+        {{9, 11, 0, 0, NAN, 2, .judged = true}, {0, 14400, NULL},
             "as documented: 2 missing, 2 left until its retry after 240 min; not promised: 7 "
             "missing, 9 left",
             CELL_OTHER},
         // Nobody could count them: they are excused.
-        {{1, 2, 0, 0, NAN, NAN, .judged = true}, {MOST, 14400},
+        {{1, 2, 0, 0, NAN, NAN, .judged = true}, {MOST, 14400, NULL},
             "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
-        {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400}, "doubtful 1 of 1: 2 exits",
+        {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400, NULL}, "doubtful 1 of 1: 2 exits",
             CELL_DOUBTFUL},
-        {{1, 0, 0, 2, NAN, 1, .judged = true}, {PROMISE_NO_LOSS, 14400},
+        {{1, 0, 0, 2, NAN, 1, .judged = true}, {PROMISE_NO_LOSS, 14400, NULL},
             "as documented: 1 missing until its retry after 240 min; not promised: 2 exits",
             CELL_OTHER},
-        {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0},
+        {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0, NULL},
             "not promised: 1 exit; 2 again; back in 1.8 s", CELL_OTHER},
-        {{3, 0, 0, 0, NAN, .judged = true}, {0, 0}, "not promised: 3 missing", CELL_OTHER},
-        {{NAN, NAN, NAN, NAN, NAN, .missed = true}, {MOST, 0}, "not asked: no target", CELL_EMPTY},
+        {{3, 0, 0, 0, NAN, .judged = true}, {0, 0, NULL}, "not promised: 3 missing", CELL_OTHER},
+        {{NAN, NAN, NAN, NAN, NAN, .missed = true}, {MOST, 0, NULL}, "not asked: no target",
+            CELL_EMPTY},
     };
     (void)state;
 
@@ -66,7 +68,7 @@ static void one_run_says_what_was_seen(void **state)
 static void add(
     struct outcome *o, int promises, double lost, double again, double exits, bool judged)
 {
-    struct terms terms = {promises, 0};
+    struct terms terms = {promises, 0, NULL};
     struct seen seen = {
         .lost = lost, .again = again, .exits = exits, .recovery_ms = 1000, .judged = judged};
 
@@ -76,7 +78,7 @@ static void add(
 // A broken cell shows only what convicts, over all runs, and how many of them broke a promise.
 static void several_runs_convict_by_their_number(void **state)
 {
-    struct terms terms = {MOST, 0};
+    struct terms terms = {MOST, 0, NULL};
     struct outcome o = OUTCOME_INIT;
     struct cell c = {0};
     (void)state;
@@ -98,7 +100,7 @@ static void several_runs_convict_by_their_number(void **state)
 // A consumer that lives on and takes nothing is worse than one that ends.
 static void a_deaf_consumer_is_told(void **state)
 {
-    const struct terms terms = {MOST, 0};
+    const struct terms terms = {MOST, 0, NULL};
     struct seen seen = {.lost = 9, .recovery_ms = NAN, .judged = true, .deaf = true};
     struct outcome o = OUTCOME_INIT;
     struct cell c = {0};
@@ -112,20 +114,58 @@ static void a_deaf_consumer_is_told(void **state)
     assert_string_equal(c.text, "broken 3 of 3: 9 missing; alive but deaf in 2");
 }
 
+// Behind the verdict stands what the question asks for.
+static void a_cell_tells_what_its_question_asks(void **state)
+{
+    static const struct {
+        enum asks asks;
+        struct seen seen;
+        const char *text;
+    } cases[] = {
+        {ASKS_RERUN, {.rerun_ms = 6150}, "kept; again after 6.2 s (by default 15 min)"},
+        {ASKS_RERUN, {.rerun_ms = NAN}, "kept"},
+        {ASKS_AT_ONCE, {.again = 3, .at_once = 2},
+            "kept; 3 again; 2 at once with another of the same job"},
+        {ASKS_AT_ONCE, {.at_once = 0}, "kept"},
+        {ASKS_ATTEMPTS,
+            {.attempts = 4, .gap_min_ms = 1000, .gap_max_ms = 4000, .failing = 2, .failed = 2},
+            "kept; 4 attempts, 1.0 to 4.0 s apart, then kept as failed"},
+        {ASKS_ATTEMPTS,
+            {.attempts = 3, .gap_min_ms = 2, .gap_max_ms = 2, .failing = 2, .failed = 0},
+            "kept; 3 attempts, 0.0 to 0.0 s apart, then gone"},
+        {ASKS_ATTEMPTS, {.attempts = 1, .failing = 2, .failed = NAN, .retried = 2},
+            "kept; 1 attempt; it goes on"},
+    };
+    const struct terms terms = {PROMISE_NO_LOSS, 0, "15 min"};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o = OUTCOME_INIT;
+        struct seen seen = cases[i].seen;
+        struct cell c = {0};
+        o.asks = cases[i].asks;
+        seen.judged = true;
+        seen.recovery_ms = 100;
+        outcome_add(&o, &seen, &terms);
+        outcome_cell(&o, &terms, &c);
+        assert_string_equal(c.text, cases[i].text);
+    }
+}
+
 static void a_run_tells_only_what_convicts(void **state)
 {
-    struct seen seen = {1, 2, 3, 1, NAN, 2, true, false, false};
+    struct seen seen = {.lost = 1, .left = 2, .again = 3, .exits = 1, .taken = 2, .judged = true};
     char text[100] = "";
     (void)state;
 
-    outcome_tell(&seen, &(struct terms){MOST, 0}, text, sizeof text);
+    outcome_tell(&seen, &(struct terms){MOST, 0, NULL}, text, sizeof text);
     assert_string_equal(text, "1 missing, 2 left, 1 exit");
     *text = '\0';
-    outcome_tell(&seen, &(struct terms){PROMISE_NO_LOSS, 14400}, text, sizeof text);
+    outcome_tell(&seen, &(struct terms){PROMISE_NO_LOSS, 14400, NULL}, text, sizeof text);
     assert_string_equal(text, "kept");
     seen.judged = false;
     *text = '\0';
-    outcome_tell(&seen, &(struct terms){MOST, 0}, text, sizeof text);
+    outcome_tell(&seen, &(struct terms){MOST, 0, NULL}, text, sizeof text);
     assert_string_equal(text, "inconclusive");
 }
 
@@ -135,6 +175,7 @@ int main(void)
         cmocka_unit_test(one_run_says_what_was_seen),
         cmocka_unit_test(several_runs_convict_by_their_number),
         cmocka_unit_test(a_deaf_consumer_is_told),
+        cmocka_unit_test(a_cell_tells_what_its_question_asks),
         cmocka_unit_test(a_run_tells_only_what_convicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

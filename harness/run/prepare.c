@@ -177,6 +177,8 @@ bool run_start_collector(struct run *r, struct err *e)
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
         ok = own_clock_give(
             r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env, e);
+    if (ok && queue_is_answered(r))
+        ok = child_env_set(&r->command.env, "MAILPROOF_ANSWERS", "1", e);
     if (!ok)
         return false;
     struct leased leased;
@@ -191,7 +193,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .plan = &r->plan,
         // A collector that waits for answers and gets none would hang, and one that expects none
         // must not be written to.
-        .sender = leased.on || r->queue.manifest.answers ? &r->scenario->collector.sender : NULL,
+        .sender = leased.on || queue_is_answered(r) ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
         .net = r->context.net ? r->context.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),

@@ -27,7 +27,8 @@ struct run_end {
     struct sessions sessions; // sessions of the collector
     struct secret_scan tells; // what its logs hold
     char cpu_users[200];
-    double left, taken; // the results of queue_left and queue_taken
+    double left, taken, failed; // the results of queue_left, queue_taken and queue_failed
+    struct handlers handlers;   // zeroed when nobody answers
     struct check_input input;
     struct result result;
 };

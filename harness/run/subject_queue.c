@@ -32,11 +32,20 @@ static bool needs_mail_tables(const struct scenario *s, struct err *e)
     return false;
 }
 
+static bool can_answer(const struct manifest *m, const struct scenario *s, struct err *e)
+{
+    return m->answers || !scenario_sender_speaks(&s->collector.sender) ||
+           err_set(e, ERR_SKIP,
+               "the handlers of %s take no answers (answers: true in its subject.yaml), which "
+               "collector.sender gives",
+               m->name);
+}
+
 bool queue_load(struct manifest *m, const struct scenario *s, struct err *e)
 {
     return !scenario_is_queue(s) ||
            (!needs_mail_tables(s, e) && manifest_load(m, s->collector.subject, e) &&
-               manifest_installed(m, e));
+               can_answer(m, s, e) && manifest_installed(m, e));
 }
 
 static bool run_superuser_file(struct run *r, struct err *e)
@@ -221,4 +230,14 @@ double queue_left(struct run *r)
 double queue_taken(struct run *r)
 {
     return query_count(r, r->queue.manifest.taken);
+}
+
+double queue_failed(struct run *r)
+{
+    return query_count(r, r->queue.manifest.failed);
+}
+
+bool queue_is_answered(const struct run *r)
+{
+    return r->queue.manifest.answers && scenario_sender_speaks(&r->scenario->collector.sender);
 }

@@ -22,8 +22,13 @@ bool queue_needs_one_address(const struct scenario *s);
 // query, or no answer.
 double queue_left(struct run *r);
 
-// Returns the number of jobs that its taken query counts, in the same way.
+// Return the number of jobs that its taken query, and its failed query, counts, in the same way.
 double queue_taken(struct run *r);
+double queue_failed(struct run *r);
+
+// True when the harness ends each handler with an answer: the scenario says how, and the consumer
+// asks.
+bool queue_is_answered(const struct run *r);
 
 // True when end_state counts no job, or when there is no end_state. False without an answer.
 bool queue_is_done(struct run *r);

@@ -245,6 +245,12 @@ bool scenario_is_queue(const struct scenario *s)
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
 }
 
+bool scenario_sender_speaks(const struct scenario_sender *s)
+{
+    return s->error > 0 || s->permanent > 0 || s->hang > 0 || s->twice > 0 || s->wrong > 0 ||
+           s->dies > 0 || s->delay_to_ns > 0;
+}
+
 bool scenario_steps_clock(const struct scenario *s, enum fault_target whose)
 {
     for (size_t i = 0; i < s->fault_count; i++) {

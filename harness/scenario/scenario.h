@@ -257,6 +257,9 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
+// True when the sender's manner is any other than to answer all at once with a success.
+bool scenario_sender_speaks(const struct scenario_sender *s);
+
 // True when a fault lets the clock of the server, or of the collectors, step.
 bool scenario_steps_clock(const struct scenario *s, enum fault_target whose);
 

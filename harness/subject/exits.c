@@ -122,6 +122,9 @@ void exits_reap(struct subject *s, struct instance *in)
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;
+    mock_sender_abandon(&in->sender, &s->reader.log);
+    for (size_t i = 0; i < in->sender.count; i++)
+        reader_refuse(&s->reader, s->reader.log.deliveries[in->sender.heap[i].delivery].line);
     mock_sender_begin(&in->sender, -1);
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;

@@ -69,6 +69,13 @@ static const struct field fields[] = {
         .help = "where its documentation says so"},
     {"taken", FIELD_STRING, AT(taken), .default_text = MANIFEST_NONE,
         .help = "a query for the number of jobs that a worker has taken and not finished"},
+    {"claim", FIELD_DURATION, AT(claim_ns), .default_text = "0s", .min = 0,
+        .max = INT64_C(7) * 24 * 3600 * NS_PER_S,
+        .help = "how long a job belongs to the worker that took it; 0s: no time ends that"},
+    {"retry_default", FIELD_STRING, AT(retry_default), .default_text = MANIFEST_NONE,
+        .help = "how long a dead worker's job waits by default, where it is shorter here"},
+    {"failed", FIELD_STRING, AT(failed), .default_text = MANIFEST_NONE,
+        .help = "a query for the number of jobs that failed for good and are kept"},
     {"end_state", FIELD_STRING, AT(end_state), .default_text = MANIFEST_NONE,
         .help = "a query for the number of jobs that are left"},
 };
@@ -231,7 +238,8 @@ static void free_manifest_strings(char **strings)
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->newest, m->wakes, m->npm, m->retry_documented, m->taken, m->end_state};
+        m->newest, m->wakes, m->npm, m->retry_documented, m->taken, m->retry_default, m->failed,
+        m->end_state};
     char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

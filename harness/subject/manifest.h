@@ -46,10 +46,16 @@ struct manifest {
     struct quoted_flags promises; // bits of enum promise, and the evidence of each
     int64_t retry_within_ns;      // time within which the queue itself retries an interrupted job
     char *retry_documented;       // where its documentation says so; MANIFEST_NONE: not said
-    char *taken;     // a query that counts the jobs that a worker has taken and not finished, dead
-                     // or not; MANIFEST_NONE: no such query
-    char *end_state; // a query that counts the jobs that are left; MANIFEST_NONE: no such
-                     // query
+    char *taken;      // a query that counts the jobs that a worker has taken and not finished, dead
+                      // or not; MANIFEST_NONE: no such query
+    int64_t claim_ns; // how long a job belongs to the worker that took it, before another one may
+                      // take it; 0: no time ends that
+    char *retry_default; // how long a dead worker's job waits by default, as text; MANIFEST_NONE:
+                         // as here
+    char *failed;        // a query that counts the jobs that failed for good and are kept;
+                         // MANIFEST_NONE: no such query
+    char *end_state;     // a query that counts the jobs that are left; MANIFEST_NONE: no such
+                         // query
 };
 
 // Loads a manifest by the name of a folder under subjects/, or by a folder's path. ERR_USAGE says

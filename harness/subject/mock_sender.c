@@ -100,6 +100,26 @@ static bool is_reply_written(const struct mock_sender *s, enum reply reply)
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
 }
 
+// Draws the answer to an attempt. A job whose first attempt fails for good fails each time. Only
+// its first handler is slow: a job that is always slower than its claim would never end.
+static struct sender_reply draw(const struct mock_sender *s, uint32_t token, unsigned attempt)
+{
+    struct sender_reply first = mock_sender_draw(s->manner, s->seed, token, 0), r = first;
+
+    if (attempt > 0 && (!s->jobs || first.reply != REPLY_PERMANENT))
+        r = mock_sender_draw(s->manner, s->seed, token, attempt);
+    if (attempt > 0 && s->jobs)
+        r.delay_ns = s->manner->delay_from_ns;
+    return r;
+}
+
+// True when the queue must hand out the job again. One that fails each time need not succeed, so
+// its first handler counts, and the further ones are no repeats of it.
+static bool is_refused(enum reply reply, unsigned attempt)
+{
+    return reply == REPLY_PERMANENT ? attempt > 0 : reply != REPLY_SENT;
+}
+
 bool mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
 {
@@ -113,12 +133,12 @@ bool mock_sender_line(
             attempt = s->tries[d->token];
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
         }
-        struct sender_reply r = mock_sender_draw(s->manner, s->seed, d->token, attempt);
+        struct sender_reply r = draw(s, d->token, attempt);
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
         d->replied_ns = 0;
-        if (s->jobs && r.reply != REPLY_SENT)
+        if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply) &&
             !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
@@ -172,6 +192,12 @@ static void flush_replies(struct mock_sender *s)
         else
             mock_sender_begin(s, -1);
     }
+}
+
+void mock_sender_abandon(const struct mock_sender *s, struct subject_log *log)
+{
+    for (size_t i = 0; s->jobs && i < s->count; i++)
+        log->deliveries[s->heap[i].delivery].flags |= DELIVERY_REFUSED;
 }
 
 // Ends the sender. Its earlier answers may still arrive, but it gives no more.

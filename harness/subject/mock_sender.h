@@ -44,8 +44,8 @@ struct mock_sender {
     struct buf out; // answers that the pipe has not taken yet
 };
 
-// The answer to one attempt for a token, and the answer's delay. sender_draw is pure; its attempts
-// count from 0.
+// The answer to one attempt for a token, and the answer's delay. mock_sender_draw is pure; its
+// attempts count from 0.
 struct sender_reply {
     enum reply reply;
     bool twice, oddly;
@@ -64,6 +64,10 @@ void mock_sender_begin(struct mock_sender *s, int fd);
 // Draws the answers to a line that was read. False without memory.
 bool mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
+
+// Marks the jobs whose handlers have no answer yet: their process has died, so they must come
+// again.
+void mock_sender_abandon(const struct mock_sender *s, struct subject_log *log);
 
 // Gives the answers that are due, and notes in the log when it gave them. True when the sender died
 // instead; then the descriptor is closed.

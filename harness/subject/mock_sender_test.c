@@ -46,6 +46,39 @@ static void a_sender_dies_of_an_attempt(void **state)
     close(ends[0]);
 }
 
+// A job whose process dies before its handler's answer must come again. One that fails each time
+// need not.
+static void a_handler_without_an_answer_is_refused(void **state)
+{
+    struct delivery deliveries[4] = {{.token = 0}, {.token = 1}, {.token = 1}, {.token = 2}};
+    struct subject_log log = {.deliveries = deliveries, .delivery_count = 4};
+    struct scenario_sender manner = {0};
+    uint8_t tries[3] = {0};
+    struct mock_sender s;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    mock_sender_init(&s, &manner, true, 1, tries, 3);
+    mock_sender_begin(&s, ends[1]);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct line_record line = {.read_ns = 10, .tokens = 1, .first_delivery = i};
+        log.lines = &line;
+        manner.permanent = i == 1 || i == 2;
+        manner.delay_from_ns = manner.delay_to_ns = i == 3 ? 1000 : 0;
+        assert_true(mock_sender_line(&s, &log, 0, SENDER_WORKS));
+    }
+    assert_false(mock_sender_say(&s, &log, SENDER_WORKS, 20));
+    mock_sender_abandon(&s, &log);
+    assert_int_equal(deliveries[0].flags, 0);
+    assert_int_equal(deliveries[1].reply, REPLY_PERMANENT);
+    assert_int_equal(deliveries[1].flags, 0);
+    assert_int_equal(deliveries[2].flags, DELIVERY_REFUSED);
+    assert_int_equal(deliveries[3].flags, DELIVERY_REFUSED);
+    mock_sender_fini(&s);
+    close(ends[0]);
+}
+
 // The sender dies of about as many attempts as the scenario says. The seed decides of which. A
 // second attempt is drawn anew. The answers to the other attempts stay the same.
 static void deaths_are_drawn_by_seed(void **state)
@@ -71,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sender_dies_of_an_attempt),
+        cmocka_unit_test(a_handler_without_an_answer_is_refused),
         cmocka_unit_test(deaths_are_drawn_by_seed),
     };
 

@@ -184,7 +184,9 @@ void reader_refuse(struct reader *r, uint32_t line)
 
     for (uint32_t i = 0; i < l->tokens; i++) {
         const struct delivery *d = &r->log.deliveries[l->first_delivery + i];
-        if ((d->flags & DELIVERY_REFUSED) && d->token < r->seen_count)
+        // A job that always fails need not succeed, so nobody awaits it.
+        if ((d->flags & DELIVERY_REFUSED) && d->reply != REPLY_PERMANENT &&
+            d->token < r->seen_count)
             atomic_store(&r->seen_ns[d->token], 0);
     }
 }

@@ -53,7 +53,7 @@ survives_a_takeover() { # subject
 convicts_one_that_loses() {
     cp -r "$SOURCE_DIR/harness/subjects/textbook" "$place/loses"
     sed -i 's/^name: .*/name: loses/; s/^end_state: .*/end_state: SELECT 3/' "$place/loses/subject.yaml"
-    sed -i 's/^            work(row\[0\])$/            pass/
+    sed -i 's/^                work(row\[0\])$/                pass/
             s/^    *os.write(1, f"done.*/            sys.exit(1) if row[0] % 40 == 39 else work(row[0])/' \
         "$place/loses/consumer.py"
     expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=3s

@@ -1,7 +1,7 @@
 // A workflow and its queue, after the first example of DBOS's documentation. With the argument
 // "schema" it only makes its tables; with "slow" each workflow takes 0.2 to 2.8 s.
 "use strict";
-const { writeSync } = require("fs");
+const { handle } = require("../answers");
 const { DBOS } = require("@dbos-inc/dbos-sdk");
 
 // DBOS needs a URL, which must name the server: it does not read libpq's variables.
@@ -15,7 +15,7 @@ DBOS.registerWorkflow(
     async (id) => {
         if (process.argv[2] === "slow") await new Promise((wake) => setTimeout(wake, 200 + ((id * 397) % 2600)));
         attempts.set(id, (attempts.get(id) || 0) + 1);
-        writeSync(1, `got ${id} ${attempts.get(id)}\n`);
+        await handle(id, attempts.get(id));
     },
     { name: "t" },
 );

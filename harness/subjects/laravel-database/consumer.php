@@ -11,14 +11,32 @@ use Illuminate\Database\Capsule\Manager as Database;
 use Illuminate\Events\Dispatcher;
 use Illuminate\Queue\Capsule\Manager as Queue;
 use Illuminate\Queue\Connectors\DatabaseConnector;
+use Illuminate\Queue\Events\JobFailed;
+use Illuminate\Queue\Failed\DatabaseUuidFailedJobProvider;
 use Illuminate\Queue\Worker;
 use Illuminate\Queue\WorkerOptions;
+
+// Ends the handler as the harness answers, where it does. A signal must not have to wait for the
+// answer, and a handler that was cut short leaves its answer behind.
+function end_as_asked(int $id)
+{
+    $word = 'ok';
+    for ($number = 0; getenv('MAILPROOF_ANSWERS') && $number !== $id && !feof(STDIN);) {
+        do {
+            [$read, $none] = [[STDIN], null];
+        } while (!@stream_select($read, $none, $none, 0, 100000));
+        [$word, $number] = sscanf((string) fgets(STDIN), '%s %d');
+    }
+    if ($word === 'fail') throw new RuntimeException('as asked');
+    while ($word === 'hang') sleep(1);
+}
 
 class Got
 {
     public function fire($job, array $data)
     {
         fwrite(STDOUT, "got {$data['id']} {$job->attempts()}\n");
+        end_as_asked($data['id']);
         $job->delete();
     }
 }
@@ -42,7 +60,7 @@ $database->addConnection([
     'charset' => 'utf8',
 ]);
 
-// The table that `php artisan queue:table` makes.
+// The tables that `php artisan queue:table` and queue:failed-table make.
 if (($argv[1] ?? '') === 'schema') {
     $database->getConnection()->getSchemaBuilder()->create('jobs', function ($table) {
         $table->bigIncrements('id');
@@ -52,6 +70,15 @@ if (($argv[1] ?? '') === 'schema') {
         $table->unsignedInteger('reserved_at')->nullable();
         $table->unsignedInteger('available_at');
         $table->unsignedInteger('created_at');
+    });
+    $database->getConnection()->getSchemaBuilder()->create('failed_jobs', function ($table) {
+        $table->id();
+        $table->string('uuid')->unique();
+        $table->text('connection');
+        $table->text('queue');
+        $table->longText('payload');
+        $table->longText('exception');
+        $table->timestamp('failed_at')->useCurrent();
     });
     exit(0);
 }
@@ -63,5 +90,10 @@ $queue->getQueueManager()->addConnector('database', function () use ($database) 
 });
 $queue->addConnection(['driver' => 'database', 'table' => 'jobs', 'queue' => 'default', 'retry_after' => 5]);
 $database->getContainer()->instance(\Illuminate\Contracts\Events\Dispatcher::class, $events);
+// As queue:work does.
+$failed = new DatabaseUuidFailedJobProvider($database->getDatabaseManager(), 'default', 'failed_jobs');
+$events->listen(JobFailed::class, function ($event) use ($failed) {
+    $failed->log($event->connectionName, $event->job->getQueue(), $event->job->getRawBody(), $event->exception);
+});
 $worker = new Worker($queue->getQueueManager(), $events, new Logs(), function () { return false; });
 exit($worker->daemon('default', 'default', new WorkerOptions('default', 0, 128, 3, 1, 3)));

@@ -15,8 +15,16 @@ $minion->add_task(
     t => sub {
         my ($job, $id) = @_;
         syswrite STDOUT, "got $id " . (1 + $job->retries) . "\n";
+        my ($word, $byte) = ('', '');
+        while ($ENV{MAILPROOF_ANSWERS} && $word !~ / $id\n/ && sysread STDIN, $byte, 1) {
+            $word = $word =~ /\n/ ? $byte : $word . $byte;    # another job's answer was left behind
+        }
+        die "as asked\n" if $word =~ /^fail/;
+        sleep if $word =~ /^hang/;
     }
 );
 my $worker = $minion->worker;
+# All its processes have one standard input, so only one of them asks at a time.
+$worker->status->{jobs} = 1 if $ENV{MAILPROOF_ANSWERS};
 $worker->status->{$_} = 1 for qw(heartbeat_interval repair_interval dequeue_timeout);
 $worker->run;

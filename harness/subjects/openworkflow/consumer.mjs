@@ -1,8 +1,8 @@
 // A worker of openworkflow, after its quick start. With the argument "schema" it only makes its
 // tables. Without a host in the address its client takes PGHOST and the other variables.
-import { writeSync } from "node:fs";
 import { OpenWorkflow } from "openworkflow";
 import { BackendPostgres } from "openworkflow/postgres";
+import { handle } from "../answers.js";
 
 const address = `postgresql:///?options=${encodeURIComponent(process.env.PGOPTIONS || "")}`;
 const backend = await BackendPostgres.connect(address);
@@ -16,7 +16,7 @@ const client = new OpenWorkflow({ backend });
 client.defineWorkflow({ name: "t" }, async ({ input, step }) => {
     await step.run({ name: "got" }, async () => {
         seen.set(input.id, (seen.get(input.id) || 0) + 1);
-        writeSync(1, `got ${input.id} ${seen.get(input.id)}\n`);
+        await handle(input.id, seen.get(input.id));
         return null;
     });
 });

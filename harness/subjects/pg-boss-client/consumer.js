@@ -1,25 +1,17 @@
-// Fetches jobs, says "got N ATTEMPT", and ends each handler as the harness answers: "ok N",
-// "fail N" or "hang N". With the argument "schema" it only makes the tables and the queue.
+// Fetches jobs, and completes or fails each by itself. With the argument "schema" it only makes the tables and the queue.
 "use strict";
 const { writeSync } = require("fs");
-const { createInterface } = require("readline");
+const { handle } = require("../answers");
 const { start } = require("../pg-boss/boss");
 
-const waiting = new Map(); // for each job, the function that takes its answer
-
-function answerOf(id) {
-    return new Promise((resolve) => waiting.set(id, resolve));
-}
-
 async function work(boss, job) {
-    const id = job.data.id;
-    const answer = answerOf(id);
-    writeSync(1, `got ${id} ${job.retryCount + 1}\n`);
-    const word = await answer;
-    if (word === "hang") return;
-    if (word === "fail") return boss.fail("q", job.id);
+    try {
+        await handle(job.data.id, job.retryCount + 1);
+    } catch {
+        return boss.fail("q", job.id);
+    }
     await boss.complete("q", job.id);
-    writeSync(1, `done ${id}\n`);
+    writeSync(1, `done ${job.data.id}\n`);
 }
 
 async function main() {
@@ -29,11 +21,6 @@ async function main() {
         return boss.stop({ graceful: false });
     }
     process.on("SIGTERM", () => process.exit(0));
-    createInterface({ input: process.stdin }).on("line", (line) => {
-        const [word, id] = line.split(" ");
-        waiting.get(Number(id))?.(word);
-        waiting.delete(Number(id));
-    });
     for (;;) {
         const jobs = await boss.fetch("q", { batchSize: 50, includeMetadata: true }).catch(() => []);
         for (const job of jobs || []) work(boss, job).catch((error) => process.stderr.write(`${error.message}\n`));

@@ -1,7 +1,7 @@
 // A worker, after the first example of pg-boss's documentation: consumer.js MODE. With the mode
 // "schema" it only makes its tables and its queue; with "notify" new jobs wake it by NOTIFY.
 "use strict";
-const { writeSync } = require("fs");
+const { handle } = require("../answers");
 const { start } = require("./boss");
 
 const mode = process.argv[2];
@@ -16,7 +16,8 @@ async function main() {
     }
     process.on("SIGTERM", () => boss.stop({ timeout: 1000 }).then(() => process.exit(0)));
     await boss.work("q", work, async (jobs) => {
-        for (const job of jobs) writeSync(1, `got ${job.data.id} ${job.retryCount + 1}\n`);
+        // A batch fails as a whole, so a handler that fails lets its own job fail.
+        await Promise.all(jobs.map((job) => handle(job.data.id, job.retryCount + 1).catch(() => boss.fail("q", job.id))));
     });
 }
 

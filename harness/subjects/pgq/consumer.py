@@ -1,6 +1,6 @@
 """PgQ's own consumer and its own ticker, pgqd, which ends with the consumer. Events of a batch that is not finished
 come again. Their settings are files that exist only in memory."""
-import ctypes, os, signal, subprocess, sys
+import ctypes, os, signal, subprocess, sys, time
 
 import pgq
 
@@ -28,6 +28,11 @@ class Got(pgq.Consumer):
     def process_event(self, db, ev):
         self.seen[ev.type] = self.seen.get(ev.type, 0) + 1
         os.write(1, f"got {ev.type} {self.seen[ev.type]}\n".encode())
+        word = sys.stdin.readline().split()[0] if "MAILPROOF_ANSWERS" in os.environ else "ok"
+        if word == "fail":
+            ev.tag_retry(1)
+        while word == "hang":
+            time.sleep(1)
 
 
 def settings(text):

@@ -9,9 +9,18 @@ TAKE = """SELECT id FROM jobs WHERE processed_at IS NULL ORDER BY id FOR UPDATE 
 attempts = {}  # how often this process has got each job
 
 
+class Failed(Exception):
+    pass
+
+
 def work(job):
     attempts[job] = attempts.get(job, 0) + 1
     os.write(1, f"got {job} {attempts[job]}\n".encode())
+    word = sys.stdin.readline().split()[0] if "MAILPROOF_ANSWERS" in os.environ else "ok"
+    if word == "fail":
+        raise Failed
+    while word == "hang":
+        time.sleep(1)
 
 
 def loop(db):
@@ -19,9 +28,12 @@ def loop(db):
     while True:
         sql.execute(TAKE)
         row = sql.fetchone()
-        if row:
-            work(row[0])
-            sql.execute("UPDATE jobs SET processed_at = now() WHERE id = %s", row)
+        try:
+            if row:
+                work(row[0])
+                sql.execute("UPDATE jobs SET processed_at = now() WHERE id = %s", row)
+        except Failed:
+            row = None
         db.commit()
         if row:
             os.write(1, f"done {row[0]}\n".encode())

@@ -1,0 +1,78 @@
+#include "ledger/handlers.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+#define NONE UINT32_MAX
+
+// Returns when the handler ended: with its answer, or with its process. CLOCK_NEVER: it still ran
+// at the end.
+static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *died)
+{
+    const struct process_record *p = &l->log->processes[l->log->lines[d->line].process];
+
+    *died = d->replied_ns == 0 && p->ended_ns < l->drain_end_ns;
+    if (d->replied_ns != 0)
+        return d->replied_ns;
+    return *died ? p->ended_ns : CLOCK_NEVER;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a == CLOCK_NEVER || b > a ? b : a;
+}
+
+static void take_next(
+    struct handlers *h, const struct ledger *l, const struct delivery *before, int64_t began_ns)
+{
+    bool died;
+    int64_t end_ns = ended_ns(l, before, &died);
+
+    if (began_ns < end_ns) {
+        h->at_once++;
+    } else if (died) {
+        h->came_again++;
+        h->again_ns = most(h->again_ns, began_ns - end_ns);
+    } else if (before->reply == REPLY_PERMANENT) {
+        h->gap_min_ns = least(h->gap_min_ns, began_ns - end_ns);
+        h->gap_max_ns = most(h->gap_max_ns, began_ns - end_ns);
+    }
+}
+
+bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
+{
+    const size_t tokens = l->plan->token_count;
+    uint32_t *last = malloc((tokens + 1) * sizeof *last);
+    uint32_t *attempts = calloc(tokens + 1, sizeof *attempts);
+    bool ok = (last && attempts) || err_memory(e), died;
+
+    *h = (struct handlers){
+        .again_ns = CLOCK_NEVER, .gap_min_ns = CLOCK_NEVER, .gap_max_ns = CLOCK_NEVER};
+    for (size_t t = 0; ok && t < tokens; t++)
+        last[t] = NONE;
+    // The log is in the order in which the lines were read.
+    for (uint32_t i = 0; ok && i < l->log->delivery_count; i++) {
+        const struct delivery *d = &l->log->deliveries[i];
+        if (d->token >= tokens || d->reply == REPLY_NONE)
+            continue;
+        if (last[d->token] != NONE)
+            take_next(h, l, &l->log->deliveries[last[d->token]], l->log->lines[d->line].read_ns);
+        ended_ns(l, d, &died);
+        h->in_hand += died;
+        if (d->reply == REPLY_PERMANENT) {
+            uint32_t number = ++attempts[d->token];
+            h->failing += number == 1;
+            h->attempts = number > h->attempts ? number : h->attempts;
+        }
+        last[d->token] = i;
+    }
+    free(last);
+    free(attempts);
+    return ok;
+}
