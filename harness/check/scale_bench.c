@@ -1,5 +1,8 @@
 // scale_bench TOKENS: makes up a good run with this many tokens in memory, judges it and cuts it
 // into seconds. Measures the memory that the harness needs and the time that the verdict takes.
+//
+// scale_bench TOKENS FOLDER: writes such a run there instead, for `mailproof check`.
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -23,6 +26,12 @@ struct made_up {
     struct ledger ledger;
 };
 
+// Scatters times within half a millisecond, so that a stored history is as long as a real one.
+static int64_t scattered_ns(size_t number)
+{
+    return (int64_t)((uint32_t)number * UINT32_C(2654435761) >> 13);
+}
+
 // Each token is acknowledged 1 ms after its time. A line holds ten tokens and is read 1 ms after
 // the last.
 static void make_history(struct made_up *m)
@@ -32,14 +41,15 @@ static void make_history(struct made_up *m)
     for (size_t t = 0; t < tokens; t++) {
         int64_t sent_ns = m->ledger.start_ns + m->plan.txns[t].at_ns;
         size_t line = t / LIMIT;
-        m->txns[t] = (struct txn_record){sent_ns, sent_ns, sent_ns + NS_PER_MS, TXN_COMMITTED};
+        m->txns[t] = (struct txn_record){
+            sent_ns, sent_ns, sent_ns + NS_PER_MS + scattered_ns(t), TXN_COMMITTED};
         m->log.deliveries[t] = (struct delivery){.token = (uint32_t)t, .line = (uint32_t)line};
         m->ledger.tokens[t] = (struct ledger_token){.flags = TOKEN_PRESENT,
             .deliveries = 1,
             .first_line = (uint32_t)line,
             .expires_at_s = 100000};
         m->log.lines[line].tokens++;
-        m->log.lines[line].read_ns = sent_ns + 2 * NS_PER_MS;
+        m->log.lines[line].read_ns = sent_ns + 2 * NS_PER_MS + scattered_ns(line);
         if (t % LIMIT == 0)
             m->log.lines[line].first_delivery = (uint32_t)t;
     }
@@ -49,6 +59,22 @@ static void make_history(struct made_up *m)
     m->ledger.drain_end_ns = m->ledger.load_end_ns + NS_PER_S;
     m->process = (struct process_record){
         .pid = 1, .started_ns = 1, .ended_ns = m->ledger.drain_end_ns + 1, .asked = true};
+}
+
+static bool make_room(struct made_up *m, struct err *e)
+{
+    if (!plan_make(&m->plan, &m->scenario, e) ||
+        !ledger_init(&m->ledger, &m->scenario, &m->plan, e))
+        return false;
+    m->txns = calloc(m->plan.txn_count, sizeof *m->txns);
+    m->log.deliveries = calloc(m->plan.token_count, sizeof *m->log.deliveries);
+    m->log.lines = calloc(m->plan.token_count / LIMIT + 1, sizeof *m->log.lines);
+    m->log.processes = &m->process;
+    m->log.process_count = 1;
+    m->ledger.txns = m->txns;
+    m->ledger.log = &m->log;
+    m->ledger.start_ns = NS_PER_S;
+    return (m->txns && m->log.deliveries && m->log.lines) || err_memory(e);
 }
 
 static bool make_up(struct made_up *m, size_t tokens, struct err *e)
@@ -68,18 +94,7 @@ static bool make_up(struct made_up *m, size_t tokens, struct err *e)
     m->scenario.collector.instances = 1;
     m->scenario.collector.layout = LAYOUT_FOREIGN;
     m->scenario.collector.promises = PROMISES_FOREIGN | PROMISE_FILLS;
-    if (!plan_make(&m->plan, &m->scenario, e) ||
-        !ledger_init(&m->ledger, &m->scenario, &m->plan, e))
-        return false;
-    m->txns = calloc(m->plan.txn_count, sizeof *m->txns);
-    m->log.deliveries = calloc(m->plan.token_count, sizeof *m->log.deliveries);
-    m->log.lines = calloc(m->plan.token_count / LIMIT + 1, sizeof *m->log.lines);
-    m->log.processes = &m->process;
-    m->log.process_count = 1;
-    m->ledger.txns = m->txns;
-    m->ledger.log = &m->log;
-    m->ledger.start_ns = NS_PER_S;
-    return (m->txns && m->log.deliveries && m->log.lines) || err_memory(e);
+    return make_room(m, e);
 }
 
 static bool add_delivered(void *arg, const struct interval *i, struct err *e)
@@ -89,21 +104,61 @@ static bool add_delivered(void *arg, const struct interval *i, struct err *e)
     return true;
 }
 
+// Writes what `mailproof check` reads beside the history. It looks for result.json, and does not
+// read it.
+static bool write_texts(const char *folder, size_t tokens, char scenario[PATH_MAX], struct err *e)
+{
+    char result[PATH_MAX];
+
+    snprintf(scenario, PATH_MAX, "%s/scenario.yaml", folder);
+    snprintf(result, sizeof result, "%s/result.json", folder);
+    FILE *text = fopen(scenario, "we"), *empty = fopen(result, "we");
+    bool ok = text && empty;
+    if (text) {
+        fprintf(text,
+            "name: scale\nsummary: Made up.\n"
+            "collector: {command: [none], layout: foreign, batch_limit: %d, batch_timeout: 1s}\n"
+            "load: [{name: one, for: %zums, rate: %.0f/s, arrivals: constant, connections: 8}]\n",
+            LIMIT, (size_t)((double)tokens / RATE * 1e3), RATE);
+        ok = fclose(text) == 0 && ok;
+    }
+    if (empty)
+        ok = fputs("{}\n", empty) != EOF && fclose(empty) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write into %s", folder);
+}
+
+// Writes a made-up run instead of judging it.
+static bool write_run(struct made_up *m, size_t tokens, const char *folder, struct err *e)
+{
+    const struct overrides none = {0};
+    const struct history_notes notes = {0};
+    char path[PATH_MAX];
+
+    if (!write_texts(folder, tokens, path, e) || !scenario_load(&m->scenario, path, &none, e) ||
+        !make_room(m, e))
+        return false;
+    make_history(m);
+    snprintf(path, sizeof path, "%s/" HISTORY_NAME, folder);
+    return history_write(path, &m->ledger, &m->load, &notes, e);
+}
+
 int main(int argc, char **argv)
 {
     static struct made_up m;
     static struct result result;
-    size_t tokens = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+    size_t tokens = argc == 2 || argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
     struct check_input input = {.load = &m.load, .reconnects = 0};
     struct rusage usage;
     uint64_t delivered = 0;
     struct err e = {0};
 
     if (tokens == 0) {
-        fprintf(stderr, "usage: scale_bench TOKENS\n");
+        fprintf(stderr, "usage: scale_bench TOKENS [FOLDER]\n");
         return 64;
     }
-    if (!make_up(&m, tokens, &e)) {
+    if (argc == 3 && write_run(&m, tokens, argv[2], &e))
+        return 0;
+    if (argc == 3 || !make_up(&m, tokens, &e)) {
         fprintf(stderr, "scale_bench: %s\n", e.text);
         return 70;
     }

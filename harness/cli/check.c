@@ -8,6 +8,8 @@
 #include "cli/files.h"
 #include "cli/replay.h"
 #include "plan/names.h"
+#include "os/paths.h"
+#include "report/gather.h"
 #include "report/life.h"
 #include "story/story.h"
 
@@ -81,9 +83,29 @@ static int print_token(const struct ledger *l, const struct options *o)
 
 // --- judging ------------------------------------------------------------------------
 
+// The results of a folder of them.
+struct counts {
+    size_t verdicts[VERDICT_MISSED + 1];
+    uint64_t tokens; // in the histories that were judged
+};
+
+// Prints a verdict, and counts it. Among other results one that passes says nothing.
+static int tell(const struct replay *s, const char *folder, struct counts *counts)
+{
+    enum verdict verdict = s->result.verdict;
+
+    if (!counts || verdict != VERDICT_PASS)
+        print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
+    if (counts) {
+        counts->verdicts[verdict]++;
+        counts->tokens += s->history.plan.token_count;
+    }
+    return verdict_exit_code(verdict);
+}
+
 // Judges one folder. Without a complete history the run is inconclusive, and the reason is shown:
 // the command was right, but the run has no verdict.
-static int check_folder(const char *folder, const struct options *o)
+static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
     struct replay *s = calloc(1, sizeof *s);
     struct err e = {0};
@@ -93,11 +115,12 @@ static int check_folder(const char *folder, const struct options *o)
     if (ok && !replay_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s\n", s->scenario.name, e.text);
+        if (counts)
+            counts->verdicts[VERDICT_INCONCLUSIVE]++;
     } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o);
     } else if (ok && replay_judge(s, &e)) {
-        code = verdict_exit_code(s->result.verdict);
-        print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
+        code = tell(s, folder, counts);
     } else {
         code = cli_fail(&e);
     }
@@ -105,6 +128,49 @@ static int check_folder(const char *folder, const struct options *o)
         replay_fini(s);
     free(s);
     return code;
+}
+
+static void print_counts(const char *dir, const struct gathered *g, const struct counts *counts)
+{
+    printf("%s: %zu of %zu results pass", dir, counts->verdicts[VERDICT_PASS], g->count);
+    for (enum verdict v = VERDICT_VIOLATED; v <= VERDICT_MISSED; v++) {
+        if (counts->verdicts[v] > 0)
+            printf(", %zu %s", counts->verdicts[v], verdict_name(v));
+    }
+    printf("; they have %llu tokens\n", (unsigned long long)counts->tokens);
+}
+
+// Judges all results below a folder, such as the segments of a soak, the oldest first. One is in
+// the memory at a time.
+static int check_all(const char *dir, const struct options *o)
+{
+    struct counts counts = {0};
+    struct gathered g;
+    int worst = EXIT_OK;
+    struct err e;
+
+    bool ok = gather_results(&g, dir, &e) &&
+              (g.count > 0 ||
+                  err_set(&e, ERR_USAGE, "%.500s is not a result folder, and holds none", dir)) &&
+              (!o->token || err_set(&e, ERR_USAGE,
+                                "check: --token goes with one result, and %.500s "
+                                "holds %zu",
+                                dir, g.count));
+    for (size_t i = g.count; ok && i-- > 0;)
+        worst = cli_worse(worst, check_folder(g.folders[i], o, &counts));
+    if (ok)
+        print_counts(dir, &g, &counts);
+    gather_fini(&g);
+    return ok ? worst : cli_fail(&e);
+}
+
+static int check_result(const char *path, const struct options *o)
+{
+    char scenario[PATH_MAX];
+    struct err ignored;
+    bool one = path_join(scenario, path, "scenario.yaml", &ignored) && path_exists(scenario);
+
+    return one ? check_folder(path, o, NULL) : check_all(path, o);
 }
 
 // Prints the story with all its defaults.
@@ -173,6 +239,6 @@ int cli_check(const struct options *o)
     }
     for (char *const *folder = o->args; *folder; folder++)
         worst = cli_worse(
-            worst, story_is_path(*folder) ? check_story(*folder, o) : check_folder(*folder, o));
+            worst, story_is_path(*folder) ? check_story(*folder, o) : check_result(*folder, o));
     return worst;
 }
