@@ -2,37 +2,50 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
 #include "check/inside.h"
-#include "check/story.h"
+#include "story/story.h"
+
+// Reads a story and judges it; story_fini and result_fini release both.
+static void judge(struct told *t, struct result *r, const char *text)
+{
+    struct err e = {0};
+
+    if (!story_read_text(t, text, "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input in = check_input_of(&t->history);
+    assert_true(check_ledger(r, &t->history.ledger, &in, &e));
+}
+
+static void assert_slack(const char *probes, int64_t slack_ns)
+{
+    static struct told t;
+    struct result r;
+    char text[2000];
+
+    snprintf(text, sizeof text, "set slack=auto\ntoken 0 at 50\nline at 150: 0\n%s", probes);
+    judge(&t, &r, text);
+    assert_int_equal(r.slack_ns, slack_ns);
+    result_fini(&r);
+    story_fini(&t);
+}
 
 static void slack_is_measured(void **state)
 {
-    static struct story s;
+    char probes[2000] = "", *end = probes;
 
     (void)state;
-    story_init(&s);
-    story_good_token(&s);
-    s.scenario.slack_ns = SLACK_AUTO;
-    for (int i = 0; i < 100; i++)
-        s.probes[i] = (struct probe_sample){
-            .due_ns = story_last(&s)->sent_ns + i * NS_PER_MS, .took_ns = (i + 1) * NS_PER_MS / 10};
-    s.ledger.probe_count = 100;
-    story_judge(&s);
-    assert_int_equal(s.result.slack_ns, 50 * NS_PER_MS + (int64_t)5 * 99 * NS_PER_MS / 10);
-    story_fini(&s);
-
-    story_init(&s);
-    story_good_token(&s);
-    s.scenario.slack_ns = SLACK_AUTO;
-    story_judge(&s);
-    assert_int_equal(s.result.slack_ns, 500 * NS_PER_MS); // the greatest slack, because no probe
-                                                          // measured any
-    story_fini(&s);
+    for (int i = 0; i < 50; i++)
+        end += sprintf(end, "probe at %d took %d.%d\n", 50 + i, (i + 1) / 10, (i + 1) % 10);
+    // The 99th percentile of 50 probes is the slowest.
+    assert_slack(probes, 50 * NS_PER_MS + 5 * 5 * NS_PER_MS);
+    // The greatest slack, because no probe measured any.
+    assert_slack("", 500 * NS_PER_MS);
 }
 
 // In turn, the token lies before, between and after two faults. The example names the faults next
@@ -50,20 +63,22 @@ static void an_example_names_the_faults_around(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        static struct story s;
-        char expected[256];
-        story_init(&s);
-        story_fault(&s, "kill-collector", 100, 104);
-        story_fault(&s, "kill-collector", 2100, 2200);
-        story_txn(&s, times[i].sent_ms, 1);
-        story_judge(&s);
+        static struct told t;
+        struct result r;
+        char expected[256], text[256];
+        snprintf(text, sizeof text,
+            "fault {do: kill-collector} struck 100 undone 104\n"
+            "fault 0 struck 2100 undone 2200\ntoken 0 at %lld\n",
+            (long long)times[i].sent_ms);
+        judge(&t, &r, text);
         double sent_s = (double)times[i].sent_ms / 1e3;
         snprintf(expected, sizeof expected,
             "t0000000 (activation): intended at %.3f s, sent %.3f s, committed "
             "%.3f s, not delivered%s",
             sent_s, sent_s, sent_s + 0.001, times[i].faults);
-        assert_string_equal(s.result.findings[METRIC_LOST].examples[0], expected);
-        story_fini(&s);
+        assert_string_equal(r.findings[METRIC_LOST].examples[0], expected);
+        result_fini(&r);
+        story_fini(&t);
     }
 }
 

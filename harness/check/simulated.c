@@ -41,19 +41,15 @@ int64_t sim_between(struct sim *m, int64_t from, int64_t to)
 
 static void write_line(struct sim *m, struct sim_instance *k)
 {
-    struct line_record *line = story_line(&m->s, sim_read_ms(m, k), 0, k->count);
-
-    for (int i = 0; i < k->count; i++) {
+    sim_history_line(&m->h, k->process, sim_read_ms(m, k), k->batch, k->count);
+    for (int i = 0; i < k->count; i++)
         m->delivered[k->batch[i]] = true;
-        m->s.deliveries[line->first_delivery + (uint32_t)i].token = k->batch[i];
-        m->s.deliveries[line->first_delivery + (uint32_t)i].fingerprint = 1000 + k->batch[i];
-    }
-    story_by(&m->s, k->process);
 }
 
 static bool has_room(const struct sim *m)
 {
-    return m->s.log.line_count + 20 < STORY_MAX && m->s.log.delivery_count + 30 < STORY_MAX;
+    return m->h.log.line_count + 20 < SIM_HISTORY_MAX &&
+           m->h.log.delivery_count + 30 < SIM_HISTORY_MAX;
 }
 
 static int waiting(const struct sim *m, uint32_t *oldest)
@@ -175,7 +171,7 @@ static void insert(struct sim *m, int rows)
 {
     for (int i = 0; i < rows; i++)
         m->free_ms[m->tokens + (uint32_t)i] = m->since_ms[m->tokens + (uint32_t)i] = m->now_ms + 1;
-    story_txn(&m->s, m->now_ms, rows);
+    sim_history_txn(&m->h, m->now_ms, rows);
     m->tokens += (uint32_t)rows;
 }
 
@@ -194,13 +190,13 @@ static void arrive(struct sim *m, double rate)
 static double set_up(struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];
-    struct scenario_collector *c = &m->s.scenario.collector;
+    struct scenario_collector *c = &m->h.scenario.collector;
 
     rng_init(&m->rng, seed, 0);
-    story_init(&m->s);
+    sim_history_init(&m->h);
     m->burst = how->burst || (m->defect == SIM_NONE && rng_below(&m->rng, 4) == 0);
     m->instances = (int)sim_between(m, how->least, how->most + 1);
-    m->origin_ns = m->s.processes[0].started_ns + NS_PER_S;
+    m->origin_ns = m->h.processes[0].started_ns + NS_PER_S;
     m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
@@ -215,10 +211,10 @@ static double set_up(struct sim *m, uint64_t seed)
     m->turn_free_ms = SIM_NEVER_MS;
     c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
     c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
-    m->s.phases[0].rate_from = m->s.phases[0].rate_to = 1.5 * rate;
+    m->h.phase.rate_from = m->h.phase.rate_to = 1.5 * rate;
     if (m->defect == SIM_SLOW)
         m->service_ms = (int64_t)(2 * m->instances * LIMIT * 1000 / (1.5 * rate));
-    m->s.log.process_count = 0;
+    m->h.log.process_count = 0;
     for (int i = 0; i < m->instances; i++) {
         sim_start_process(m, i, -1000);
         sim_connect_at(m, &m->all[i], -990);

@@ -3,7 +3,7 @@
 // defect. The same seed gives the same history.
 #pragma once
 
-#include "check/story.h"
+#include "check/simulated_history.h"
 #include "plan/rng.h"
 
 enum {
@@ -61,7 +61,7 @@ struct sim_instance {
 };
 
 struct sim {
-    struct story s;
+    struct sim_history h;
     struct rng rng;
     enum sim_defect defect;
     bool burst;
@@ -84,7 +84,7 @@ struct sim {
     uint64_t occasions;     // number of times at which the defect could act
 };
 
-// Tells the history up to where story_settle takes over; the owner calls story_fini.
+// Records the history up to where sim_history_settle takes over; the owner calls sim_history_fini.
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);
 
 // Returns the time on our clock.

@@ -29,19 +29,19 @@ void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
 
 void sim_start_process(struct sim *m, int instance, int64_t at_ms)
 {
-    struct process_record *p = &m->s.processes[m->s.log.process_count];
+    struct process_record *p = &m->h.processes[m->h.log.process_count];
 
-    if (m->s.log.process_count > 0) {
-        *p = m->s.processes[0];
+    if (m->h.log.process_count > 0) {
+        *p = m->h.processes[0];
         p->ended_ns = sim_at_ns(m, SIM_END_MS + 110);
         p->status = 0;
-        p->pid = 100 + (int)m->s.log.process_count;
+        p->pid = 100 + (int)m->h.log.process_count;
         p->lines = 0;
         p->instance = instance;
         p->started_ns = sim_at_ns(m, at_ms);
     }
     m->all[instance] = (struct sim_instance){
-        .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = SIM_NEVER_MS};
+        .process = (uint32_t)m->h.log.process_count++, .alive = true, .session_ms = SIM_NEVER_MS};
 }
 
 // A holder that has lost its session keeps its turn until the grace has passed.
@@ -53,7 +53,7 @@ static void lose_turn(struct sim *m, const struct sim_instance *k)
 
 static void kill_one(struct sim *m, struct sim_instance *k)
 {
-    struct process_record *p = &m->s.processes[k->process];
+    struct process_record *p = &m->h.processes[k->process];
 
     sim_read_the_rest(m, k);
     p->ended_ns = sim_at_ns(m, m->now_ms + 1);
@@ -89,7 +89,7 @@ void sim_open_session(struct sim *m, struct sim_instance *k)
         return;
     k->told = true;
     k->session_ms = m->now_ms;
-    story_session(&m->s, m->now_ms);
+    sim_history_session(&m->h, m->now_ms);
     if (!k->written)
         give_back(m, k, m->now_ms);
 }
@@ -156,7 +156,7 @@ void sim_hit(struct sim *m, const char *verb)
 
     if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
         return;
-    if (kills && m->s.log.process_count == PROCESSES_MAX)
+    if (kills && m->h.log.process_count == PROCESSES_MAX)
         return;
     if (unread && !sim_pause_reader(m, all ? -1 : instance, for_ms))
         return;
@@ -173,7 +173,7 @@ void sim_hit(struct sim *m, const char *verb)
         for_ms = cut_all(m);
     if (what->id == VERB_TERMINATE_BACKEND)
         end_sessions(m);
-    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
+    sim_history_fault(&m->h, what->name, m->now_ms, m->now_ms + for_ms);
     bool one = kills || pauses || (unread && !all);
-    m->s.specs[m->s.ledger.fault_count - 1].instance = one ? instance : -1;
+    m->h.specs[m->h.ledger.fault_count - 1].instance = one ? instance : -1;
 }

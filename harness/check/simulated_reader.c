@@ -32,12 +32,12 @@ void sim_stall(struct sim *m, int64_t for_ms)
         .total_ns = for_ms * NS_PER_MS,
         .kept = &m->stall,
         .kept_count = 1};
-    m->s.input.reader_stalls = &m->stalls;
+    m->h.input.reader_stalls = &m->stalls;
 }
 
 int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k)
 {
-    int64_t unread_ms = m->unread_ms[m->s.processes[k->process].instance];
+    int64_t unread_ms = m->unread_ms[m->h.processes[k->process].instance];
 
     return unread_ms > m->now_ms ? unread_ms : m->now_ms;
 }
@@ -46,8 +46,8 @@ void sim_read_the_rest(struct sim *m, const struct sim_instance *k)
 {
     int64_t now_ns = m->origin_ns + m->now_ms * NS_PER_MS;
 
-    for (size_t i = 0; i < m->s.log.line_count; i++) {
-        struct line_record *line = &m->s.lines[i];
+    for (size_t i = 0; i < m->h.log.line_count; i++) {
+        struct line_record *line = &m->h.lines[i];
         if (line->process == k->process)
             line->read_ns = clock_min(line->read_ns, now_ns);
     }
@@ -56,26 +56,26 @@ void sim_read_the_rest(struct sim *m, const struct sim_instance *k)
 // Copies the deliveries in the order of their lines.
 static void sort_deliveries(struct sim *m)
 {
-    struct delivery sorted[STORY_MAX];
+    struct delivery sorted[SIM_HISTORY_MAX];
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < m->s.log.line_count; i++) {
-        struct line_record *line = &m->s.lines[i];
+    for (uint32_t i = 0; i < m->h.log.line_count; i++) {
+        struct line_record *line = &m->h.lines[i];
         memcpy(
-            &sorted[count], &m->s.deliveries[line->first_delivery], line->tokens * sizeof *sorted);
+            &sorted[count], &m->h.deliveries[line->first_delivery], line->tokens * sizeof *sorted);
         line->first_delivery = count;
         for (uint32_t k = 0; k < line->tokens; k++)
             sorted[count++].line = i;
     }
-    memcpy(m->s.deliveries, sorted, count * sizeof *sorted);
+    memcpy(m->h.deliveries, sorted, count * sizeof *sorted);
 }
 
 void sim_sort_lines(struct sim *m)
 {
-    struct line_record *lines = m->s.lines;
+    struct line_record *lines = m->h.lines;
 
     // Lines of the same moment keep their order.
-    for (size_t i = 1; i < m->s.log.line_count; i++) {
+    for (size_t i = 1; i < m->h.log.line_count; i++) {
         const struct line_record line = lines[i];
         size_t at = i;
         for (; at > 0 && lines[at - 1].read_ns > line.read_ns; at--)

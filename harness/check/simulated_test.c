@@ -18,27 +18,27 @@ static uint64_t histories = 20000;
 
 static void judge(struct sim *m)
 {
-    struct result *r = &m->s.result;
+    struct result *r = &m->h.result;
     struct err e = {0};
 
-    story_settle(&m->s);
-    r->recovery_ms = calloc(m->s.ledger.fault_count + 1, sizeof *r->recovery_ms);
+    sim_history_settle(&m->h);
+    r->recovery_ms = calloc(m->h.ledger.fault_count + 1, sizeof *r->recovery_ms);
     assert_non_null(r->recovery_ms);
-    if (!check_findings(r, &m->s.ledger, &m->s.input, &e))
+    if (!check_findings(r, &m->h.ledger, &m->h.input, &e))
         fail_msg("%s", e.text);
 }
 
 static void expect_only(const struct sim *m, uint64_t seed, const struct sim_setting *how)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        uint64_t count = m->s.result.findings[id].count;
+        uint64_t count = m->h.result.findings[id].count;
         bool may = id == how->breaks;
         for (size_t i = 0; i < sizeof how->may / sizeof *how->may; i++)
             may = may || id == how->may[i];
         if (metrics[id].invariant && !may && count > 0)
             fail_msg("history %llu of defect %d: %s found %llu times: %s", (unsigned long long)seed,
                 (int)m->defect, metrics[id].name, (unsigned long long)count,
-                m->s.result.findings[id].examples[0]);
+                m->h.result.findings[id].examples[0]);
     }
 }
 
@@ -55,9 +55,9 @@ static void good_collectors(void **state)
         simulate(&sim, SIM_NONE, seed);
         judge(&sim);
         expect_only(&sim, seed, &sim_settings[SIM_NONE]);
-        judged_behind += sim.s.result.judged[METRIC_FALLS_BEHIND].of;
-        judged_idle += sim.s.result.judged[METRIC_IDLE_INSTANCE].of;
-        story_fini(&sim.s);
+        judged_behind += sim.h.result.judged[METRIC_FALLS_BEHIND].of;
+        judged_idle += sim.h.result.judged[METRIC_IDLE_INSTANCE].of;
+        sim_history_fini(&sim.h);
     }
     // A defect can be found only where something was judged. The sums are in seconds.
     assert_true(judged_behind > (double)histories / 2);
@@ -67,13 +67,13 @@ static void good_collectors(void **state)
 static void convict(const struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];
-    uint64_t found = m->s.result.findings[how->breaks].count;
+    uint64_t found = m->h.result.findings[how->breaks].count;
 
     if (how->exactly ? found != m->occasions : m->occasions > 0 && found == 0)
         fail_msg("history %llu of defect %d: %s found %llu times, %llu occasions: %s",
             (unsigned long long)seed, (int)m->defect, metrics[how->breaks].name,
             (unsigned long long)found, (unsigned long long)m->occasions,
-            m->s.result.findings[how->breaks].examples[0]);
+            m->h.result.findings[how->breaks].examples[0]);
     expect_only(m, seed, how);
 }
 
@@ -87,7 +87,7 @@ static void each_defect(void **state)
             judge(&sim);
             convict(&sim, seed);
             with += sim.occasions > 0;
-            story_fini(&sim.s);
+            sim_history_fini(&sim.h);
         }
         // A defect without an occasion proves nothing.
         if (with < DEFECT_HISTORIES / 20)

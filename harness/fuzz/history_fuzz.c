@@ -12,9 +12,9 @@
 #include <zlib.h>
 
 #include "base/clock.h"
-#include "check/story.h"
 #include "fuzz/fuzz.h"
 #include "ledger/history.h"
+#include "story/story.h"
 
 // A file in memory; zlib opens it by its path.
 struct memory_file {
@@ -35,25 +35,44 @@ static void fill(const struct memory_file *f, const uint8_t *data, size_t len)
     FUZZ_MUST(pwrite(f->fd, data, len, 0) == (ssize_t)len);
 }
 
-static struct scenario *scenario_of(struct story *s, unsigned choice)
+#define CHOICES 64 // scenarios
+
+// Writes the part of a story that says what the scenario is.
+static void write_scenario(unsigned choice, char *text, size_t size)
 {
     static const char *const names[] = {"kill-collector", "partition", "restart-server"};
-    struct scenario *scenario = &s->scenario;
+    size_t len = 0;
 
-    story_init(s);
+    text[0] = '\0';
     for (size_t i = 0; i < choice % 4; i++)
-        s->specs[scenario->fault_count++] =
-            (struct fault_spec){.verb = verb_find(names[i]), .for_ns = (int64_t)i * NS_PER_S};
-    if (choice & 4)
-        scenario->slack_ns = SLACK_AUTO;
-    if (choice & 8) {
-        scenario->collector.instances = 2;
-        scenario->collector.dequeue = DEQUEUE_SHARED;
-    }
-    if (choice & 16)
-        scenario->collector.layout = LAYOUT_FOREIGN;
-    s->phases[0].closed = choice & 32;
-    return scenario;
+        len += (size_t)snprintf(text + len, size - len, "fault {do: %s} struck %zu undone %zu\n",
+            names[i], 400 + 500 * i, 401 + 1500 * i);
+    snprintf(text + len, size - len, "%s%s%s%s", choice & 4 ? "set slack=auto\n" : "",
+        choice & 8 ? "set collector.instances=2\nset collector.dequeue=shared\n" : "",
+        choice & 16 ? "set collector.layout=foreign\n" : "",
+        choice & 32 ? "set load.0.rate=max\n" : "");
+}
+
+static void tell(struct told *t, const char *text)
+{
+    struct err e = {0};
+    bool told = story_read_text(t, text, "seed", &e);
+
+    if (!told)
+        fprintf(stderr, "%s\n", e.text);
+    FUZZ_MUST(told);
+}
+
+static const struct scenario *scenario_of(unsigned choice)
+{
+    static struct told told[CHOICES];
+    struct told *t = &told[choice % CHOICES];
+    char text[1000];
+
+    write_scenario(choice, text, sizeof text);
+    if (!t->scenario.name)
+        tell(t, text);
+    return &t->scenario;
 }
 
 static void judge(struct result *r, const struct history *h)
@@ -166,7 +185,6 @@ static void check_again(const struct history *h, const struct scenario *s, const
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct story story;
     static struct history h;
     static struct result r;
     static struct memory_file file;
@@ -175,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!file.path[0])
         make_file(&file);
-    const struct scenario *s = scenario_of(&story, fuzz_byte(&in));
+    const struct scenario *s = scenario_of(fuzz_byte(&in));
     fill(&file, in.at, in.left);
     if (!history_read(&h, file.path, s, &e)) {
         FUZZ_MUST(e.kind == ERR_SYSTEM && e.text[0]);
@@ -193,122 +211,81 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 // --- seeds -------------------------------------------------------------------------------
 
-static void tell_plain(struct story *s)
-{
-    for (int i = 0; i < 4; i++) {
-        uint32_t first = story_txn(s, 50 + 300 * i, 3);
-        story_line(s, 60 + 300 * i, first, 3);
-    }
-}
+static const char *const stories[] = {
+    "repeat 4 every 300: token 0-2 at 50\n"
+    "repeat 4 every 300: line by 0 at 60: 0-2\n",
 
-static void tell_losses(struct story *s)
-{
-    uint32_t first = story_txn(s, 50, 5);
+    "load refused 1\n"
+    "token 0 at 50 recovery\n"
+    "token 1 at 50 short-secret\n"
+    "token 2 at 50 expired\n"
+    "token 3-4 at 50\n"
+    "token 5-6 at 160 unknown\n"
+    "token 7 unsent\n"
+    "line by 0 at 300: 3\n"
+    "line by 0 at 700 torn: 0 named\n",
 
-    s->kinds[first] = TOKEN_RECOVERY;
-    s->kinds[first + 1] = TOKEN_SHORT_SECRET;
-    s->kinds[first + 2] = TOKEN_EXPIRED;
-    story_line(s, 300, first + 3, 1);
-    story_txn(s, 160, 2);
-    story_last(s)->outcome = TXN_UNKNOWN;
-    story_txn(s, 170, 1);
-    *story_last(s) = (struct txn_record){.outcome = TXN_NOT_SENT};
-    story_line(s, 700, 0, 0)->state = LINE_TORN;
-    s->deliveries[s->log.delivery_count++] =
-        (struct delivery){.token = first, .line = 1, .flags = DELIVERY_NAMED};
-    s->load.refused = 1;
-    strcpy(s->load.refusal, "no");
-}
-
-static void tell_deaths(struct story *s)
-{
-    uint32_t first = story_txn(s, 50, 6);
-
-    story_line(s, 100, first, 3);
-    story_fault(s, "kill-collector", 400, 401);
-    story_death(s, 400, true);
-    story_line(s, 600, first + 3, 3);
-    story_line(s, 601, first, 2);
-    s->deliveries[s->log.delivery_count - 1].flags = DELIVERY_FORGED;
-    story_death(s, 900, false);
-    for (int64_t i = 0; i < 20; i++) {
-        s->samples[s->log.sample_count++] = (struct process_sample){
-            .at_ns = s->processes[0].started_ns + i * 100 * NS_PER_MS, .rss_kb = 9000};
-        s->probes[s->ledger.probe_count++] =
-            (struct probe_sample){.due_ns = s->processes[0].started_ns + i * 100 * NS_PER_MS,
-                .took_ns = i % 7 ? 12345 : CLOCK_NEVER};
-    }
-}
-
-// Makes the planned faults, which a story does not have, from its records of faults. A story may
-// have more faults than its scenario; those are dropped.
-static void plan_faults(struct story *s, size_t specs)
-{
-    static struct plan_fault faults[4];
-
-    s->scenario.fault_count = specs;
-    if (s->ledger.fault_count > specs)
-        s->ledger.fault_count = specs;
-    s->plan.faults = faults;
-    s->plan.fault_count = s->ledger.fault_count;
-    for (size_t i = 0; i < s->plan.fault_count; i++)
-        faults[i] = (struct plan_fault){
-            .at_ns = s->faults[i].planned_ns - s->ledger.start_ns,
-            .end_ns = s->faults[i].planned_ns - s->ledger.start_ns,
-        };
-}
+    "token 0-5 at 50\n"
+    "process 0 until 400 killed\n"
+    "process 1 from 500 until 900 exit 1\n"
+    "process 2 from 1000\n"
+    "line by 0 at 100: 0-2\n"
+    "line by 1 at 600: 3-5\n"
+    "line by 1 at 601: 0 1 forged\n"
+    "repeat 20 every 100: sample by 0 at -1000 rss 9000\n"
+    "repeat 20 every 100: probe at -1000 took 0.012345\n"
+    "probe at 1500 took never\n",
+};
 
 // Each function below damages a history as no run does. The writer does not notice the damage, or
 // writes the history all the same.
-static void damage_nothing(struct story *s)
+static void damage_nothing(struct history *h)
 {
-    (void)s;
+    (void)h;
 }
 
-static void damage_delivery(struct story *s)
+static void damage_delivery(struct history *h)
 {
-    s->deliveries[s->log.delivery_count - 1].line = (uint32_t)s->log.line_count;
+    h->log.deliveries[h->log.delivery_count - 1].line = (uint32_t)h->log.line_count;
 }
 
-static void damage_line(struct story *s)
+static void damage_line(struct history *h)
 {
-    s->lines[s->log.line_count - 1].process = (uint32_t)s->log.process_count;
+    h->log.lines[h->log.line_count - 1].process = (uint32_t)h->log.process_count;
 }
 
-static void damage_tokens(struct story *s)
+static void damage_tokens(struct history *h)
 {
-    s->lines[s->log.line_count - 1].tokens++;
+    h->log.lines[h->log.line_count - 1].tokens++;
 }
 
-static void damage_sample(struct story *s)
+static void damage_sample(struct history *h)
 {
-    s->samples[s->log.sample_count - 1].process = (uint32_t)s->log.process_count;
+    h->log.samples[h->log.sample_count - 1].process = (uint32_t)h->log.process_count;
 }
 
-static void damage_rows(struct story *s)
+static void damage_rows(struct history *h)
 {
-    s->plan_txns[0].rows++;
+    h->plan.txns[0].rows++;
 }
 
-static void damage_phase(struct story *s)
+static void damage_phase(struct history *h)
 {
-    s->plan_txns[0].phase = (uint8_t)s->scenario.load_count;
+    h->plan.txns[0].phase = (uint8_t)h->ledger.scenario->load_count;
 }
 
-static void damage_kind(struct story *s)
+static void damage_kind(struct history *h)
 {
-    s->kinds[s->plan.token_count - 1] = TOKEN_KINDS;
+    h->plan.kinds[h->plan.token_count - 1] = TOKEN_KINDS;
 }
 
-static void damage_fault(struct story *s)
+static void damage_fault(struct history *h)
 {
-    s->plan.faults[0].spec = (uint32_t)s->scenario.fault_count;
+    h->plan.faults[0].spec = (uint32_t)h->ledger.scenario->fault_count;
 }
 
-static void (*const damages[])(struct story *) = {damage_nothing, damage_delivery, damage_line,
+static void (*const damages[])(struct history *) = {damage_nothing, damage_delivery, damage_line,
     damage_tokens, damage_sample, damage_rows, damage_phase, damage_kind, damage_fault};
-
-static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_deaths};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -328,27 +305,28 @@ static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};
-    static struct story s;
-    const size_t last = COUNT(tellers) * COUNT(choices) - 1;
+    static struct told t;
+    const size_t last = COUNT(stories) * COUNT(choices) - 1;
     size_t damage = index > last ? index - last : 0, which = index > last ? last : index;
-    struct history_notes notes = {.reconnects = UINT64_MAX};
     struct memory_file file;
+    char text[4000];
     struct err e = {0};
 
     if (damage == COUNT(damages))
         return 0;
-    data[0] = choices[which / COUNT(tellers)];
-    const size_t specs = scenario_of(&s, data[0])->fault_count;
-    tellers[which % COUNT(tellers)](&s);
-    story_settle(&s);
-    plan_faults(&s, specs);
-    damages[damage](&s);
+    data[0] = choices[which / COUNT(stories)];
+    write_scenario(data[0], text, sizeof text);
+    size_t len = strlen(text);
+    snprintf(text + len, sizeof text - len, "%s", stories[which % COUNT(stories)]);
+    tell(&t, text);
+    damages[damage](&t.history);
     make_file(&file);
     *good = damage == 0;
-    bool written = history_write(file.path, &s.ledger, &s.load, &notes, &e);
+    bool written =
+        history_write(file.path, &t.history.ledger, &t.history.load, &t.history.notes, &e);
     FUZZ_MUST(written || !*good);
-    size_t len = 1 + unpack(&file, data + 1, size - 1);
+    len = 1 + unpack(&file, data + 1, size - 1);
     close(file.fd);
-    story_fini(&s);
+    story_fini(&t);
     return len;
 }

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "check/story.h"
 #include "os/paths.h"
 #include "os/workdir.h"
 #include "report/pages/charts.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/life.h"
+#include "story/story.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
 {
@@ -134,80 +134,82 @@ static void append_event(const struct ledger *l, int64_t at_ns, const char *what
         buf_printf(told, "%.3f %.20s\n", ledger_seconds(l, at_ns), what);
 }
 
-static void assert_life(struct story *s, const char *want)
+static void assert_life(const char *text, const char *want)
 {
+    static struct told t;
     struct buf told;
+    struct err e = {0};
 
-    story_settle(s);
+    if (!story_read_text(&t, text, "test", &e))
+        fail_msg("%s", e.text);
     buf_init(&told, 10000);
-    assert_true(life_each(&s->ledger, 0, append_event, &told));
+    assert_true(life_each(&t.history.ledger, 0, append_event, &told));
     assert_string_equal(buf_str(&told), want);
     buf_fini(&told);
-    story_fini(s);
+    story_fini(&t);
 }
 
 // The batch timeout is 100 ms. A token that is inserted at 1.000 s and never delivered is overdue
 // at 3.100 s or, with a fault of 1.5 s, at 4.600 s.
 static void a_life_has_the_faults_that_explain_it(void **state)
 {
-    static struct story s;
-
     (void)state;
-    story_init(&s);
-    story_txn(&s, 1000, 1);
-    story_fault(&s, "kill-collector", -500, -400);
-    story_fault(&s, "reset", 900, 900);
-    story_fault(&s, "partition", 2500, 4000);
-    story_fault(&s, "kill-collector", 4500, 4500);
-    story_fault(&s, "kill-collector", 5000, 5000);
-    story_fault(&s, "kill-collector", 6000, 6000);
-    assert_life(&s, "0.900 fault reset, until 0\n2.500 fault partition, unt\n"
-                    "4.500 fault kill-collector\n4.600 2 later faults are n\n");
+    assert_life("token 0 at 1000\n"
+                "fault {do: kill-collector} struck -500 undone -400\n"
+                "fault {do: reset} struck 900\n"
+                "fault {do: partition} struck 2500 undone 4000\n"
+                "fault 0 struck 4500\n"
+                "fault 0 struck 5000\n"
+                "fault 0 struck 6000\n",
+        "0.900 fault reset, until 0\n2.500 fault partition, unt\n"
+        "4.500 fault kill-collector\n4.600 2 later faults are n\n");
 
     // A token that comes twice is explained by the faults between its deliveries, and by no later
     // one.
-    story_init(&s);
-    story_line(&s, 1010, story_txn(&s, 1000, 1), 1);
-    story_fault(&s, "kill-collector", 1020, 1020);
-    story_line(&s, 1200, 0, 1);
-    story_fault(&s, "kill-collector", 1300, 1300);
-    assert_life(&s, "1.010 read from collector \n1.020 fault kill-collector\n"
-                    "1.200 read from collector \n");
+    assert_life("token 0 at 1000\nline at 1010: 0\nline at 1200: 0\n"
+                "fault {do: kill-collector} struck 1020\nfault 0 struck 1300\n",
+        "1.010 read from collector \n1.020 fault kill-collector\n"
+        "1.200 read from collector \n");
 }
 
 // A fault that is left out only at its end has times, but it is not one that took effect.
 static void a_fault_left_out_did_not_take_effect(void **state)
 {
-    static struct story s;
+    static struct told t;
+    struct result result;
     struct environment environment = {0};
     struct observed observed = {0};
     struct silence silence = {0};
     struct folder folder = {0};
-    struct report report = {.scenario = &s.scenario,
-        .ledger = &s.ledger,
-        .result = &s.result,
-        .input = &s.input,
+    char *text = NULL;
+    size_t len;
+    struct err e = {0};
+
+    (void)state;
+    if (!story_read_text(&t,
+            "token 0 at 50\nline at 150: 0\n"
+            "fault {do: lock-jobs} struck 100 undone 200\n"
+            "fault {do: lock-jobs} struck 300 undone 400 busy\n",
+            "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input input = check_input_of(&t.history);
+    assert_true(check_ledger(&result, &t.history.ledger, &input, &e));
+    struct report report = {.scenario = &t.scenario,
+        .ledger = &t.history.ledger,
+        .result = &result,
+        .input = &input,
         .environment = &environment,
         .observed = &observed,
         .silence = &silence,
         .folder = &folder};
-    char *text = NULL;
-    size_t len;
-    struct err e;
-
-    (void)state;
-    story_init(&s);
-    story_good_token(&s);
-    story_fault(&s, "lock-jobs", 100, 200);
-    story_fault(&s, "lock-jobs", 300, 400)->left_out = LEFT_OUT_BUSY;
-    story_judge(&s);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);
     assert_true(report_print(&report, out, &e));
     fclose(out);
     assert_non_null(strstr(text, "  1 of 1 took effect (1 left out"));
     free(text);
-    story_fini(&s);
+    result_fini(&result);
+    story_fini(&t);
 }
 
 static void write_result_of(const char *folder, const char *scenario, const char *verdict)
