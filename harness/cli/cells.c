@@ -10,6 +10,7 @@
 #include "cli/recording.h"
 #include "field/outcome.h"
 #include "measure/stats.h"
+#include "report/forecast.h"
 
 #define RATE_LEAST 100
 #define RATE_MOST 6400
@@ -419,6 +420,10 @@ static void name_gaps(struct field_run *f)
     }
 }
 
+// What a question's run is like.
+#define USUAL_NS (6 * NS_PER_S)
+#define USUAL_TOKENS 1000
+
 static void plan_runs(struct field_run *f)
 {
     size_t subjects = 0;
@@ -427,6 +432,10 @@ static void plan_runs(struct field_run *f)
         subjects += !f->grid.rows[row].absent[0];
     bool rounds = !f->options->field.quick && !f->options->field.verdicts;
     f->planned = subjects * (1 + question_count + (rounds ? ROUNDS - 1 : 0));
+    struct forecast forecast = {0};
+    forecast_add(&forecast, f->planned, USUAL_NS, USUAL_TOKENS, 1);
+    if (!f->options->quiet && !f->options->merged)
+        forecast_tell(&forecast, "run");
 }
 
 static bool ask_all(struct field_run *f, struct err *e)

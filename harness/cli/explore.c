@@ -18,6 +18,8 @@
 #include "base/utf8.h"
 #include "os/workdir.h"
 #include "report/files/parse.h"
+#include "report/forecast.h"
+#include "report/suite.h"
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
@@ -302,6 +304,27 @@ static int exit_code(const struct exploring *x)
                : EXIT_OK;
 }
 
+// What a draw is like. Several are run side by side.
+#define USUAL_NS (7 * NS_PER_S)
+#define USUAL_TOKENS 1000
+
+static void tell_forecast(const struct exploring *x)
+{
+    int64_t each_ns = (USUAL_NS + SUITE_OVERHEAD_NS) / x->jobs;
+    int64_t draws = (x->deadline_ns - x->began_ns) / each_ns;
+    struct forecast f = {0};
+
+    if (x->options->explore.draws) {
+        int shards = x->options->shard.of > 0 ? x->options->shard.of : 1;
+        draws = clock_max(0, x->options->explore.draws / shards - (int64_t)x->journal.tried);
+    }
+
+    forecast_add(&f, (size_t)draws, USUAL_NS, USUAL_TOKENS, x->jobs);
+    f.ns = draws * each_ns;
+    f.kept = 0; // only what broke keeps its results
+    forecast_tell(&f, "draw");
+}
+
 static void tell_start(const struct exploring *x)
 {
     if (x->options->quiet)
@@ -309,6 +332,7 @@ static void tell_start(const struct exploring *x)
     if (x->journal.tried > 0)
         printf("explore: goes on after %zu draws of %zu call%s\n", x->journal.tried,
             x->journal.calls, x->journal.calls == 1 ? "" : "s");
+    tell_forecast(x);
     fflush(stdout);
 }
 

@@ -167,7 +167,7 @@ static bool open_record(struct field_run *f, char *const *names, struct err *e)
         return false;
     for (len = strlen(about); *names && len < sizeof about; names++)
         len += (size_t)snprintf(about + len, sizeof about - len, " %s", *names);
-    return recording_open(&f->record, f->options, "field", about, e);
+    return recording_open(&f->record, f->options, "field", about, true, e);
 }
 
 // Takes the answers that the record has.
@@ -262,7 +262,7 @@ int cli_field(const struct options *o)
         count++;
     ok = ok && field(&f, names, count, &e);
     grid_fini(&f.grid);
-    record_close(&f.record);
+    recording_close(&f.record);
     free(f.items);
     answers_close(&f.answers);
     free(f.manners);

@@ -80,6 +80,8 @@ static const struct {
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
     {"skip", "LIST", SCOPE_RUN, TEXT(run.skip), "skip the scenarios of these names"},
     {"skip-tag", "LIST", SCOPE_RUN, TEXT(run.skip_tag), "skip the scenarios that carry these tags"},
+    {"resume", NULL, SCOPE_RUN | SCOPE_FIELD | SCOPE_TUNE, FLAG(resume),
+        "go on where the same command was stopped"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
     {"repeat", "N", SCOPE_FIELD, READ(REPEAT), "with --finding: run N seeds (default: 10)"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
@@ -235,9 +237,9 @@ static bool take(struct options *o, size_t row, const char *value, struct err *e
 
 bool options_decide(const char *name)
 {
-    static const char *const others[] = {"out", "shard", "quiet", "help", "junit", "markdown",
-        "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep", "postgres",
-        "workers", "pass-env", "trust", "within"};
+    static const char *const others[] = {"out", "resume", "shard", "quiet", "help", "junit",
+        "markdown", "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep",
+        "postgres", "workers", "pass-env", "trust", "within"};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(others[i], name) == 0)

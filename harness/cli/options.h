@@ -35,6 +35,7 @@ struct options {
     const char *output; // shrink, story
     const char *token;  // check, story
     bool trust, untrusted;
+    bool resume; // run, tune, field
     bool fail_fast, quiet, json, help;
     const char *foreign; // the option that was refused, because only other subcommands take it
     char *const *args;   // what is not an option: argv's, NULL-terminated

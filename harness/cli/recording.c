@@ -75,17 +75,32 @@ void recording_head(
 }
 
 bool recording_open(struct record *r, const struct options *o, const char *command,
-    const char *about, struct err *e)
+    const char *about, bool several, struct err *e)
 {
     char folder[PATH_MAX], name[40];
     struct record_head head;
 
     recording_head(&head, o, command, about);
     head.once = true;
-    if (o->shard.of == 0 && !o->run.soak)
+    head.passing = o->shard.of == 0 && !o->run.soak;
+    head.anew = head.passing && !o->resume;
+    if (o->merged || (head.passing && !several))
         return record_open(r, NULL, &head, e);
     snprintf(name, sizeof name, "%s-%08x", command, recording_hash(RECORDING_HASH_INIT, about));
     return path_join(folder, o->out, name, e) && record_open(r, folder, &head, e);
+}
+
+void recording_close(struct record *r)
+{
+    struct err ignored;
+    bool left = r->passing && r->file, any = left && json_array_size(r->lines) > 0;
+
+    if (any)
+        fprintf(
+            stderr, "mailproof: what is done is kept; the same command with --resume goes on\n");
+    else if (left && !record_finish(r, &ignored))
+        fprintf(stderr, "mailproof: %s\n", ignored.text);
+    record_close(r);
 }
 
 const char *recording_below(const char *path, const char *out)

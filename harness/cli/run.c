@@ -22,6 +22,7 @@
 #include "os/paths.h"
 #include "plan/plan.h"
 #include "postgres/migrate.h"
+#include "report/forecast.h"
 #include "report/pages/index.h"
 #include "report/files/live.h"
 #include "report/report.h"
@@ -29,6 +30,7 @@
 #include "report/suite.h"
 #include "report/files/summary.h"
 #include "runner.h"
+#include "scenario/gone.h"
 
 #define SUITES_MAX (256u << 20)
 
@@ -170,7 +172,7 @@ static void run_one(
         .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
-        .suites = o->run.junit || o->shard.of ? &ran->junit : NULL,
+        .suites = o->run.junit || t->record.file ? &ran->junit : NULL,
     };
     struct run_outcome outcome = {0};
     struct err e = {0};
@@ -277,7 +279,7 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             }
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
-                return true;
+                return !t->record.passing || record_finish(&t->record, e);
             }
         }
     }
@@ -307,15 +309,51 @@ static void refresh_index(const char *out)
         fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
 }
 
-// Returns the length of a scenario's load and faults.
-static int64_t planned_ns(const struct scenario *s)
+// Returns how many servers of ours the run has.
+static int servers(const struct scenario *s)
+{
+    if (strcmp(s->postgres.provider, "local") != 0)
+        return 0;
+    return s->postgres.standby == STANDBY_NONE ? 1 : 2;
+}
+
+// Returns the length of a scenario's load and faults, and adds its runs to the forecast.
+static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast *f)
 {
     struct plan plan = {0};
     struct err ignored;
-    int64_t ns = plan_make(&plan, s, &ignored) ? plan.end_ns : 0;
+    bool ok = plan_make(&plan, s, &ignored);
+    int64_t ns = ok ? plan.end_ns : 0;
 
+    if (ok)
+        forecast_add(f, runs, ns, plan.token_count, servers(s));
     plan_fini(&plan);
     return ns;
+}
+
+static bool is_known(const struct tally *t, uint64_t number)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(t->known, i, line)
+    {
+        if (parse_integer(line, "n") == (int64_t)number)
+            return true;
+    }
+    return false;
+}
+
+// Counts the runs of a scenario that are still to be made.
+static size_t count_left(const struct tally *t, size_t scenario)
+{
+    size_t count = 0;
+
+    for (int n = 0; n < t->repeat; n++) {
+        uint64_t number = scenario * (size_t)t->repeat + (size_t)n;
+        count += record_has(&t->record, number) && !is_known(t, number);
+    }
+    return count;
 }
 
 // Counts the runs of a scenario that are to be made or taken here.
@@ -334,6 +372,7 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
 {
     bool several = count * (size_t)t->repeat > 1;
     struct suite *table = &t->table;
+    struct forecast forecast = {0};
 
     if (!suite_init(table, count,
             several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
@@ -343,8 +382,12 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
         table->rows[i].runs = count_runs(t, i, o);
-        table->rows[i].planned_ns = table->live ? planned_ns(&scenarios[i]) : 0;
+        table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
     }
+    // Nobody knows how many cuts and flushes there are before a run was watched.
+    if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
+        (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
+        forecast_tell(&forecast, "run");
     return true;
 }
 
@@ -354,7 +397,8 @@ static bool open_record(struct tally *t, const struct scenario *scenarios, size_
     char about[RECORDING_ABOUT_MAX];
 
     if ((o->merged && !path_make(o->out, e)) || !recording_about(about, o, scenarios, count, e) ||
-        !recording_open(&t->record, o, "run", about, e))
+        !recording_open(
+            &t->record, o, "run", about, count * (size_t)t->repeat > 1 || cuts_tried(o), e))
         return false;
     t->known = record_sorted(&t->record);
     return t->known || err_memory(e);
@@ -389,9 +433,20 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     live_stop(t.live);
     suite_fini(&t.table);
     json_decref(t.known);
-    record_close(&t.record);
+    recording_close(&t.record);
     buf_fini(&t.suites);
     return code;
+}
+
+// An earlier version took addresses here. Run as a command, one would fail with a message that does
+// not help.
+static bool workers_possible(const struct options *o, struct err *e)
+{
+    const char *url = o->run.workers ? strstr(o->run.workers, "ssh://") : NULL;
+    char now[GONE_TEXT_MAX];
+
+    return !url || err_set(e, ERR_USAGE, "--workers: '%s' is no command%s", url,
+                       gone_text("run", "ssh://HOST", now));
 }
 
 int cli_run(const struct options *o)
@@ -408,7 +463,7 @@ int cli_run(const struct options *o)
             o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
         goto out;
     }
-    if (!cuts_possible(o, &e))
+    if (!workers_possible(o, &e) || !cuts_possible(o, &e))
         goto out;
     for (char *const *arg = o->args; *arg; arg++) {
         if (!locate_scenarios(&paths, *arg, &e))

@@ -249,13 +249,29 @@ static bool run_shard(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Runs pairs, round by round, until enough is known.
+// Returns the number of the first round of which nothing is known.
+static uint64_t next_round(const struct tuning *t)
+{
+    uint64_t next = 1;
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(t->record.lines, i, line)
+    {
+        uint64_t round = (uint64_t)parse_integer(line, "n") / TUNE_PAIRS_MAX;
+        next = round >= next ? round + 1 : next;
+    }
+    return next;
+}
+
+// Runs pairs, round by round, until enough is known. A round that was stopped half-way is not
+// ended: the pairs that it lacks come first in the next one, because they were run less often.
 static bool run_all(struct sweeping *s, struct err *e)
 {
     bool any = true;
     bool ok = count_round_trips(s, e);
 
-    for (uint64_t round = 1; ok && any; round++)
+    for (uint64_t round = next_round(s->tuning); ok && any; round++)
         ok = run_round(s, round, &any, e);
     return ok;
 }
@@ -292,7 +308,7 @@ static bool open_record(struct tuning *t, struct err *e)
 
     t->tune.gaps = "";
     if (!recording_about(about, t->options, &t->scenario, 1, e) ||
-        !recording_open(&t->record, t->options, "tune", about, e))
+        !recording_open(&t->record, t->options, "tune", about, true, e))
         return false;
     t->tune.gaps = record_gaps(&t->record);
     return true;

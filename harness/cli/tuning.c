@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/files.h"
+#include "cli/recording.h"
 #include "scenario/needs.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
@@ -222,7 +223,7 @@ void tuning_fini(struct tuning *t)
 {
     for (size_t i = 0; i < t->tune.count; i++)
         measured_fini(&t->runs[i]);
-    record_close(&t->record);
+    recording_close(&t->record);
     queries_fini(&t->queries);
     free(t->arrivals[0].trace_ns);
     free(t->arrivals[0].file);

@@ -20,7 +20,6 @@
 #include "load/worker_result.h"
 #include "load/channel.h"
 #include "os/process.h"
-#include "scenario/gone.h"
 #include "scenario/trace.h"
 
 #define READINGS 32
@@ -219,7 +218,6 @@ struct remote *remote_open(const char *const *commands, unsigned count,
 {
     struct remote *r = calloc(1, sizeof *r);
     struct buf text;
-    char now[GONE_TEXT_MAX];
 
     buf_init(&text, 16 << 20);
     if (r) {
@@ -231,13 +229,6 @@ struct remote *remote_open(const char *const *commands, unsigned count,
     ok = ok && can_be_shared(scenario, plan, e) &&
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
-        // An earlier version took addresses here. Run as a command, one would fail with a message
-        // that does not help.
-        if (strncmp(commands[i], "ssh://", strlen("ssh://")) == 0) {
-            ok = err_set(e, ERR_USAGE, "--workers: '%s' is no command%s", commands[i],
-                gone_text("run", "ssh://HOST", now));
-            break;
-        }
         struct worker *w = &r->workers[i];
         r->count++;
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};

@@ -14,7 +14,6 @@
 
 // How long a run takes besides its plan: starting and stopping the server, and the drain. This
 // estimate is used until the first run has ended.
-static const int64_t overhead_ns = 3 * NS_PER_S;
 
 bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
 {
@@ -242,7 +241,7 @@ static int64_t time_left(const struct suite *s)
         to_come += r->runs - r->done;
         left_ns += r->planned_ns * (r->runs - r->done);
     }
-    left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : overhead_ns);
+    left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : SUITE_OVERHEAD_NS);
     left_ns -= clock_now_ns() - s->run_began_ns;
     return left_ns > 0 ? left_ns : 0;
 }

@@ -44,6 +44,9 @@ struct suite_run {
     char why[SUITE_WHY];     // why it was skipped or failed
 };
 
+// What a run takes beyond its load, until others tell.
+#define SUITE_OVERHEAD_NS (3 * NS_PER_S)
+
 struct suite {
     struct suite_row *rows; // owned
     size_t count, running;

@@ -20,6 +20,7 @@
 #include "fault/fault.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "report/forecast.h"
 #include "run/cutrecord.h"
 #include "run/cutreport.h"
 #include "run/make_lanes.h"
@@ -50,6 +51,7 @@ struct cuts {
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
     int64_t start_ns, end_ns;
+    int64_t trial_ns; // what a trial without a cut takes
 };
 
 struct worker {
@@ -222,8 +224,12 @@ static bool learn(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
 
-    if (!bench_open(c, &c->first, 0, e) || !learn_once(c, &known, &c->transcript, e))
+    if (!bench_open(c, &c->first, 0, e))
         return false;
+    int64_t began_ns = clock_now_ns();
+    if (!learn_once(c, &known, &c->transcript, e))
+        return false;
+    c->trial_ns = clock_now_ns() - began_ns;
     // A collector that fails without a cut needs no second lesson.
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
@@ -328,6 +334,31 @@ static void show_cut_progress(const struct cuts *c)
         fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);
 }
 
+static size_t count_known(const struct cuts *c)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < c->points.count; i++) {
+        struct trial_cuts cuts = c->points.items[i];
+        struct trial_result ignored;
+        known += cutrecord_find(c->how->record, c->how->item, &c->points.items[i], &cuts, &ignored);
+    }
+    return known;
+}
+
+// A trial with a cut takes longer than one without, because the collector connects again.
+static void tell_start(const struct cuts *c)
+{
+    size_t left = c->points.count - count_known(c);
+    size_t workers = left / CUTS_PER_WORKER + 1;
+    struct forecast f = {.runs = left};
+
+    workers = workers > WORKERS ? WORKERS : workers;
+    f.ns = (int64_t)(left / workers) * 2 * c->trial_ns;
+    if (!c->options->quiet)
+        forecast_tell(&f, c->how->action == ACTION_KILL ? "kill" : "cut");
+}
+
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 {
     size_t wanted = c->points.count / CUTS_PER_WORKER + 1;
@@ -351,6 +382,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     struct worker workers[WORKERS] = {0};
 
     c->start_ns = clock_now_ns();
+    tell_start(c);
     bool ok = start_workers(c, workers, e);
     if (!ok)
         fail_cuts(c, e);

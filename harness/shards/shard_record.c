@@ -111,8 +111,8 @@ static bool begin_anew(struct record *r, const char *path, struct err *e)
     return unlink(path) == 0 || err_sys(e, ERR_SYSTEM, "cannot remove it");
 }
 
-static bool read_old(
-    struct record *r, const char *path, const json_t *head, bool once, struct err *e)
+static bool read_old(struct record *r, const char *path, const json_t *head,
+    const struct record_head *h, struct err *e)
 {
     FILE *old = fopen(path, "re");
     off_t whole = 0;
@@ -120,15 +120,17 @@ static bool read_old(
 
     if (!old)
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
-    bool ok = take_record_lines(r, old, &whole, &cut, &finished, e);
+    bool ok = h->anew || take_record_lines(r, old, &whole, &cut, &finished, e);
     fclose(old);
+    if (h->anew)
+        return begin_anew(r, path, e);
     if (ok && cut && truncate(path, whole) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
     if (ok && r->head && !is_same_work(r->head, head))
         return err_set(e, ERR_USAGE,
             "it belongs to other work: %.300s; choose another --out, or repeat those options",
             json_string_value(json_object_get(r->head, "about")));
-    return ok && (!finished || !once || begin_anew(r, path, e));
+    return ok && (!finished || !h->once || begin_anew(r, path, e));
 }
 
 static bool write_record_line(struct record *r, const json_t *line, struct err *e)
@@ -169,7 +171,7 @@ static bool open_record_file(
 
     if (!path_make(folder, e) || !path_join(path, folder, RECORD_NAME, e))
         return false;
-    if (!h->merged && !read_old(r, path, head, h->once, e))
+    if (!h->merged && !read_old(r, path, head, h, e))
         return err_prefix(e, "%s", path);
     snprintf(r->folder, sizeof r->folder, "%s", folder);
     r->file = fopen(path, h->merged ? "we" : "ae");
@@ -183,6 +185,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
               (!folder || open_record_file(r, folder, h, head, e));
 
     r->shard = h->shard;
+    r->passing = h->passing;
     if (ok && !r->head) {
         r->head = json_incref(head);
         ok = write_record_line(r, head, e);
@@ -209,11 +212,28 @@ bool record_add(struct record *r, json_t *line, struct err *e)
     return ok;
 }
 
+// The folder may have something else in it, and stays then.
+static void remove_record(struct record *r)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    if (!r->file)
+        return;
+    fclose(r->file);
+    r->file = NULL;
+    if (path_join(path, r->folder, RECORD_NAME, &ignored))
+        unlink(path);
+    rmdir(r->folder);
+}
+
 bool record_finish(struct record *r, struct err *e)
 {
-    json_t *line = json_pack("{s:b}", "finished", 1);
-    bool ok = line ? write_record_line(r, line, e) : err_memory(e);
+    json_t *line = r->passing ? NULL : json_pack("{s:b}", "finished", 1);
+    bool ok = r->passing || (line ? write_record_line(r, line, e) : err_memory(e));
 
+    if (r->passing)
+        remove_record(r);
     json_decref(line);
     return ok;
 }

@@ -25,6 +25,8 @@ struct record_head {
     const char *program;      // its version
     struct shard shard;
     bool once;                   // a record that is finished is begun anew
+    bool anew;                   // so is any other
+    bool passing;                // the file is removed when all is done
     const struct merged *merged; // records of shards to take, instead of making runs; NULL: none
 };
 
@@ -34,6 +36,7 @@ struct record {
     json_t *head;  // owned
     json_t *lines; // owned; all lines but the first and the last
     struct shard shard;
+    bool passing;
     const struct merged *merged; // borrowed; NULL: runs are made here
 };
 
@@ -47,7 +50,7 @@ void record_close(struct record *r); // accepts a zeroed struct
 // Adds a line, which it takes over (NULL: there was no memory).
 MUST_USE bool record_add(struct record *r, json_t *line, struct err *e);
 
-// Says that all items of this shard are done.
+// Says that all items of this shard are done. The lines stay in memory.
 MUST_USE bool record_finish(struct record *r, struct err *e);
 
 // True when the item is to be done here: it belongs to this shard, and nothing was merged.

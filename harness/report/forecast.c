@@ -1,0 +1,74 @@
+#include "report/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "report/suite.h"
+
+// Measured with steady at 200 and 2000 tokens a second. report.html is most of a small result.
+#define KEPT_RUN (400 << 10)
+#define KEPT_TOKEN 16
+#define SERVER (64 << 20)
+#define SERVER_TOKEN 1500
+
+#define TEXT_MAX 40
+
+void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tokens, int servers)
+{
+    int64_t count = (int64_t)tokens, running = servers * (SERVER + count * SERVER_TOKEN);
+
+    f->runs += runs;
+    f->ns += (int64_t)runs * (load_ns + SUITE_OVERHEAD_NS);
+    f->kept += (int64_t)runs * (KEPT_RUN + count * KEPT_TOKEN);
+    if (runs > 0 && running > f->running)
+        f->running = running;
+}
+
+static const char *time_text(int64_t ns, char text[TEXT_MAX])
+{
+    double s = (double)ns / NS_PER_S;
+
+    if (s < 100)
+        snprintf(text, TEXT_MAX, "about %.0f s", ceil(s));
+    else if (s < 5940)
+        snprintf(text, TEXT_MAX, "about %.0f min", s / 60);
+    else
+        snprintf(text, TEXT_MAX, "about %.1f h", s / 3600);
+    return text;
+}
+
+static const char *size_text(int64_t bytes, char text[TEXT_MAX])
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    double n = (double)bytes / 1e3;
+    size_t unit = 0;
+
+    for (; n >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        n /= 1e3;
+    snprintf(text, TEXT_MAX, n < 9.95 ? "%.1f %s" : "%.0f %s", n, units[unit]);
+    return text;
+}
+
+void forecast_tell(const struct forecast *f, const char *what)
+{
+    const char *place = getenv("MAILPROOF_TMPDIR");
+    char text[TEXT_MAX];
+    struct statvfs disk;
+
+    place = place && *place ? place : "/var/tmp";
+    fprintf(stderr, "%zu %s%s: %s", f->runs, what, f->runs == 1 ? "" : "s", time_text(f->ns, text));
+    if (f->kept > 0)
+        fprintf(stderr, ", %s of results", size_text(f->kept, text));
+    if (f->running > 0)
+        fprintf(stderr, "\neach needs up to %s in %s", size_text(f->running, text), place);
+    if (f->running > 0 && statvfs(place, &disk) == 0) {
+        double bytes = (double)disk.f_bavail * (double)disk.f_frsize;
+        fprintf(stderr, " (%s free)", size_text((int64_t)bytes, text));
+        if (bytes < (double)f->running)
+            fputs(": too little, MAILPROOF_TMPDIR names another place", stderr);
+    }
+    fputc('\n', stderr);
+}
