@@ -85,7 +85,7 @@ static const struct {
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
     {"repeat", "N", SCOPE_FIELD, READ(REPEAT), "with --finding: run N seeds (default: 10)"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
-        "run each pair at least N times, whatever --within says (default: 1)"},
+        "run every pair at least N times, also those that the model would leave out"},
     {"within", "TIME", SCOPE_TUNE, TEXT(within),
         "begin no further run after this long (default: 5m)"},
     {"precision", "PERCENT", SCOPE_TUNE, READ(PRECISION),

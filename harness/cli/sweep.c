@@ -11,6 +11,8 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/files/parse.h"
+#include "report/forecast.h"
+#include "report/suite.h"
 #include "run/shared_server.h"
 #include "runner.h"
 
@@ -160,7 +162,8 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
             scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
     }
     for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
-        ok = is_known(s->tuning, COUNTING_ROUND, i) || run_once(s, COUNTING_ROUND, i, e);
+        ok = s->tuning->pairs[i].left_out || is_known(s->tuning, COUNTING_ROUND, i) ||
+             run_once(s, COUNTING_ROUND, i, e);
     for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
     free(lengths_ns);
@@ -169,8 +172,10 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
 
 static struct schedule schedule_of(const struct tuning *t, struct schedule_pair *pairs)
 {
-    for (size_t i = 0; i < t->tune.count; i++)
+    for (size_t i = 0; i < t->tune.count; i++) {
         pairs[i] = measured_schedule(&t->runs[i]);
+        pairs[i].left_out = t->pairs[i].left_out;
+    }
     return (struct schedule){.pairs = pairs,
         .count = t->tune.count,
         .objective = t->tune.objective,
@@ -276,13 +281,50 @@ static bool run_all(struct sweeping *s, struct err *e)
     return ok;
 }
 
+// Takes the pairs in that the model left out, if none of the others can be recommended.
+static bool take_others_in(struct tuning *t)
+{
+    bool any = false;
+
+    summarise(t);
+    tune_judge(&t->tune);
+    for (size_t i = 0; i < t->tune.count && !tune_recommend(&t->tune); i++) {
+        any = any || t->pairs[i].left_out;
+        t->pairs[i].left_out = false;
+    }
+    return any;
+}
+
+static void tell_forecast(const struct tuning *t)
+{
+    int64_t load_ns = 0;
+    size_t pairs = 0, rounds = (size_t)t->options->repeat;
+    struct forecast f = {0};
+
+    for (size_t i = 0; i < t->scenario.load_count; i++)
+        load_ns += t->scenario.load[i].for_ns;
+    for (size_t i = 0; i < t->tune.count; i++)
+        pairs += !t->pairs[i].left_out;
+    int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
+    if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
+        rounds = (size_t)(t->within_ns / round_ns);
+    uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
+    forecast_add(&f, pairs * rounds, load_ns, tokens, 1);
+    forecast_add(&f, pairs, clock_min(load_ns, counting_ns), 0, 1);
+    if (!t->options->quiet)
+        forecast_tell(&f, "run");
+}
+
 static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
         .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
+    tell_forecast(t);
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_all(&s, e));
+    if (ok && !t->options->shard.of && take_others_in(t))
+        ok = run_all(&s, e);
     if (s.shared)
         shared_close(&s.server);
     return ok && record_finish(&t->record, e);

@@ -18,6 +18,7 @@
 #include "tune/print.h"
 
 #define TEXT_MAX (1u << 20)
+#define MEASURED_PAIRS 3
 
 // --- simulating -----------------------------------------------------------------------
 
@@ -54,6 +55,21 @@ static bool simulate_all(struct tuning *t, struct err *e)
     for (size_t i = 0; ok && i < t->tune.count; i++)
         ok = simulate_pair(t, &t->pairs[i], e);
     return ok;
+}
+
+// Leaves to the runs only the pairs that come first in the model, so that these can be measured
+// often. A shard runs all pairs of its rounds, and --repeat asks for all.
+static bool choose_pairs(struct tuning *t, struct err *e)
+{
+    const struct options *o = t->options;
+
+    if (o->shard.of || o->merged || o->repeat > 1 || t->tune.count <= MEASURED_PAIRS)
+        return true;
+    if (!simulate_all(t, e))
+        return false;
+    tune_judge(&t->tune);
+    tune_leave_out(&t->tune, MEASURED_PAIRS);
+    return true;
 }
 
 // --- printing -------------------------------------------------------------------------
@@ -228,7 +244,7 @@ static bool tune(struct tuning *t, struct err *e)
         return tuning_model(t, e) && simulate_all(t, e) && tell(t, e);
     // The model is made first, so that a mistake in the load is reported before the runs and not
     // after them.
-    return tuning_model(t, e) && sweep(t, e) &&
+    return tuning_model(t, e) && choose_pairs(t, e) && sweep(t, e) &&
            measured_model(t->runs, &t->tune, t->scenario.seed, e) && take_queries(t, e) &&
            tell(t, e);
 }

@@ -53,6 +53,8 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
     const struct schedule_pair *p = &s->pairs[pair];
     struct precision known = known_of(p->values, p->count);
 
+    if (p->left_out)
+        return SCHEDULE_LEFT_OUT;
     if (p->broken)
         return SCHEDULE_BROKEN;
     if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
@@ -74,6 +76,7 @@ const char *schedule_state_name(enum schedule_state state)
         [SCHEDULE_BEATEN] = "beaten for certain",
         [SCHEDULE_MISSES] = "misses the objective for certain",
         [SCHEDULE_BROKEN] = "breaks an invariant",
+        [SCHEDULE_LEFT_OUT] = "left out by the model",
         [SCHEDULE_GIVEN_UP] = "given up",
     };
 

@@ -15,7 +15,8 @@ struct schedule_pair {
     const double *tokens; // tokens per batch
     size_t count;
     size_t tried;
-    bool broken; // true: the pair breaks an invariant
+    bool left_out; // true: it is not run
+    bool broken;   // true: the pair breaks an invariant
 };
 
 struct schedule {
@@ -29,9 +30,10 @@ struct schedule {
 enum schedule_state {
     SCHEDULE_OPEN,
     SCHEDULE_PRECISE,
-    SCHEDULE_BEATEN,   // for certain, another pair has larger batches and a lower p99
-    SCHEDULE_MISSES,   // it misses the objective for certain
-    SCHEDULE_BROKEN,   // it broke an invariant at least once
+    SCHEDULE_BEATEN, // for certain, another pair has larger batches and a lower p99
+    SCHEDULE_MISSES, // it misses the objective for certain
+    SCHEDULE_BROKEN, // it broke an invariant at least once
+    SCHEDULE_LEFT_OUT,
     SCHEDULE_GIVEN_UP, // it had runs_max runs, or the machine is too busy for a conclusive run
 };
 

@@ -68,17 +68,46 @@ static bool preferred(const struct tune *t, const struct tune_pair *a, const str
     return p99(a) / a->tokens_per_batch < p99(b) / b->tokens_per_batch;
 }
 
+static bool is_fit(const struct tune_pair *p)
+{
+    return !p->broken && p->meets && is_known(p) && p->tokens_per_batch > 0;
+}
+
 const struct tune_pair *tune_recommend(const struct tune *t)
 {
     const struct tune_pair *best = NULL;
 
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *p = &t->pairs[i];
-        bool fit = !p->broken && p->meets && is_known(p) && p->tokens_per_batch > 0;
-        if (fit && (!best || preferred(t, p, best)))
+        if (is_fit(p) && (!best || preferred(t, p, best)))
             best = p;
     }
     return best;
+}
+
+// True if a comes before b. The model may be off, so the pairs that just miss the objective come
+// before those that are far from it.
+static bool comes_before(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
+{
+    if (is_fit(a) != is_fit(b))
+        return is_fit(a);
+    return is_fit(a) ? preferred(t, a, b) : p99(a) < p99(b);
+}
+
+void tune_leave_out(struct tune *t, size_t most)
+{
+    for (size_t i = 0; i < t->count; i++)
+        t->pairs[i].left_out = true;
+    for (; most > 0; most--) {
+        struct tune_pair *best = NULL;
+        for (size_t i = 0; i < t->count; i++) {
+            struct tune_pair *p = &t->pairs[i];
+            if (p->left_out && (!best || comes_before(t, p, best)))
+                best = p;
+        }
+        if (best)
+            best->left_out = false;
+    }
 }
 
 bool tune_known(const struct tune *t)
@@ -132,6 +161,8 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
 {
     if (p->broken)
         return "breaks an invariant";
+    if (p->left_out)
+        return "left out by the model";
     if (!is_known(p))
         return t->interrupted && p->runs == 0 ? "not run" : "inconclusive";
     if (p == tune_recommend(t))
@@ -197,6 +228,19 @@ static void print_interruption(const struct tune *t, struct buf *out)
     buf_printf(out, "Interrupted, with runs of %zu of the %zu pairs. ", run, t->count);
 }
 
+static void print_left_out(const struct tune *t, struct buf *out)
+{
+    size_t left_out = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        left_out += t->pairs[i].left_out;
+    if (left_out > 0)
+        buf_printf(out,
+            "%zu of %zu pairs come later in the model and were not run; --repeat 3 runs all, "
+            "three times.\n",
+            left_out, t->count);
+}
+
 bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
@@ -216,6 +260,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
     if (!any)
         return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
     print_pick(t, out);
+    print_left_out(t, out);
     return buf_append_str(out, t->budget && !t->over_budget ? t->budget : "");
 }
 

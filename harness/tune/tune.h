@@ -22,6 +22,8 @@ struct tune_pair {
                                                  // simulated
     double model_p50_ms, model_tokens_per_batch; // figures of the model; NAN: no model
     double model_p50_off, model_tokens_off;      // relative errors of the model; NAN: no model
+    bool left_out;                               // true: the model puts others before it, so it is
+                                                 // not run
     bool broken;                                 // true: an invariant was broken, so the pair is
                                                  // never recommended
     bool meets;                                  // true: the pair meets the objective
@@ -55,6 +57,11 @@ bool tune_holds(const struct expectation *x, double got);
 // the largest batches among those that meet it. Without an objective, it is the pair with the least
 // p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
+
+// Leaves out all pairs but the `most` that come first by their figures, which are the model's:
+// those that tune_recommend would choose one after another, and then those with the least p99. To
+// be called after tune_judge.
+void tune_leave_out(struct tune *t, size_t most);
 
 // False when no pair has a conclusive run.
 bool tune_known(const struct tune *t);

@@ -224,6 +224,37 @@ static void nothing_to_recommend(void **state)
     buf_fini(&text);
 }
 
+// The two that would be recommended, and the one that just misses the objective.
+static void the_model_leaves_out_what_comes_later(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"},
+        .comparison = "<",
+        .value = 60,
+        .want = (char[]){"< 60ms"}};
+    struct tune_pair pairs[] = {
+        pair(1, 10, 1), pair(10, 50, 8), pair(20, 65, 12), pair(50, 400, 40), pair(5, 30, 4)};
+    struct tune t = {.pairs = pairs, .count = 5, .objective = &objective};
+    struct buf text;
+
+    (void)state;
+    tune_judge(&t);
+    tune_leave_out(&t, 3);
+    assert_true(pairs[3].left_out && pairs[2].left_out);
+    assert_true(!pairs[0].left_out && !pairs[1].left_out && !pairs[4].left_out);
+    assert_string_equal(tune_remark(&t, &pairs[3]), "left out by the model");
+    buf_init(&text, 1000);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_non_null(strstr(buf_str(&text), "2 of 5 pairs come later in the model"));
+    buf_fini(&text);
+    objective.value = 20;
+    tune_judge(&t);
+    tune_leave_out(&t, 2);
+    assert_true(!pairs[0].left_out && !pairs[4].left_out && pairs[1].left_out);
+    tune_leave_out(&t, 9);
+    for (int i = 0; i < 5; i++)
+        assert_false(pairs[i].left_out);
+}
+
 static bool drawn(const struct tune *t, const char *text)
 {
     struct buf out;
@@ -316,6 +347,7 @@ int main(void)
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
         cmocka_unit_test(nothing_to_recommend),
+        cmocka_unit_test(the_model_leaves_out_what_comes_later),
         cmocka_unit_test(the_picture_shows_what_is_known),
         cmocka_unit_test(costs_of_a_run),
         cmocka_unit_test(heat),
