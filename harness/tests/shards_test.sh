@@ -155,7 +155,9 @@ field_merges() {
     same_for_any_number "$whole"
     grep -q '^  backend ended 3 times  *broken 3 of 3' "$place/whole" || fail "$(cat "$place/whole")"
     grep -q 'pgq is not installed' "$place/whole" || fail "$(cat "$place/whole")"
-    ! grep -q 'not asked:' "$place/whole" || fail "an answer was not found"
+    # What the made-up answers and our own collector say nothing about is another thing.
+    ! grep 'not asked:' "$place/whole" | grep -vE 'no target|its reader is no handler|while its handler runs' ||
+        fail "an answer was not found"
     expect_exit 2 "$mailproof" merge "$place/part" --markdown "$place/field.md"
     grep -q '^Incomplete: shard 2 of 3 is missing' "$place/field.md" || fail "$(cat "$place/field.md")"
     grep -q 'several kinds of machines' "$place/field.md" || fail "$(cat "$place/field.md")"
