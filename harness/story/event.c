@@ -49,7 +49,7 @@ uint64_t event_bit(const struct event *e, const struct event_word *word)
     return UINT64_C(1) << (first - words);
 }
 
-static const struct event_word *word_for(const struct event *e, size_t field)
+const struct event_word *event_word_for(const struct event *e, size_t field)
 {
     FOR_WORDS(word, e)
     if (word->at == field)
@@ -64,17 +64,17 @@ static bool is_given(const struct event *e, const struct event_word *word)
 
 bool event_has(const struct event *e, size_t field)
 {
-    return is_given(e, word_for(e, field));
+    return is_given(e, event_word_for(e, field));
 }
 
 void event_forget(struct event *e, size_t field)
 {
-    e->given &= ~event_bit(e, word_for(e, field));
+    e->given &= ~event_bit(e, event_word_for(e, field));
 }
 
 void event_usual(struct event *e, size_t field, int64_t value)
 {
-    const struct event_word *word = word_for(e, field);
+    const struct event_word *word = event_word_for(e, field);
 
     if (is_given(e, word))
         return;

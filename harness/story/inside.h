@@ -66,6 +66,10 @@ struct event_word {
     int64_t flag;
     size_t time;
     bool grows; // the story says by how much the field exceeds that of the record before
+    // Without a word the field is `usual`; or that of the field `like`, and this much later.
+    int64_t usual;
+    size_t like;
+    bool said; // no value is usual, or usual.c knows it
 };
 
 #define WORDS_MAX 20 // words of one kind
@@ -153,6 +157,9 @@ uint64_t event_bit(const struct event *e, const struct event_word *word);
 
 // True when a word for this field was said.
 bool event_has(const struct event *e, size_t field);
+
+// Returns the first word for this field.
+const struct event_word *event_word_for(const struct event *e, size_t field);
 
 // Forgets that a word was said for this field.
 void event_forget(struct event *e, size_t field);

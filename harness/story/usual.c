@@ -5,56 +5,11 @@
 
 #define USUAL(e, field, value) event_usual(e, FIELD(field), (int64_t)(value))
 
-static int64_t later(int64_t ns, int64_t by_ns)
-{
-    return ns == 0 ? 0 : ns + by_ns;
-}
-
-static void complete_process(struct event *e, const struct usual *u)
-{
-    bool ends = event_has(e, FIELD(process.record.ended_ns));
-    bool struck = event_has(e, FIELD(process.signal));
-
-    USUAL(e, process.record.instance, 0);
-    USUAL(e, process.record.started_ns, STORY_START_NS - NS_PER_S);
-    USUAL(e, process.record.ended_ns, STORY_START_NS + u->run_ns + 10 * NS_PER_MS);
-    USUAL(e, process.record.asked, !ends || struck);
-    USUAL(e, process.record.left, PROCESS_LEFT_UNKNOWN);
-}
-
-static void complete_token(struct event *e)
-{
-    bool due = event_has(e, FIELD(token.due_ns));
-
-    USUAL(e, token.kind, TOKEN_ACTIVATION);
-    USUAL(e, token.record.outcome, TXN_COMMITTED);
-    bool sent =
-        e->token.record.outcome != TXN_NOT_SENT && e->token.record.outcome != TXN_NOT_NEEDED;
-    USUAL(e, token.record.sent_ns, sent && due ? e->token.due_ns : 0);
-    USUAL(e, token.due_ns, e->token.record.sent_ns ? e->token.record.sent_ns : STORY_START_NS);
-    USUAL(e, token.record.commit_ns, e->token.record.sent_ns);
-    USUAL(e, token.record.ended_ns, later(e->token.record.commit_ns, NS_PER_MS));
-    USUAL(e, token.settled, 0);
-    USUAL(e, token.backlog, 0);
-}
-
-static void complete_fault(struct event *e)
-{
-    USUAL(e, fault.began_ns, 0);
-    USUAL(e, fault.sought_ns, e->fault.began_ns);
-    USUAL(e, fault.planned_ns, e->fault.sought_ns ? e->fault.sought_ns : STORY_START_NS);
-    USUAL(e, fault.ended_ns, e->fault.began_ns);
-    USUAL(e, fault.served_ns, 0);
-    USUAL(e, fault.left_out, LEFT_OUT_NOT);
-    USUAL(e, fault.ok, e->fault.began_ns != 0 || e->fault.left_out != LEFT_OUT_NOT);
-}
-
 // Gives a line the only process that lived when it was read.
 static void complete_line(struct event *e, const struct subject_log *log)
 {
     size_t alive = 0, by = 0;
 
-    USUAL(e, line.state, LINE_WHOLE);
     // Zero lets build.c guess them.
     if (!event_has(e, FIELD(line.empty_ns)))
         e->line.empty_ns = 0;
@@ -72,14 +27,6 @@ static void complete_line(struct event *e, const struct subject_log *log)
         USUAL(e, line.process, by);
 }
 
-static void complete_look(struct event *e, const struct usual *u)
-{
-    const struct starved_sample *before = u->before;
-
-    // Both of the machine's processors are busy.
-    USUAL(e, look.busy_us, before ? 2 * (e->look.at_ns - before->at_ns) / NS_PER_US : 0);
-}
-
 static void complete_row(struct event *e, const struct ledger_token *token)
 {
     struct event row = row_of(token, token);
@@ -93,72 +40,74 @@ static void complete_row(struct event *e, const struct ledger_token *token)
     USUAL(e, row.outcome, row.row.outcome);
 }
 
-static void complete_attempt(struct event *e, const struct attempt_record *before)
+// Fills in what depends on more than a field of the same event.
+static void complete_specially(struct event *e, const struct usual *u)
 {
-    USUAL(e, attempt.number, before && before->token == e->first ? before->number + 1 : 1);
-}
+    const struct starved_sample *look = u ? u->before : NULL;
+    const struct attempt_record *attempt = u ? u->before : NULL;
+    bool ends, due;
 
-void event_complete(struct event *e, const struct usual *u)
-{
     switch (e->kind) {
     case EVENT_LOAD:
         USUAL(e, load.until_ns, STORY_START_NS + u->load_ns);
         break;
     case EVENT_RUN:
         USUAL(e, run.until_ns, STORY_START_NS + u->run_ns);
-        USUAL(e, run.interrupted, 0);
-        USUAL(e, run.reconnects, -1);
-        USUAL(e, run.logs, LOGS_UNREAD);
         break;
     case EVENT_PROCESS:
-        complete_process(e, u);
+        ends = event_has(e, FIELD(process.record.ended_ns));
+        USUAL(e, process.record.ended_ns, STORY_START_NS + u->run_ns + 10 * NS_PER_MS);
+        USUAL(e, process.record.asked, !ends || event_has(e, FIELD(process.signal)));
         break;
     case EVENT_TOKEN:
-        complete_token(e);
-        break;
-    case EVENT_CHANGE:
-        USUAL(e, change.record.ended_ns, later(e->change.record.sent_ns, NS_PER_MS));
-        USUAL(e, change.record.back_sent_ns, 0);
-        USUAL(e, change.record.back_ended_ns, later(e->change.record.back_sent_ns, NS_PER_MS));
-        USUAL(e, change.record.outcome, TXN_COMMITTED);
+        due = event_has(e, FIELD(token.due_ns));
+        USUAL(e, token.record.outcome, TXN_COMMITTED);
+        due = due && e->token.record.outcome != TXN_NOT_SENT &&
+              e->token.record.outcome != TXN_NOT_NEEDED;
+        USUAL(e, token.record.sent_ns, due ? e->token.due_ns : 0);
         break;
     case EVENT_FAULT:
-        complete_fault(e);
+        USUAL(e, fault.ok, e->fault.began_ns != 0 || e->fault.left_out != LEFT_OUT_NOT);
         break;
     case EVENT_LINE:
         complete_line(e, u->log);
         break;
-    case EVENT_ITEM:
-        USUAL(e, item.before_rename, 0);
-        USUAL(e, item.reply, REPLY_NONE);
-        break;
-    case EVENT_LOOK:
-        complete_look(e, u);
-        break;
-    case EVENT_PROBE:
-    case EVENT_FLUSH:
-        USUAL(e, probe.took_ns, NS_PER_MS);
-        break;
-    case EVENT_PRESENCE:
-        USUAL(e, presence.sessions, 1);
-        break;
-    case EVENT_HOLD:
-        USUAL(e, hold.pid, 7);
+    case EVENT_LOOK: // both of the machine's processors are busy
+        USUAL(e, look.busy_us, look ? 2 * (e->look.at_ns - look->at_ns) / NS_PER_US : 0);
         break;
     case EVENT_ROW:
         complete_row(e, u->token);
         break;
     case EVENT_ATTEMPT:
-        complete_attempt(e, u->before);
+        USUAL(e, attempt.number, attempt && attempt->token == e->first ? attempt->number + 1 : 1);
         break;
     default:
         break;
     }
-    // A line's process is looked for, and that a process ended with 0 has to be said.
+}
+
+static void complete(struct event *e, const struct event_word *word)
+{
+    int64_t value = word->usual;
+
+    if (word->said || word->type == VALUE_TEXT || word->type == VALUE_BIT ||
+        (word->type == VALUE_TIME && !word->like && !word->usual))
+        return;
+    if (word->like) {
+        const struct event_word *like = event_word_for(e, word->like);
+        complete(e, like);
+        value = event_get(e, like->at, like->size);
+        value = value != 0 ? value + word->usual : word->type == VALUE_TIME ? STORY_START_NS : 0;
+    }
+    event_usual(e, word->at, value);
+}
+
+void event_complete(struct event *e, const struct usual *u)
+{
+    complete_specially(e, u);
     FOR_WORDS(word, e)
-    if (word->type == VALUE_LENGTH || word->type == VALUE_SHARE ||
-        (word->type == VALUE_COUNT && e->kind != EVENT_LINE && e->kind != EVENT_PROCESS))
-        event_usual(e, word->at, 0);
+    if (event_word_for(e, word->at) == word)
+        complete(e, word);
 }
 
 const void *record_before(const struct history *h, const struct event *e, size_t index)
