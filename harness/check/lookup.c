@@ -2,6 +2,21 @@
 
 #include <stdlib.h>
 
+size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t at_ns)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const void *time_ns = (const char *)times_ns + mid * size;
+        if (*(const int64_t *)time_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 static int compare_spans(const void *a, const void *b)
 {
     int64_t x = ((const struct txn_span *)a)->from_ns, y = ((const struct txn_span *)b)->from_ns;
@@ -40,16 +55,9 @@ void spans_fini(struct spans *s)
 
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns)
 {
-    size_t low = 0, high = s->count;
+    size_t after = FIRST_AFTER(s->items, s->count, from_ns, at_ns);
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->items[mid].from_ns <= at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low ? s->items[low - 1].until_ns : 0;
+    return after ? s->items[after - 1].until_ns : 0;
 }
 
 bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)

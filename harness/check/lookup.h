@@ -3,6 +3,20 @@
 
 #include "ledger/ledger.h"
 
+// Returns the first of `count` times that is later than at_ns, or `count`. They are in the order of
+// time, and `size` bytes lie between two of them.
+size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t at_ns);
+
+// The same for a field of the items of an array.
+#define FIRST_AFTER(items, count, field, at_ns)                                                    \
+    lookup_after((count) ? &(items)->field : NULL, count, sizeof *(items), at_ns)
+
+// Returns the first line that was read after a time.
+static inline size_t line_after(const struct subject_log *log, int64_t at_ns)
+{
+    return FIRST_AFTER(log->lines, log->line_count, read_ns, at_ns);
+}
+
 // The time in which a transaction was open, or an announcement was on its way.
 struct txn_span {
     int64_t from_ns;

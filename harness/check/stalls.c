@@ -199,16 +199,7 @@ void stall_list_fini(struct stall_list *s)
 // Returns the first stall that ends after `from_ns`.
 static size_t first_after(const struct stall_list *s, int64_t from_ns)
 {
-    size_t low = 0, high = s->count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->items[mid].until_ns <= from_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return FIRST_AFTER(s->items, s->count, until_ns, from_ns);
 }
 
 int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until_ns)

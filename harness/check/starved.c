@@ -7,21 +7,6 @@
 
 // --- by the samples of a process --------------------------------------------------
 
-// Returns the first sample after `at_ns`. The samples are in the order of time.
-static size_t sample_after(const struct subject_log *log, int64_t at_ns)
-{
-    size_t low = 0, high = log->sample_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (log->samples[mid].at_ns <= at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 // Returns for how long the process and its descendants ran on more than one processor. During that
 // time its other threads may have waited because of its own work.
 static int64_t own_doing_ns(const struct process_sample *before, const struct process_sample *after)
@@ -37,7 +22,7 @@ int64_t check_starved_ns(
 {
     const struct subject_log *log = l->log;
     struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
-    size_t first = sample_after(log, from_ns), i = first;
+    size_t first = FIRST_AFTER(log->samples, log->sample_count, at_ns, from_ns), i = first;
 
     while (i > 0 && log->samples[i - 1].process != process)
         i--;
@@ -61,16 +46,7 @@ int64_t check_starved_ns(
 // Returns the first sample at `at_ns` or later; the last one when there is none.
 static const struct starved_sample *watched_at(const struct ledger *l, int64_t at_ns)
 {
-    size_t low = 0, high = l->starved_count - 1;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (l->starved[mid].at_ns < at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return &l->starved[low];
+    return &l->starved[FIRST_AFTER(l->starved, l->starved_count - 1, at_ns, at_ns - 1)];
 }
 
 // Returns what happened between two samples: the last one at `from_ns` or before, and the first one

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "check/lookup.h"
 #include "check/sources/sources.h"
 
 static int compare(const void *a, const void *b)
@@ -58,16 +59,7 @@ void timeline_fini(struct timeline *t)
 // Returns the first span that may still last after from_ns.
 static size_t first_after(const struct timeline *t, int64_t from_ns)
 {
-    size_t low = 0, high = t->span_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->latest_ns[mid] <= from_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return lookup_after(t->latest_ns, t->span_count, sizeof *t->latest_ns, from_ns);
 }
 
 static bool excuses(const struct span *s, int instance)

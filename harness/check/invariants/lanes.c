@@ -102,20 +102,6 @@ static void judge_share(const struct lanes *n)
     }
 }
 
-static uint32_t first_line_after(const struct ledger *l, int64_t at_ns)
-{
-    size_t from = 0, to = l->log->line_count;
-
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (l->log->lines[mid].read_ns <= at_ns)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return (uint32_t)from;
-}
-
 // Counts the lines of the lower lane that went out while a token of the higher lane waited. What is
 // read after a stall may have been written before the token was there.
 static void judge_overtaken(const struct lanes *n, uint32_t token)
@@ -124,7 +110,7 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     const struct ledger *l = c->l;
     int64_t from_ns =
         stall_list_over_ns(&c->stalls, ledger_txn(l, token)->ended_ns) + c->r->slack_ns;
-    uint32_t from = first_line_after(l, from_ns), to = l->tokens[token].first_line;
+    uint32_t from = (uint32_t)line_after(l->log, from_ns), to = l->tokens[token].first_line;
     struct cause cause =
         timeline_disturbed(&c->timeline, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
 

@@ -89,21 +89,14 @@ static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns,
 static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_ns, int64_t at_ns)
 {
     const struct subject_log *log = c->l->log;
-    size_t low = 0, high = log->line_count;
+    uint32_t next = (uint32_t)line_after(log, at_ns);
 
     if (at_ns <= due_ns)
         return true;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (log->lines[mid].read_ns <= at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
     // The fault may have ended the chain itself, so the line before it counts as well.
-    return (low < log->line_count && waited_rightly(c, low, start_ns, due_ns)) ||
-           (low > 0 && at_ns - log->lines[low - 1].read_ns <= c->r->slack_ns &&
-               waited_rightly(c, low - 1, start_ns, due_ns));
+    return (next < log->line_count && waited_rightly(c, next, start_ns, due_ns)) ||
+           (next > 0 && at_ns - log->lines[next - 1].read_ns <= c->r->slack_ns &&
+               waited_rightly(c, next - 1, start_ns, due_ns));
 }
 
 // Returns until when a token of a bequest must be written by the instance that wrote it.

@@ -35,21 +35,6 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     return verb_stops_server(k->verb) ? clock_max(start_ns, bound_ns) : start_ns;
 }
 
-// Returns the first line that was read after a time.
-static size_t line_after(const struct subject_log *log, int64_t at_ns)
-{
-    size_t low = 0, high = log->line_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (log->lines[mid].read_ns <= at_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 // Returns how many lines a process must have written, from its first fresh one on, to show that it
 // works. The first alone may come from memory, behind a session that does not work yet.
 static int lines_that_show(const struct scenario *s)
