@@ -62,6 +62,12 @@ new_cluster()
         cat "$server_dir/initdb.log"
         return 1
     }
+    # From PostgreSQL 15 on this is so from the start.
+    [ "$("$server_bindir/postgres" -V | sed 's/^[^0-9]*\([0-9]*\).*/\1/')" -ge 15 ] ||
+        for server_database in template0 template1 postgres; do
+            echo 'REVOKE CREATE ON SCHEMA public FROM PUBLIC' | exec_as_server_user \
+                "$server_bindir/postgres" --single -D "$server_dir/data" "$server_database"
+        done >>"$server_dir/initdb.log" 2>&1 || return 1
 }
 
 # The same, with a copy of a cluster that the build folder keeps: initdb needs eight times as much

@@ -14,3 +14,4 @@ start_server
 new_database protocol
 up_to_latest
 /usr/bin/python3 "$here/migrations/protocol_test.py" "$@"
+[ "$failures" -eq 0 ]

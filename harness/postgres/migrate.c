@@ -178,7 +178,10 @@ bool migrate_database(
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
-    bool ok = conn && migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
+    // The migrations refuse a schema in which everybody may create. Before PostgreSQL 15 new
+    // databases have it.
+    bool ok = conn && sql_exec(conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", e) &&
+              migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
     if (ok && announce == ANNOUNCE_BELL)
         ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
     PQfinish(conn);
