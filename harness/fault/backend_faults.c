@@ -39,6 +39,8 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
         if (!fault_admin(c, e))
             return false;
         PGresult *result = sql_query(c->admin, sql, 1, &param, e);
+        // A lost connection may be the work of an earlier fault. It is opened again at the next
+        // turn.
         if (!result && e->kind != ERR_CONNECTION)
             return false;
         if (result) {
@@ -114,6 +116,8 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
 
     if (!until_positive(c, sql, roles_of(r->spec->target), 0, &victims, e))
         return false;
+    // The function returns when the signal was sent. The backend sees it at its next check for
+    // interrupts.
     if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
     int len = snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s",
@@ -153,6 +157,7 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
             (PQbackendPID(c->admin) != made && !sql_exec(c->admin, cancel_function_sql, e)))
             return false;
         made = PQbackendPID(c->admin);
+        // The watch itself takes up to 100 ms, so each try is a beginning of its own.
         r->began_ns = clock_now_ns();
         bool sent = until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
         if (!sent && e->kind != ERR_CONNECTION)

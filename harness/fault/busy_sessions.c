@@ -68,6 +68,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     r->hold = s;
     s->context = c;
     s->spec = r->spec;
+    // The main thread must carry out the next faults meanwhile.
     s->started = pthread_create(&s->thread, NULL, run_busy_session, s) == 0;
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
@@ -129,6 +130,7 @@ static bool stopped(const struct busy *s)
 
 static PGconn *session(struct busy *s, const char *role, const char *first)
 {
+    // The session lives as long as its fault.
     PGconn *conn = connect_without_timeout(s->context, role, s->context->server->database, &s->why);
 
     s->failed = !conn;
@@ -241,6 +243,7 @@ static void take_connections(struct busy *s)
         }
         if (s->failed)
             return;
+        // It goes on after the first refusal, so that a slot that a session frees is taken at once.
         interrupt_sleep_until(clock_now_ns() + step_ns);
     }
 }
@@ -297,6 +300,7 @@ static void read_all_the_time(struct busy *s)
         for (int i = 0; i < READERS; i++) {
             PGconn *conn = s->sessions[i];
             bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;
+            // No session waits for another, so all of them are always at work.
             if (idle)
                 s->failed = s->failed || !PQsendQuery(conn, query);
             else if (wait_readable(conn))

@@ -29,6 +29,8 @@ static size_t end_all(struct fault_context *c, struct fault_record *r, int signa
 
     if (r->spec->for_ns == 0)
         return subject_signal(c->subject, r->spec->instance, signal, pids);
+    // Each instance is held down by the fault that ended it. With two such faults, the later end
+    // starts it.
     return subject_hold_down(c->subject, r->spec->instance, signal, good, pids, &r->mark);
 }
 
@@ -51,6 +53,7 @@ static bool fault_end_collector(
     pid_t pids[INSTANCES_MAX];
     size_t count = end_all(c, r, signal, pids);
 
+    // Without a `for`, the subject starts the process again by itself, as a service manager would.
     r->undone = r->spec->for_ns <= 0;
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running in time");
@@ -83,6 +86,7 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
     if (held == 0)
         return true;
     for (subject_release(c->subject, held); !subject_started(c->subject, held);) {
+        // A collector that ends at each start is judged by its exits.
         if (subject_gave_up(c->subject, NULL))
             return true;
         if (clock_now_ns() > deadline)
@@ -102,6 +106,7 @@ static bool pause_collector(struct fault_context *c, struct fault_record *r, str
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running in time");
     for (size_t i = 0; i < count; i++) {
+        // A process in an uninterruptible wait stops only behind it.
         if (!process_wait_group_stopped(pids[i], clock_now_ns() + gone_wait_ns))
             return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);
     }

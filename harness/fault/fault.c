@@ -1,3 +1,15 @@
+// Begins and ends one fault, and proves that it took effect.
+//
+// A fault without evidence makes the run inconclusive: a collector that was never hit has proved
+// nothing. So every verb looks at what it has done (a start time that has changed, packets that a
+// filter has counted) and does not trust that a signal was sent.
+//
+// A fault may find nothing to hit because another planned fault is at work, or was undone a moment
+// ago. It is then left out, with the other's name as evidence, and the run stays conclusive. A
+// fault waits 2 s for a victim, but not past the end of a fault that keeps the victims away. When
+// it had to wait, it strikes a seeded part of its `every` later; otherwise a storm would hit each
+// session at its birth. The record says when it sought its victim and when it began, which is when
+// it struck. Nothing excuses the time between the two.
 #include "fault/family.h"
 
 #include <assert.h>
@@ -67,6 +79,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
                                      : "%s needs provider: patroni, which %s is not, or "
                                        "postgres.rest for a cluster of yours",
                 verb->name, provider->name);
+        // A client that knows every member of the cluster would go around the proxy.
         if (verb->hits == HITS_NETWORK && provider->strike && s->postgres.route != ROUTE_PROXY)
             return err_set(e, ERR_SKIP,
                 "%s needs one address of the cluster: postgres.route: proxy", verb->name);
@@ -133,9 +146,11 @@ static bool strike_fault(
         if (!await_victim(c, r, verb, deadline, e))
             return false;
         r->began_ns = clock_now_ns();
+        // explore counts in which states of a connection a fault was tried.
         r->wire = c->proxy ? proxy_state(c->proxy) : EXCHANGE_UNSEEN;
         if (verb->begin(c, r, e))
             return true;
+        // Only a victim that has left is worth another try.
         if (!verb->look || !is_nobody(e) || clock_now_ns() > deadline)
             return false;
     }
@@ -159,6 +174,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         // There was nothing to undo.
     }
     r->undone = true;
+    // Without times, it excuses nothing.
     r->sought_ns = r->began_ns = r->ended_ns = 0;
 }
 
@@ -204,6 +220,7 @@ bool fault_admin(struct fault_context *c, struct err *e)
         return err_set(e, ERR_CONNECTION, "the server is not running at that time");
     if (c->server->paused)
         return err_set(e, ERR_CONNECTION, "the server is paused at that time");
+    // The fault before may have ended this connection.
     if (c->admin && PQstatus(c->admin) == CONNECTION_OK)
         return true;
     PQfinish(c->admin);

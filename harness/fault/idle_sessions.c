@@ -22,6 +22,7 @@ PGconn *connect_without_timeout(
 {
     PGconn *conn = provider_connect(c->server, role, dbname, e);
 
+    // A role or database of the user's may have a timeout, and it would end the fault.
     if (conn && !sql_exec(conn, "SET statement_timeout = 0", e)) {
         PQfinish(conn);
         return NULL;
@@ -178,6 +179,8 @@ static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, str
 
     r->hold = conn;
     return conn && sql_exec(conn,
+                       // Without a limit, a session of the load that holds the table would make the
+                       // fault wait behind it for ever.
                        "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
                        " LOCK TABLE jobs IN EXCLUSIVE MODE;"
                        " IF to_regclass('cursors') IS NOT NULL THEN"
@@ -191,6 +194,8 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     PGconn *conn = r->hold;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
+                  // The lock itself was granted at the beginning, or the fault would have failed
+                  // there. How many wait is only told.
                   "SELECT count(*) FROM pg_locks WHERE NOT granted"
                   " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",
                   waiting, sizeof waiting, e) &&

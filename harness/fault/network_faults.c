@@ -38,6 +38,7 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     ok = (!is_silent_direction(r->spec, TO_COLLECTOR) ||
              netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
          ok;
+    // Nobody can have noticed a silence in which nobody spoke.
     if (ok && at_server + at_collector == 0)
         return err_set(e, ERR_SKIP, "nothing was sent while the network was silent");
     snprintf(r->evidence, sizeof r->evidence,
@@ -135,6 +136,7 @@ static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *
         return err_set(
             e, ERR_CONNECTION, "%s number %d did not come in time", r->spec->message, r->spec->n);
     }
+    // The fault was armed long before; it began when the message came.
     r->began_ns = cut_ns[0];
     snprintf(r->evidence, sizeof r->evidence, "connection cut %s %s number %d",
         r->spec->side == CUT_BEFORE ? "before" : "after", r->spec->message, r->spec->n);

@@ -1,3 +1,16 @@
+// The proxy between collector and server, as other threads see it.
+//
+// It is one thread with one lock, and the lock is free only while the thread waits in poll. So a
+// verb changes the network between two bytes, never within a step, and no flow needs a lock of its
+// own.
+//
+// The proxy's kernel acknowledges every byte that it receives. A program's own deadlines see a
+// partition as silence, but TCP's timers on the collector's side see a healthy peer. For a network
+// whose silence TCP notices there is os/netns.h (`through: kernel`).
+//
+// The port on 127.0.0.1 is random, and every user of the machine can reach it while the run lasts.
+// So the proxy lets in only clients whose startup message carries the run's password. It asks for
+// no encryption, because it could not find the messages in an encrypted stream.
 #include "fault/proxy.h"
 
 #include <arpa/inet.h>
@@ -19,6 +32,7 @@ static void lock(struct proxy *p)
 static void unlock_and_wake(struct proxy *p)
 {
     pthread_mutex_unlock(&p->lock);
+    // When the pipe is full, the thread wakes anyway.
     ssize_t ignored = write(p->wake[1], "x", 1);
     (void)ignored;
 }
@@ -52,6 +66,7 @@ static struct proxy *start_proxy(
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
+    // mailproof proxy is open to every client, as a network is, so it asks for none.
     if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
         !proxy_listen_at(p, at, at_len, e))
         goto failed;
@@ -165,6 +180,7 @@ struct proxy_counts proxy_counts(struct proxy *p)
     counts = (struct proxy_counts){
         .links = p->link_count, .passed = p->passed_before, .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
+        // In an encrypted stream no cut would ever be found. Whoever armed one should know.
         counts.opaque += p->links[i]->flows[MESSAGE_CLIENT].wire.phase == WIRE_OPAQUE;
         for (int s = 0; s < 2; s++) {
             size_t withheld = link_withheld(p->links[i], (enum message_sender)s);
@@ -201,6 +217,7 @@ static size_t reset_all(struct proxy *p)
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
     lock(p);
+    // Only the directions of this fault change: another one may hold the other direction.
     p->conditions.hold[MESSAGE_CLIENT] |= client;
     p->conditions.hold[MESSAGE_SERVER] |= server;
     unlock_and_wake(p);

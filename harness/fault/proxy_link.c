@@ -70,6 +70,7 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
         if (got < 0 && (errno == EAGAIN || errno == ENOTCONN))
             return;
         if (got <= 0) {
+            // An error ends the flow as an end of file does; what has arrived still passes.
             f->ended = true;
             return;
         }
@@ -112,9 +113,11 @@ static void follow(struct link *l, enum message_sender sender, const struct link
                 f->cut_next = side == CUT_AFTER;
             }
         }
+        // The message stays in the buffer and never passes.
         if (f->cut)
             return;
         size_t passed = wire_pass(&f->wire, len);
+        // The message has begun, but its header has not arrived in full.
         if (passed == 0)
             return;
         f->cleared += passed;
@@ -222,12 +225,15 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         struct flow *f = &l->flows[s];
         read_into_flow(f, l->fds[s], conditions->delay_ns, now_ns);
         follow(l, (enum message_sender)s, watcher);
+        // Bytes are still read, so that the sender sees a network that takes them and never
+        // delivers.
         if (conditions->hold[s])
             continue;
         size_t len = due_now(f, now_ns, wake_ns);
         len = throttled(f, len, conditions->rate, now_ns, wake_ns);
         len = within_limit(l, sliced(f, len, conditions, now_ns, wake_ns), conditions->limit);
         pass_on(f, l->fds[!s], len);
+        // A limit and a cut end the connection, and not only the direction.
         over = over || is_at_limit(l, conditions->limit);
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
         // While a direction is held, the end of the far side does not show either.

@@ -15,6 +15,7 @@ void proxy_remove_link(struct proxy *p, size_t i, bool reset)
         p->passed_before +=
             p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
     link_free(p->links[i], reset);
+    // The order of the links has no meaning.
     p->links[i] = p->links[--p->link_count];
 }
 
@@ -22,6 +23,7 @@ static void set_no_delay(int fd)
 {
     int on = 1;
 
+    // Nagle's algorithm would hold small messages back and add its own delay to the measured one.
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
@@ -31,6 +33,8 @@ static int connect_to_server(const struct proxy *p)
     socklen_t len;
     struct err ignored;
 
+    // The address is asked for each client, because a server that was started again, or the next
+    // leader, may have another.
     if (!(p->server ? p->server->provider->address(p->server, &address, &len, &ignored)
                     : target_address(p->target, &address, &len, &ignored)))
         return -1;
@@ -82,6 +86,7 @@ static void accept_client(struct proxy *p, int client)
 // and poll would report it again at once.
 static void accept_some(struct proxy *p)
 {
+    // Bounded, so that a flood of clients does not starve those who are connected.
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
         int client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (client >= 0) {
@@ -128,6 +133,7 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
+    // The connection ends without an answer and before the server sees a byte of it.
     if (p->asks_password && m->type == MESSAGE_STARTUP &&
         (!knows_password(p, m) || is_superuser(p, m))) {
         p->refused++;
@@ -172,6 +178,7 @@ static int64_t pump_all(struct proxy *p)
             i++;
             continue;
         }
+        // The bytes up to the cut have passed.
         if (was_cut && p->cut.state == CUT_BEGUN)
             finish_cut(p, p->links[i]);
         proxy_remove_link(p, i, false);

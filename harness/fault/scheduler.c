@@ -6,6 +6,7 @@
 
 static int64_t end_ns(const struct fault_record *r)
 {
+    // A fault that begins late still lasts as long as its `for`.
     int64_t from_ns = r->began_ns > r->planned_ns ? r->began_ns : r->planned_ns;
 
     return from_ns + plan_lasts_ns(r->spec);
@@ -28,6 +29,7 @@ struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begu
     *at_ns = CLOCK_NEVER;
     for (size_t i = 0; i < begun; i++) {
         struct fault_record *r = &faults[i];
+        // At equal times the one that was planned first ends first.
         if (r->undone || (away && r->hold) || end_ns(r) >= *at_ns)
             continue;
         *at_ns = end_ns(r);
@@ -72,6 +74,7 @@ int64_t scheduler_patience_until_ns(
 
     for (size_t i = 0; i < begun; i++) {
         const struct fault_record *f = &faults[i];
+        // The victims stay away until that fault ends, and its end must not wait for this one.
         if (!f->undone && takes_away(f->spec->verb) && end_ns(f) < until_ns)
             until_ns = end_ns(f) > now_ns ? end_ns(f) : now_ns;
     }
@@ -93,6 +96,7 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
 const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
 {
+    // The latest culprit is the one to name: it is the nearest in time.
     for (size_t i = count; i-- > 0;) {
         const struct fault_record *f = &faults[i];
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;

@@ -49,6 +49,7 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
         return err_set(e, ERR_SKIP, "no collector was running in time");
     while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
+            // A collector without a line to answer need not notice.
             return err_set(e, ERR_SKIP, "the collector did not end although its sender was gone");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");

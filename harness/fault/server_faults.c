@@ -41,6 +41,8 @@ bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const struct server *s = c->server;
 
+    // The canary proves that the disk lost what was not flushed, and that it kept the rest. Pages
+    // that are being written give the cut something to tear.
     if (how(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
@@ -74,6 +76,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
         return how(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
+    // A stop that did nothing would pass every check on the collector.
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
@@ -113,6 +116,7 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
 {
     char timeline[16];
 
+    // The connection leads to the primary that is about to die.
     PQfinish(c->admin);
     c->admin = NULL;
     if (!c->server->provider->promote(c->server, e) || !fault_admin(c, e) ||

@@ -97,6 +97,8 @@ static bool fail_flush(struct fault_context *c, struct fault_record *r, struct e
     do {
         if (!disk_count_failed(disk, &failed, e))
             return false;
+        // The disk says that it has failed the flush; the server's log must say that it has
+        // noticed.
         if (failed > before)
             return await_panic(c, from, e);
     } while (clock_now_ns() < deadline && interrupt_sleep_until(clock_now_ns() + poll_ns));
@@ -133,6 +135,7 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
 
     if (!disk_empty(fault_disk(c), e) || !repair_storage(c, &started, e))
         return false;
+    // The server may live on what it has reserved. Then nothing was full for it.
     if (refused == 0)
         return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");
     snprintf(r->evidence, sizeof r->evidence, "the server found no room %u times and %s", refused,

@@ -120,7 +120,7 @@ static size_t find_text(const struct transcript_link *l, char kind, const char *
 }
 
 // Gives a name its text. When there is no room, the name goes without.
-static void set_portal_text(struct transcript_link *l, char kind, const char *name, size_t text)
+static void set_named_text(struct transcript_link *l, char kind, const char *name, size_t text)
 {
     size_t i = 0;
 
@@ -135,7 +135,7 @@ static void set_portal_text(struct transcript_link *l, char kind, const char *na
     l->names[i].text = text;
 }
 
-static void ask_transcript(struct transcript_link *l, unsigned char type, size_t text)
+static void expect_answer(struct transcript_link *l, unsigned char type, size_t text)
 {
     if (l->asked_count < ASKED_MAX)
         l->asked[(l->first_asked + l->asked_count++) % ASKED_MAX] =
@@ -162,6 +162,7 @@ static size_t take_client(
     size_t text = TRANSCRIPT_NO_TEXT;
     size_t next;
 
+    // The letters are those of the protocol: Query, Parse, Bind, Execute, Describe, Close, Sync.
     switch (m->type) {
     case 'Q':
         text = keep_transcript_text(t, m->text, m->text_len);
@@ -170,13 +171,13 @@ static size_t take_client(
         next = take_name(m, 0, name);
         if (next < m->text_len)
             text = keep_transcript_text(t, m->text + next, m->text_len - next);
-        set_portal_text(l, 'S', name, text);
+        set_named_text(l, 'S', name, text);
         break;
     case 'B':
         next = take_name(m, 0, name);
         take_name(m, next, other);
         text = find_text(l, 'S', other);
-        set_portal_text(l, 'P', name, text);
+        set_named_text(l, 'P', name, text);
         break;
     case 'E':
         take_name(m, 0, name);
@@ -192,7 +193,7 @@ static size_t take_client(
     default:
         return text; // the server gives no answer to it, or none that has a statement
     }
-    ask_transcript(l, m->type, text);
+    expect_answer(l, m->type, text);
     return text;
 }
 
@@ -269,6 +270,8 @@ void transcript_take(
     struct transcript_entry *entry = add_transcript_entry(t);
     struct transcript_link *l = entry ? find_link(t, link) : NULL;
 
+    // The counts go on when the transcript is full, because numbers of messages are compared with
+    // them.
     if (!entry)
         return;
     *entry = (struct transcript_entry){.link = link, .sender = sender, .type = m->type, .n = n};

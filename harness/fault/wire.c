@@ -49,6 +49,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     if (len < STARTUP_HEADER)
         return false;
     uint32_t total = big_endian_number(data), code = big_endian_number(data + 4);
+    // Not PostgreSQL's protocol. The bytes pass as they are; only cuts are not possible.
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
         return opaque(w);
     // This waits for the whole message, because the observer wants to read its content.
@@ -84,6 +85,7 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
 {
     if (len < HEADER)
         return false;
+    // The length counts itself, but not the type before it.
     uint64_t total = (uint64_t)big_endian_number(data + 1) + 1;
     // The protocol's types are letters and digits. Smaller values are our own numbers for messages
     // without a type.
