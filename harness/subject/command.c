@@ -73,6 +73,7 @@ static bool has_settings(const char *program, const struct settings *env, struct
         suggest_init(&near, name);
         if (strncmp(name, ours, sizeof ours - 1) != 0)
             continue;
+        // The table comes from the installed collector itself, so it fits its version.
         if (!*table && !process_run(argv, (uid_t)-1, 0, table, sizeof table, e))
             return false;
         if (!has_row(table, name, &near))
@@ -90,6 +91,7 @@ static bool make_argv(
     size_t count = 0;
     bool ok = true;
 
+    // The command line comes before the scenario.
     if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
             return false;
@@ -97,6 +99,7 @@ static bool make_argv(
             return false;
         ok = append_argument(&c->argv, &count, "%s", path);
     } else if (collector) {
+        // Words and no shell, so that the user's quotes, stars and dollars mean nothing.
         ok = command_line_split(&c->argv, &count, collector, e);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
@@ -162,6 +165,7 @@ static bool set_window_settings(struct command *c, const struct scenario *s, str
 static bool set_server(struct command *c, const char *conninfo, struct err *e)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    // libpq itself knows which option has which variable.
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
 
     for (PQconninfoOption *o = options; ok && o->keyword; o++) {

@@ -1,3 +1,7 @@
+// The line format and its signatures. Pure.
+//
+// The decoder is the harness's own. It shares nothing with any collector, so that an error in one
+// cannot hide in the other.
 #include "subject/decoder.h"
 
 #include <assert.h>
@@ -49,6 +53,8 @@ void decoder_free(struct decoder *d)
 
 bool decode_shape(const char *line, size_t len, size_t *tokens)
 {
+    // The fields are counted before any is decoded, so that a line with a missing field is one torn
+    // line and not many wrong tokens.
     size_t fields = 1;
 
     for (const char *p = line; (p = memchr(p, ',', len - (size_t)(p - line))) != NULL; p++)

@@ -1,3 +1,15 @@
+// The end of a process.
+//
+// The command may be a script that runs the collector, so every signal goes to the whole process
+// group. A collector that was told to end is over when all processes of its group have closed its
+// output, at the latest two seconds after the command itself. Processes of the group that still
+// run then are killed. When the command ends without having been told to, the rest of its group is
+// killed at once. A process that leaves the group (setsid, a container engine's client) is out of
+// reach.
+//
+// An error of the collector, such as three exits without a line, makes the subject give up, and
+// the verdict says violated. An error of the harness makes it fail, and the run ends with that
+// error.
 #include "subject/exits.h"
 
 #include <poll.h>
@@ -55,6 +67,8 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         in->exits_without_line = 0;
     else
         in->exits_without_line++;
+    // A collector that is broken from the start would otherwise be started until the end of the
+    // run.
     if (in->exits_without_line >= most) {
         err_set(
             &e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line", most);
@@ -105,6 +119,7 @@ void exits_reap(struct subject *s, struct instance *in)
     process_signal_group(in->pid, SIGKILL);
     if (in->out >= 0) {
         is_output_held(in->out, group_killed_ns);
+        // What the process wrote before its end counts as delivered.
         serve_empty_pipe(s, in);
     }
     pthread_mutex_lock(&s->lock);
@@ -119,6 +134,7 @@ void exits_reap(struct subject *s, struct instance *in)
     p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
+    // Any other exit code does not say that the sender was the reason, so it stays unplanned.
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;
@@ -134,6 +150,7 @@ void exits_reap(struct subject *s, struct instance *in)
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;
+    // The log may grow, and then move, once the lock is free.
     struct process_record ended = *p;
     pthread_mutex_unlock(&s->lock);
 

@@ -80,6 +80,8 @@ char *identity_of(char *const *argv, const char *dir, const char *before)
 
     buf_init(&text, 1 << 16);
     buf_append_str(&text, before ? before : "");
+    // Of `python3 collector.py` the script is the program. Without its checksum, two versions of it
+    // would look alike.
     for (size_t i = 0; argv && argv[i] && i < WORDS_MAX; i++) {
         if (find_file(path, argv[i], dir, i == 0))
             append_file(&text, path);

@@ -48,6 +48,7 @@ static bool has_mark(pid_t pid, const char *mark)
 
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     FILE *file = fopen(path, "re");
+    // The kernel shows this file to the process's own user and to root alone.
     size_t got = file ? fread(text, 1, sizeof text, file) : 0;
     if (file)
         fclose(file);
@@ -99,6 +100,7 @@ static bool is_decided(struct process_record *p, int64_t now_ns)
 
     litter_mark(mark, p->instance, p->started_ns);
     pid_t pid = find_marked_process(mark);
+    // A sender below the collector may need a moment to end.
     if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
         return false;
     p->left = PROCESS_LEFT_NOTHING;

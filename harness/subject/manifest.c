@@ -159,6 +159,7 @@ static bool has_addresses(const struct manifest *m, const char *path, struct err
 // A subject that cannot be installed needs no commands.
 static bool is_whole(const struct manifest *m, const char *path, struct err *e)
 {
+    // Scenarios name the folder, and results the subject. Both must mean the same.
     const char *folder = strrchr(m->dir, '/');
 
     if (strcmp(m->name, folder ? folder + 1 : m->dir) != 0)
@@ -167,6 +168,8 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return true;
     if (!has_addresses(m, path, e))
         return false;
+    // A run waits that long for an interrupted job, so a long time needs a proof that the product
+    // really says so.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, the words that say so",
@@ -215,6 +218,7 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     char all[PATH_MAX], path[PATH_MAX];
 
     *m = (struct manifest){0};
+    // A name with a slash is a folder of the user's; every other one is a folder of ours.
     if (strchr(name, '/')) {
         if (!realpath(name, m->dir))
             return err_sys(e, ERR_USAGE, "there is no subject in %.300s", name);
@@ -266,6 +270,7 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     spec.argv = (const char *const *)m->check;
     spec.env = (const char *const *)env.items;
     spec.dir = m->dir;
+    // As the user that will run it: a program in root's own folder is no use to another.
     bool installed =
         other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
     child_env_fini(&env);

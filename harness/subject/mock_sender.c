@@ -18,7 +18,11 @@ struct sender_reply mock_sender_draw(
     struct sender_reply r = {.reply = REPLY_SENT};
     struct rng rng;
 
+    // The answer depends on the token and its attempt and on nothing else, so it is the same in
+    // every run, whichever collector asks and whenever.
     rng_init(&rng, seed, SENDER_STREAM + (uint64_t)token * (TRIES_MAX + 1) + attempt);
+    // Every number is drawn for every answer, so that a change of one share changes no other
+    // answer.
     double fate = rng_uniform(&rng);
     double span = (double)(manner->delay_to_ns - manner->delay_from_ns);
     r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
@@ -134,10 +138,12 @@ bool mock_sender_line(
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
         }
         struct sender_reply r = draw(s, d->token, attempt);
+        // The attempt is counted nevertheless, as the collector has made it.
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
         d->replied_ns = 0;
+        // Its handler fails, so the queue must deliver the job again.
         if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply) &&
@@ -214,6 +220,7 @@ bool mock_sender_say(
 
     while (mood != SENDER_PAUSES && s->fd >= 0 && s->count > 0 && s->heap[0].at_ns <= now_ns) {
         struct sender_due due = pop(s);
+        // From this moment on, the collector may know the answer.
         log->deliveries[due.delivery].replied_ns = now_ns;
         died = due.reply == REPLY_DIED;
         if (died)

@@ -72,6 +72,7 @@ static bool keep_line(struct reader *r, const struct line_record *line)
         return false;
     log->lines[log->line_count++] = *line;
     r->torn += line->state == LINE_TORN;
+    // A torn line counts, too: the process has done something.
     log->processes[line->process].lines++;
     return true;
 }
@@ -118,6 +119,7 @@ static bool add_names(struct reader *r, const char *line, size_t len)
     for (size_t pos = 0; pos < len;) {
         const char *comma = memchr(line + pos, ',', len - pos);
         size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
+        // The fields may stand in any place of a broken line, so each is tried as a name.
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
         bool found = token_named(r, line + pos, field, &named.token);
         if (found && named.token != last && !add_delivery(r, &named))
@@ -171,6 +173,7 @@ bool reader_is_flooded(const struct reader *r, struct err *e)
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
+    // Repeats are allowed, and judged; a flood is not.
     if (r->log.line_count + r->log.delivery_count > most)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %llu lines and tokens, of which %zu were planned",
@@ -335,6 +338,8 @@ bool reader_lines(
         done += len + 1;
         struct line_record line = {.read_ns = reading->read_ns,
             .empty_ns = reading->empty_ns,
+            // These bytes were in the pipe when the process got its signal, so they were written
+            // before it.
             .seen_ns = done <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
                                                    : reading->read_ns,
             .process = process,

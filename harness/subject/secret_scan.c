@@ -76,8 +76,9 @@ static unsigned char base64_letter(int c)
 
 // --- reading a log ----------------------------------------------------------------------
 
-static bool keep_tell(struct secret_scan *t, uint64_t hash)
+static bool keep_hash(struct secret_scan *t, uint64_t hash)
 {
+    // A log of nothing but such rows must not fill the memory.
     if (hash == 0 || t->count >= SECRET_SCAN_HASHES_MAX)
         return true;
     if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
@@ -89,11 +90,12 @@ static bool keep_tell(struct secret_scan *t, uint64_t hash)
 static bool take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
 {
     if (letter == 0) {
+        // Any other letter ends the row.
         r->len = 0;
         r->hash = 0;
         return true;
     }
-    return keep_tell(t, roll(r, window, letter));
+    return keep_hash(t, roll(r, window, letter));
 }
 
 static bool read_part(struct secret_scan *t, FILE *file)
@@ -145,7 +147,7 @@ void secret_scan_fini(struct secret_scan *t)
 
 // --- looking a secret up ----------------------------------------------------------------
 
-static bool secret_scan_have(const struct secret_scan *t, uint64_t hash)
+static bool has_hash(const struct secret_scan *t, uint64_t hash)
 {
     return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, compare_hashes);
 }
@@ -157,7 +159,7 @@ static bool has_base64(const struct secret_scan *t, const unsigned char *bytes)
     EVP_EncodeBlock(text, bytes, BASE64_BYTES);
     for (int i = 0; i < BASE64_LEN; i++)
         text[i] = base64_letter(text[i]);
-    return secret_scan_have(t, hash_of((const char *)text, BASE64_LEN));
+    return has_hash(t, hash_of((const char *)text, BASE64_LEN));
 }
 
 bool secret_scan_secret(
@@ -171,6 +173,6 @@ bool secret_scan_secret(
         snprintf(hex + 2 * i, 3, "%02x", secret[i]);
     // Within longer data, none, one or two of the secret's first bytes share a letter with what
     // stands before them.
-    return secret_scan_have(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
+    return has_hash(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
            has_base64(t, secret + 1) || has_base64(t, secret + 2);
 }

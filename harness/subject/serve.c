@@ -1,3 +1,11 @@
+// The subject's thread. It starts the processes, waits for output and deaths (a pidfd each), hands
+// bytes to the reader, gives the mock sender's answers, and starts a process again 100 ms after it
+// ended. Other threads may only ask it to signal a process, because a pid may be somebody else's
+// once its process was reaped, and only this thread reaps.
+//
+// The time at which a read returns is the time of a delivery. So the thread also notes when it
+// last found the pipe empty, and when it was late itself: a late reader must not make a collector
+// late.
 #include "subject/serve.h"
 
 #include <errno.h>
@@ -111,6 +119,7 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
         size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
         char *room = buf_reserve(&in->pending, chunk);
         struct err e;
+        // The buffer's cap is the longest line.
         if (!room) {
             err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
                 READER_LINE_MAX >> 20);
@@ -123,11 +132,13 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
+            // Before this call there was nothing in the pipe.
             in->empty_ns = asked_ns;
             return got < 0;
         }
         in->pending.len += (size_t)got;
         *most -= (size_t)got;
+        // These counters are read by other threads without the lock.
         atomic_fetch_add(&in->read, (uint64_t)got);
         atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!take_subject_lines(s, in, now)) {
@@ -151,6 +162,7 @@ void serve_empty_pipe(struct subject *s, struct instance *in)
 {
     int waiting = 0;
 
+    // Only what is there now: a process that still writes must not keep the thread here.
     ioctl(in->out, FIONREAD, &waiting);
     serve_drain_pipe(s, in, &(size_t){(size_t)waiting});
 }
@@ -262,6 +274,7 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
             in->empty_ns = asleep_ns;
         size_t most =
             fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
+        // One collector that writes without a pause must not make the others look late.
         size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
         if (turn > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
@@ -322,6 +335,7 @@ static void serve_until_done(struct subject *s)
         next = clock_min(next, answer_due(s, now));
         next = clock_min(next, fill_subject_poll(s, fds, now));
         int64_t asleep_ns = clock_now_ns();
+        // A sleep that may last long could be late by as much without anybody noticing.
         next = clock_min(next, asleep_ns + nap_most_ns);
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
             continue;

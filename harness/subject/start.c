@@ -48,12 +48,13 @@ static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err 
 }
 
 // Enters a started process into the log. False when it cannot be watched.
-static bool take_in_instance(
+static bool enter_instance(
     struct subject *s, struct instance *in, const struct process_record *p, int out)
 {
     in->ended = false;
     in->gone_ns = 0;
     in->empty_ns = p->started_ns;
+    // A pidfd tells of the end of this process, even when its pid is used again.
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
@@ -125,6 +126,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
     record.pid = start_marked(s, index, &spec, record.started_ns, e);
+    // Only the child keeps its ends, so their closing shows here.
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);
@@ -134,7 +136,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
         mock_sender_begin(&in->sender, -1);
         return false;
     }
-    return take_in_instance(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
+    return enter_instance(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
 }
 
 // True when the command itself cannot be executed.
@@ -177,6 +179,7 @@ int64_t starts_due(struct subject *s, int64_t now)
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         struct err e;
+        // A fault keeps it down and wakes this thread when it is over.
         if (is_held_down(s, in))
             continue;
         if (in->restart_at_ns <= now && !launch_instance(s, i, &e))

@@ -46,6 +46,8 @@ static bool send_signal(struct subject *s, int index, int signal)
 
     if (in->pid == 0)
         return false;
+    // Every other signal may end the process. This end counts as planned from now on, because the
+    // process may be gone before the next line here.
     if (signal != 0 && signal != SIGSTOP && signal != SIGCONT) {
         struct process_record *p = &s->reader.log.processes[in->process];
         in->termed = signal == SIGTERM && (in->termed || !p->asked);
@@ -83,6 +85,7 @@ size_t subject_hold_down(
         if (for_good) {
             s->instances[i].for_good = true;
         } else {
+            // Two faults may hold the same instance down; it starts when both are over.
             s->instances[i].holds++;
             *held |= UINT64_C(1) << i;
         }
@@ -112,6 +115,7 @@ bool subject_started(struct subject *s, uint64_t held)
     for (int i = 0; i < s->config.instances; i++) {
         const struct instance *in = &s->instances[i];
         if (held >> i & 1)
+            // An instance that another fault holds down is no business of this one.
             started = started && (in->pid != 0 || in->holds > 0 || in->for_good);
     }
     pthread_mutex_unlock(&s->lock);
@@ -359,11 +363,13 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     for (int i = 0; i < s->config.instances; i++)
+        // A writer that waits for a slow reader could not obey the signal.
         s->instances[i].pace.rate = READER_UNLIMITED;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
     if (pids) {
         subject_signal(s, -1, SIGTERM, pids);
+        // A process that a fault has stopped would obey TERM only when it goes on.
         subject_signal(s, -1, SIGCONT, pids);
         while (!is_subject_done(s) && clock_now_ns() < deadline)
             usleep(2000);
