@@ -87,6 +87,7 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
             c->port, password);
         ok = target_init(&c->target, conninfo, e);
     }
+    // A half-made state is closed here, because the caller closes only what was opened.
     if (!ok) {
         container_close(s);
         return false;
@@ -177,6 +178,7 @@ static bool create(struct container *c, struct err *e)
     for (size_t i = 0; i < c->want->settings.count && i < SETTINGS_MAX; i++) {
         snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
             c->want->settings.items[i].value);
+        // Later settings win, so those of the scenario come last.
         argv[n++] = "-c";
         argv[n++] = settings[i];
     }
@@ -268,6 +270,8 @@ static bool container_start(struct server *s, struct err *e)
         return true;
     if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create(c, e)))
         return false;
+    // The entry point of the image starts a server without TCP first, to make the cluster, so only
+    // a handshake over TCP shows that it is ready.
     s->running = wait_container_ready(s, e);
     if (s->running) {
         find_data(s);

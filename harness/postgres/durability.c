@@ -32,10 +32,12 @@ static bool time_flushes(int fd, int64_t *median_ns)
     memset(block, 'x', sizeof block);
     for (int i = 0; i < PROBES; i++) {
         int64_t start = clock_now_ns();
+        // The same block each time: a file that grows would also flush its metadata.
         if (pwrite(fd, block, sizeof block, 0) != BLOCK || fdatasync(fd) != 0)
             return false;
         took[i] = clock_now_ns() - start;
     }
+    // The median: a few flushes may wait for other programs' writes.
     qsort(took, PROBES, sizeof *took, compare_int64);
     *median_ns = took[PROBES / 2];
     return true;
@@ -115,6 +117,7 @@ bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
     const char *copied = strstr(text, "copied, ");
     double seconds;
 
+    // GNU's dd says so, and busybox's as well.
     if (!copied || sscanf(copied, "copied, %lf s", &seconds) != 1)
         return false;
     *flush_ns = (int64_t)(seconds * 1e9 / blocks);
@@ -191,6 +194,7 @@ static bool check_server_settings(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
     static const char *const names[] = {"fsync", "full_page_writes", "synchronous_commit"};
+    // A scenario may lower synchronous_commit; the verdict then tells what that costs.
     const char *want[] = {"on", "on", wanted_setting(settings, "synchronous_commit", "on")};
     size_t used = 0;
     char first_wrong[100] = "";

@@ -36,6 +36,7 @@ bool engine_run_with(
     const char **env = calloc(count + 2, sizeof *env);
     if (!env)
         return err_memory(e);
+    // Through the environment and not the command line, which every user of the machine can read.
     env[0] = variable;
     for (size_t i = 0; i < count; i++)
         env[i + 1] = environ[i];
@@ -64,6 +65,7 @@ const char *engine_find(struct err *e)
     char text[512];
     struct err ignored;
 
+    // An engine counts only when it answers: docker may be installed without its daemon.
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *engine = told && *told ? told : known[i];
         if (ENGINE(engine, text, &ignored, "info"))
@@ -92,6 +94,7 @@ bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e)
     char boot[40];
     struct stat st;
 
+    // Pids mean something only within one boot and one pid namespace.
     if (!read_boot_id(boot, sizeof boot) || stat("/proc/self/ns/pid", &st) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot tell this boot and pid namespace from others");
     snprintf(label, ENGINE_LABEL_MAX, "mailproof=%s.%ju", boot, (uintmax_t)st.st_ino);

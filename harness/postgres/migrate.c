@@ -21,7 +21,7 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
 
 // Waits until all members have the database and its roles, because a client that meets a member
 // without them gives up.
-static bool spread_migrations(const struct server *s, struct err *e)
+static bool await_members(const struct server *s, struct err *e)
 {
     return !s->provider->spread || s->provider->spread(s, e);
 }
@@ -32,7 +32,7 @@ static bool create_database(const struct server *s, struct err *e)
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);
-    bool ok = conn && sql_exec(conn, sql, e) && spread_migrations(s, e);
+    bool ok = conn && sql_exec(conn, sql, e) && await_members(s, e);
 
     PQfinish(conn);
     return ok;
@@ -47,6 +47,7 @@ static bool apply_file(PGconn *conn, const char *path, struct err *e)
 
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
+    // The whole file goes out as one query, so each migration is one transaction.
     buf_init(&sql, 1 << 20);
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
         buf_append(&sql, chunk, got);
@@ -185,5 +186,5 @@ bool migrate_database(
     if (ok && announce == ANNOUNCE_BELL)
         ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
     PQfinish(conn);
-    return ok && spread_migrations(s, e);
+    return ok && await_members(s, e);
 }

@@ -50,6 +50,8 @@ void presence_transaction(
         snprintf(o->key, sizeof o->key, "%s", key);
     }
     o->seen = true;
+    // A transaction that waits for a lock of somebody else does not count as held open by the
+    // collector.
     if (held_up) {
         o->first_ns = at_ns;
         o->hold = 0;
@@ -63,6 +65,7 @@ void presence_looked(struct presence *p, const struct presence_look *look)
     size_t kept = 0;
 
     for (size_t i = 0; i < p->open_count; i++) {
+        // After a look that failed, nobody knows how long a transaction went on.
         bool seen = look && p->open[i].seen;
         p->open[i].seen = false;
         if (seen)

@@ -51,6 +51,7 @@ void sampler_stop(struct sampler *s)
 {
     if (!s || !ticker_stop(&s->ticker))
         return;
+    // A last sample, so that the sums reach to the end of the run.
     take_sample(s, clock_now_ns());
     PQfinish(s->conn);
     s->conn = NULL;
@@ -99,6 +100,7 @@ static double sample_number(const PGresult *result, int column)
 static bool ask_counters(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
+    // Version 17 moved the checkpoints to pg_stat_checkpointer.
     bool old = PQserverVersion(s->conn) < 170000;
     PGresult *counters = sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
     PGresult *checkpoints = sql_query(
@@ -252,6 +254,7 @@ static void take_sample(void *arg, int64_t due_ns)
     pid_t pids[COLLECTORS_MAX];
 
     (void)due_ns;
+    // The processes are counted even while the server is away.
     usage_begin(&s->usage);
     size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
     for (size_t i = 0; i < collectors; i++) {

@@ -101,6 +101,7 @@ void sessions_read(
     struct logins logins = {0};
     bool ok = fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {
+        // "authorized" and not "received": a client that the server turned away had no session.
         if (strstr(line, mark))
             ok = add_login(&logins, line);
         else

@@ -69,6 +69,7 @@ void sql_silence(PGconn *conn)
 
 PGconn *sql_connect(const char *conninfo, struct err *e)
 {
+    // The timeout of a statement is ours: a server that hangs must not make the harness hang.
     static const char *const keys[] = {
         "dbname", "connect_timeout", "application_name", "options", NULL};
     const char *values[] = {conninfo, "10", "mailproof",

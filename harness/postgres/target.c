@@ -96,6 +96,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     bool self = strcmp(user, t->user) == 0;
 
     for (PQconninfoOption *o = t->options; o->keyword; o++) {
+        // The rest of the user's conninfo stays: hosts, ports, TLS.
         bool ours = false;
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             ours = ours || strcmp(own[i], o->keyword) == 0;

@@ -41,6 +41,7 @@ static bool take_auth(struct cluster *c, struct err *e)
     if (!password || strlen(auth) >= sizeof c->auth)
         return err_set(e, ERR_USAGE, "MAILPROOF_REST_AUTH should be USER:PASSWORD");
     *password++ = '\0';
+    // All members of one cluster ask for the same password.
     for (size_t i = 0; i < c->count; i++) {
         c->targets[i].user = c->auth;
         c->targets[i].password = password;
@@ -113,6 +114,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
     PQfinish(conn);
     for (size_t n = 0; ok && there && n < REST_MEMBERS_MAX; n++) {
         conn = connect_to_member(s, t, n, &there, &ignored);
+        // A member that is down has nothing to follow.
         ok = !conn || await_replay(conn, lsn, e);
         PQfinish(conn);
     }
@@ -205,6 +207,7 @@ bool cluster_switch_over(
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);
     if (!ask_patroni(c, "POST", "/switchover", body, &answer, e))
         return false;
+    // 202: Patroni has accepted the request and carries it out later.
     if (answer.status != 200 && answer.status != 202)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover%s: %.80s",
             answer.status == 401 ? " (MAILPROOF_REST_AUTH=USER:PASSWORD)" : "", answer.text);

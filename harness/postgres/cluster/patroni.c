@@ -143,6 +143,7 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     int len = snprintf(sql, sizeof sql, "ALTER ROLE mailproof PASSWORD '%s'\n", p->at.password);
     bool ok = write(in[1], sql, (size_t)len) == len;
     close(in[1]);
+    // A single-user server listens nowhere, so nobody can connect before there is a password.
     spec.argv = (const char *const[]){program, "--single", "-D", data, "postgres", NULL};
     spec.uid = p->user.uid;
     spec.gid = p->user.gid;
@@ -207,6 +208,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     s->shares_pids = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
+    // Patroni's server outlives a Patroni that is killed. We must be able to wait for it.
     process_adopt_orphans();
     if (!prepare_patroni(s, p, e)) {
         patroni_close(s);
@@ -323,6 +325,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     p->detached = true;
     buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
     own_conninfo(p, "mailproof", "mailroom", out);
+    // The programs' leashes stay and end them at TERM.
     buf_printf(out, "'\n  remove it: kill");
     for (int i = 0; i < PARTS; i++) {
         if (!p->leashes[i])

@@ -75,6 +75,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
     char name[8], body[64];
     int leader, timeline;
 
+    // Only a later timeline than this one proves that another leader was elected.
     if (!find_patroni_leader(s, &leader, &timeline, e))
         return false;
     const struct rest_target rest = {.net = p->lan.middle,
@@ -163,6 +164,7 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 
     if (member < 0)
         return true;
+    // Asked while the cut lasts, over the member's own socket.
     bool split = leader_writes(s, member, &timeline);
     p->cut_off = -1;
     if (!cluster_net_heal(&p->lan, member, &dropped, e))

@@ -77,6 +77,8 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
     c->marks = 0;
     c->mark[0] = '\0';
     fill_canary(&content, c);
+    // Direct writes reach the disk at once, whatever the kernel's cache does; only the flush
+    // decides whether they last.
     return write_canary(dir, flushed, O_DIRECT, true, &content, e);
 }
 

@@ -30,6 +30,7 @@ static bool read_drive_line(const struct drive *d, char *line, size_t size, stru
             continue;
         if (ready == 0)
             return err_set(e, ERR_SYSTEM, "the disk did not answer within 20 s");
+        // One byte at a time, because nothing behind the line may be taken from the socket.
         if (ready < 0 || read(d->control, line + used, 1) != 1)
             return err_set(e, ERR_SYSTEM, "the disk's program has ended");
         if (line[used] == '\n') {
@@ -64,6 +65,7 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
 
     if (!find_program(program, e))
         return false;
+    // Opened here and passed on, so that the program needs no helper with root's rights to mount.
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (d->fuse < 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs /dev/fuse");

@@ -149,6 +149,7 @@ static bool cache_path(
         return false;
     for (char *c = version; *c; c++) {
         if (strchr(" /()", *c))
+            // The version's text becomes part of a file's name.
             *c = '-';
     }
     snprintf(name, sizeof name, "%s-%d-%u", version, TEMPLATE_FORMAT, (unsigned)user->uid);

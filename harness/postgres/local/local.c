@@ -186,6 +186,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     if (!path_join(program, l->bindir, "postgres", e))
         return -1;
     server_argv(l, program, data, port, texts, argv);
+    // Only a server whose clock shall step gets the library; every other runs as installed.
     if (*l->clock.file && (!child_env_init(&env, e) || !own_clock_give(&l->clock, &env, e))) {
         child_env_fini(&env);
         return -1;
@@ -269,6 +270,7 @@ static bool wait_local_ready(struct server *s, struct err *e)
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
     while (!provider_handshake(s, e)) {
+        // A server that has ended will never be ready, so the user need not wait for the limit.
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
             return did_not_start(s, e);

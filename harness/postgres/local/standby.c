@@ -95,6 +95,8 @@ bool standby_dismiss(struct server *s, struct err *e)
     if (!l->standby)
         return true;
     PGconn *conn = connect_to_standby(s, l->port, "", e);
+    // The primary must not wait for the standby any more when that goes, or its next commit would
+    // hang.
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
               sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l, l->standby, e);
 
@@ -114,6 +116,7 @@ bool standby_promote(struct server *s, struct err *e)
     s->running = false;
     if (l->postmaster && !local_kill(l, l->postmaster, e))
         return false;
+    // From here on the standby is the server, for all other functions.
     l->postmaster = l->standby;
     l->standby = 0;
     l->port = LOCAL_STANDBY_PORT;

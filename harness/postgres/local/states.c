@@ -48,6 +48,8 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
+    // Only a second cut may tear the superblock, because only the mount behind the first one writes
+    // it.
     disk->torn = false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
