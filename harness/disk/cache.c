@@ -30,6 +30,7 @@ static bool make_write_room(struct cache *c)
 {
     if (c->count < c->capacity)
         return true;
+    // Most of the array is of writes that were evicted already.
     if (c->first > c->capacity / 2) {
         memmove(c->items, c->items + c->first, (c->count - c->first) * sizeof *c->items);
         c->count -= c->first;
@@ -52,6 +53,8 @@ bool cache_add(
     unsigned char *bytes = make_write_room(c) ? malloc(2 * (size_t)length) : NULL;
     if (!bytes)
         return false;
+    // The old bytes are kept here and not read at the cut: the image holds the new ones from now
+    // on, because that is what the machine reads.
     memcpy(bytes, before, length);
     memcpy(bytes + length, after, length);
     c->items[c->count++] = (struct cached_write){offset, length, bytes, bytes + length};
@@ -72,6 +75,7 @@ void cache_evict(struct cache *c, uint64_t most)
 
 static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
+    // The newest first: a later write may have replaced bytes of an earlier one.
     for (size_t i = c->count; i-- > from;) {
         const struct cached_write *w = &c->items[i];
         if (!put(arg, w->offset, w->before, w->length))
@@ -141,6 +145,7 @@ static const unsigned char *version_bytes(
 bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e)
 {
+    // With one share for all cuts, hardly any would keep nothing or nearly everything.
     // Neighbouring seeds differ, so several cuts of one run are of all kinds.
     static const double shares[] = {0.5, 0.125, 0.875, 0};
     struct rng rng;
@@ -157,6 +162,8 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
         for (to = from + 1; to < count && all[to].sector == all[from].sector;)
             to++;
         bool old = rng_uniform(&rng) >= survives;
+        // Each sector is drawn on its own, so 8 kB pages are torn, and later writes may be there
+        // while earlier ones are not. A sector itself is never torn.
         size_t chosen = old ? from : from + (size_t)rng_below(&rng, to - from);
         ok = put(arg, all[from].sector * CACHE_SECTOR, version_bytes(c, &all[chosen], old),
             CACHE_SECTOR);

@@ -47,6 +47,7 @@ static bool settle_device(
 
 static bool lie(struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
+    // Answered and not done: nothing leaves the cache from now on but what does not fit.
     d->flushing = FLUSHING_LIES;
     return tell_counts(d, numbers, answer, size, e);
 }
@@ -68,6 +69,7 @@ static bool set_fail_in(
 static bool switch_off(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
+    // The canary must have come before. Otherwise the cut did not happen in the midst of a write.
     if (d->power == POWER_ON)
         return err_set(e, ERR_SYSTEM, "the power was not cut");
     d->power = POWER_OFF;
@@ -215,6 +217,7 @@ static bool run_command(
     size_t length = strcspn(line, " ");
     const struct command *command = find_command(line, length);
 
+    // A table row takes numbers only, and one command with a word is not worth a type of argument.
     if (strncmp(line, "arm ", 4) == 0)
         return arm_crash(d, line + 4, e);
     if (!command || !parse_command_numbers(line + length, numbers, command->numbers))

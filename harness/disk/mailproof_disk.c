@@ -78,6 +78,8 @@ static void answer_request(
         fuse_reply_err(request, EIO);
         break;
     case DEVICE_HELD:
+        // A disk without power gives no answer, not even an error: the server must not learn that
+        // its power was cut.
         reply_when_due(s, request, length, CLOCK_NEVER);
         break;
     case DEVICE_LATER:

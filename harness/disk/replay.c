@@ -99,6 +99,7 @@ bool replay_flush(struct replay *r)
 {
     const size_t last = r->flush_count ? r->flushes[r->flush_count - 1] : r->chosen;
 
+    // A flush with nothing to flush leaves the same state as the one before it.
     if (r->trial.count == last)
         return true;
     if (r->flush_count == r->flush_capacity) {
@@ -206,6 +207,8 @@ bool replay_again(
 
     if (n == 0 || n > r->flush_count)
         return err_set(e, ERR_USAGE, "the trial has not flushed that often");
+    // Writes before the last flush are on the platter, those after the cut never came; only those
+    // between are in doubt.
     const size_t from = n > 1 ? r->flushes[n - 2] : r->chosen, to = r->flushes[n - 1];
     for (size_t i = from; ok && i < to; i++) {
         const struct cached_write *w = &r->trial.items[i];
