@@ -48,6 +48,7 @@ static bool draw_value(struct rng *rng, const char *path, char *value, size_t si
 {
     const struct draw_row *row = draw_row(path);
 
+    // A row without options says why the key is not drawn.
     if (!row || !row->options || !chance(rng, row->chance))
         return false;
     draw_option(rng, row->options, value, size);
@@ -140,6 +141,7 @@ static void write_collector(struct drawing *d)
         buf_append_str(d->out, d->profile->collector);
     else
         write_section(d, &rng, "collector.", "  ");
+    // The profile has written these sections itself.
     if (d->profile->complete)
         return;
     write_dequeue(d, &rng);
@@ -231,6 +233,8 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         if (!f->param || f->param == PARAM_FOR || f->any_verb)
             continue;
         snprintf(path, sizeof path, "faults.N.%s", f->key);
+        // Drawn even where the verb has no such parameter, so that the numbers behind it stay the
+        // same.
         bool has = draw_value(rng, path, value, sizeof value);
         // With one collector there is no other to name.
         if (!(verb->params & f->param) || !has ||
@@ -264,6 +268,7 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
     char every[160], jitter[160];
     bool repeats = draw_value(rng, "faults.N.every", every, sizeof every);
     bool uneven = draw_value(rng, "faults.N.jitter", jitter, sizeof jitter);
+    // There is one standby to promote.
     bool once = verb->needs_standby;
 
     repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
@@ -305,6 +310,7 @@ static void write_faults(struct drawing *d)
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
+        // The limits leave no verb that this mode could have.
         if (!verb)
             return;
         at_ns = draw_time_ns(d, &rng, at_ns);
@@ -399,6 +405,7 @@ bool draw_scenario(
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
+    // A scenario of the user's is kept as it is, and gets drawn faults only.
     if (limits->base) {
         d.load_ns = limits->base_load_ns;
         d.instances = limits->base_instances;

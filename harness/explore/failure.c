@@ -28,6 +28,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     memcpy(f->broken, broken, sizeof f->broken);
     f->mode = mode_of(s);
     f->name[0] = '\0';
+    // What broke comes first in the name, so that a list of files groups itself.
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (broken[id])
             append_name(f->name, metrics[id].name);
@@ -49,6 +50,7 @@ static bool same_sharing(enum mode a, enum mode b)
 
 bool failure_covers(const struct failure *f, const struct tried *t)
 {
+    // A failure that could not be repeated explains nothing.
     if (f->confirmed == 0 || memcmp(f->broken, t->broken, sizeof f->broken) != 0 ||
         !same_sharing(f->mode, t->mode))
         return false;
@@ -95,6 +97,7 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     read_json_text(line, "mode", mode, sizeof mode);
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
+    // The record may come from another machine, and the name becomes a path.
     if (!is_failure_name(f->name) || f->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a failure");
     broken_read(f->broken, json_object_get(line, "broken"));

@@ -61,6 +61,7 @@ bool page_text(const struct page *p, struct buf *out)
     buf_append_str(out, "\n  covered     ");
     print_coverage(p, out);
     buf_append_str(out, "\n");
+    // A search of several machines may lack a part, and then a missing failure means nothing.
     if (*record_gaps(&p->journal->record))
         buf_printf(out, "  incomplete  %s\n", record_gaps(&p->journal->record));
     for (size_t i = 0; i < p->journal->failure_count; i++) {
@@ -133,6 +134,7 @@ static void print_state_table(const struct page *p, struct buf *out)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
+        // Rows of zeros would hide the others. print_never names these faults.
         if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
@@ -159,6 +161,7 @@ static void print_pairs(const struct page *p, struct buf *out)
         for (size_t b = 0; b < VERB_COUNT; b++) {
             if (is_verb_drawn(p, b) && a < b)
                 print_count_cell(out, p->journal->coverage.pairs[a][b]);
+            // Each pair has one cell; the other half of the square stays empty.
             else if (is_verb_drawn(p, b))
                 buf_append_str(out, "<td class=out>");
         }
@@ -182,6 +185,7 @@ static void print_modes(const struct page *p, struct buf *out)
         if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);
+        // The faults are to be read against the number of draws in their mode.
         for (int m = 0; m < MODES; m++)
             print_count_cell(out, c->modes[m][v]);
         buf_append_str(out, "</tr>");

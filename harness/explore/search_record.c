@@ -65,6 +65,7 @@ static bool remember_found(struct journal *j, const struct failure *f, struct er
 
     while (at < j->found_count && j->found[at].draw < f->draw)
         at++;
+    // The same draw may be looked into again, by a later call.
     if (at < j->found_count && j->found[at].draw == f->draw) {
         j->found[at] = *f;
         return true;
@@ -151,6 +152,7 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
         known->again++;
         return true;
     }
+    // It broke something and was not looked into yet.
     if (!own)
         return fold_explained(j, t, e);
     known = journal_failure(j, own->name);
