@@ -85,6 +85,7 @@ bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e)
     *d = (struct diagnosis){0};
     if (!parse_address(&p, conninfo, e))
         return false;
+    // Without a session there is nothing else to examine.
     if (connect_first(&p, conninfo)) {
         connect_second(&p, conninfo);
         examine_all(&p);

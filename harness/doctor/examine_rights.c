@@ -40,6 +40,7 @@ static void examine_schema(struct patient *p)
         !answers_yes(
             p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)", &create))
         return;
+    // A database without the tables is no fault: it may be new.
     if (strcmp(missing, FIRST_MIGRATION) != 0)
         examine_migrations(p, missing);
     else if (create)
@@ -62,6 +63,8 @@ static void examine_pgcrypto(struct patient *p)
             " (v.trusted AND has_database_privilege(current_database(), 'CREATE'))))",
             &possible))
         return;
+    // Someone else may have created the extension, so the right to do so is asked only where it is
+    // missing.
     if (there)
         patient_good(p, "gen_random_bytes is there");
     else if (possible)

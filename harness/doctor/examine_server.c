@@ -162,6 +162,8 @@ static void examine_connections(struct patient *p)
             " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')",
             &left))
         return;
+    // A collector that reconnects needs a second one until the server has noticed that the first is
+    // gone.
     if (left < 2)
         patient_breaks(p, "Raise max_connections, or end idle sessions.",
             "%.0f connections are left: a collector that loses its session may not come back",
@@ -197,6 +199,7 @@ static void examine_neighbours(struct patient *p)
         patient_note(p, "COMMIT PREPARED or ROLLBACK PREPARED it.",
             "a transaction has been prepared for %.0f s: it keeps dead rows and outlives restarts",
             prepared_s);
+    // The queue belongs to the whole server, so a listener of any database may fill it.
     if (patient_number(p, "SELECT pg_notification_queue_usage()", &queue) && queue > 0.1)
         patient_breaks(p,
             "Find the listener that does not read (wait_event ClientWrite) and end it.",

@@ -57,6 +57,7 @@ static void examine_locks(struct patient *p)
 {
     bool kept;
 
+    // Without a second session the question cannot be asked; connect_second has told so.
     if (!p->second || !lock_is_kept(p, &kept))
         return;
     if (!kept)
@@ -78,6 +79,7 @@ static bool session_hears_notify(PGconn *conn)
     const int64_t until_ns = clock_now_ns() + ANSWER_NS;
     PGnotify *notify = NULL;
 
+    // A notification that was sent may still be on its way.
     while (!notify && PQconsumeInput(conn) && !(notify = PQnotifies(conn))) {
         struct pollfd fd = {.fd = PQsocket(conn), .events = POLLIN};
         int64_t left_ns = until_ns - clock_now_ns();
