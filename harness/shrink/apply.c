@@ -33,6 +33,7 @@ static void cut_phase(struct load_phase *p, const struct span *span, int halving
 {
     double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
 
+    // The part keeps its piece of the slope, so that the load at a fault stays what it was.
     p->rate_from = rounded(ldexp(first + slope * (double)span->from_ns, -halvings));
     p->rate_to = rounded(ldexp(first + slope * (double)span->to_ns, -halvings));
     cut_trace(p, span);
@@ -62,6 +63,7 @@ static void apply_load(const struct sketch *k, struct scenario *s)
 
     for (size_t i = 0; i < s->load_count; i++) {
         struct load_phase *p = &s->load[i];
+        // Freed here, because the phases behind it move into its place.
         if (k->spans[i].from_ns == k->spans[i].to_ns) {
             free(p->name);
             free(p->file);
@@ -135,6 +137,7 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
 static bool apply_faults(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
 {
+    // At worst each planned fault becomes a fault of the file.
     size_t most = sketch_fault_count(k, w) + 1;
     struct faults f = {.items = calloc(most, sizeof *f.items)};
     int64_t *times = calloc(most, sizeof *times);
@@ -158,6 +161,8 @@ static void keep_invariants(struct scenario *s)
     size_t n = 0;
 
     for (size_t i = 0; i < s->expect_count; i++) {
+        // Expectations of speed and of counts do not survive a shorter load. Without them, the
+        // small scenario passes when the collector is corrected.
         const struct metric *m = metric_find(s->expect[i].metric);
         if (m && m->invariant) {
             s->expect[n++] = s->expect[i];

@@ -209,6 +209,7 @@ static bool try_plain(struct search *s, unsigned plain)
 static bool try_plain_phases(struct search *s)
 {
     unsigned have = special(s);
+    // All at once first: mostly none of them matters, and that costs one run.
     bool any = try_plain(s, have);
 
     for (unsigned bit = 1; bit <= PLAIN_ALL; bit <<= 1)

@@ -128,6 +128,8 @@ static bool sweep_moves(struct search *s)
 
 bool search_run(struct search *s)
 {
+    // First one try for each candidate, while there is something new to try. Then two more chances
+    // for those that passed, because a race fails only now and then.
     for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
         while (!s->stopped && sweep_moves(s))
             ;
@@ -157,6 +159,8 @@ struct confirmation search_confirm(struct search *s, int times)
 
     s->stopped = s->stopped && chosen == 0;
     for (size_t i = chosen; i > 0; i--) {
+        // A scenario that always fails is worth more than the smallest, but each step back costs
+        // several runs.
         if (best.failed > 0 && i + steps_back_max < s->kept_count - 1)
             break;
         c = ask_again(s, &s->kept[i], times);

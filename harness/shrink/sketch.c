@@ -144,6 +144,8 @@ uint64_t sketch_hash(const struct sketch *k, const struct whole *w)
 
 int64_t sketch_drain_ns(const struct scenario *s)
 {
+    // A good collector has written everything by then. A run in which tokens are lost waits for the
+    // whole drain, so a shorter one saves time.
     int64_t fair_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns + NS_PER_S;
 
     return clock_min(s->drain_ns, fair_ns);
