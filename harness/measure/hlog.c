@@ -69,6 +69,7 @@ bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, 
     if (done && out->failed)
         done = full(e);
     if (!done)
+        // A half line would make the file unreadable.
         out->len = before;
     return done;
 }

@@ -184,6 +184,7 @@ static bool get_packed(struct buf *packed, struct buf *text, struct err *e)
     char *room = buf_reserve(packed, text->len / 4 * 3);
     if (!room)
         return no_room(e);
+    // The decoder counts the bytes of the padding as well.
     int len = EVP_DecodeBlock((unsigned char *)room, (const unsigned char *)s, (int)text->len);
     if (len < PACKED_HEADER + (int)padding)
         return garbage(e, "too short");
@@ -203,6 +204,8 @@ static bool get_plain(struct buf *plain, const struct buf *packed, struct err *e
 
     if (!room)
         return no_room(e);
+    // Into a buffer of the greatest length that a histogram can have, because the length in the
+    // header is not to be trusted.
     int rc = uncompress2(room, &len, (const Bytef *)packed->data + PACKED_HEADER, &used);
     if (rc != Z_OK || used != packed->len - PACKED_HEADER)
         return garbage(e, "damaged compression");
@@ -240,6 +243,7 @@ static bool get_counts(struct histogram *h, struct cursor c, struct err *e)
         if (!get_number(&c, &n))
             return garbage(e, "a number without an end");
         size_t left = h->count_len - index;
+        // The file may come from anywhere. A run of zeros must end within the range.
         if (n < 0 ? n < -(int64_t)left : left == 0)
             return garbage(e, "more counts than its range has room for");
         if (n > 0 && !add_bucket(h, index, n))

@@ -54,6 +54,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
         return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
             SLOPE_POINTS_MAX, count);
+    // Theil and Sen: the median of the slopes of all pairs, which a few outliers do not move.
     double *slopes = malloc(count * (count - 1) / 2 * sizeof *slopes);
     double *sorted = malloc(count * sizeof *sorted);
     bool ok = (slopes && sorted) || err_memory(e);
@@ -61,6 +62,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
         size_t n = all_pairs(slopes, x, y, count);
         memcpy(sorted, y, count * sizeof *sorted);
         s->level = stats_median(sorted, count);
+        // The interval is that of Kendall's test: so many ranks to both sides of the median.
         double within = z * sqrt(variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
         s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);

@@ -154,6 +154,8 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
         return err_memory(e);
     double wins = count_wins(a, n, b, m, ratios, &tied);
     r->p = two_sided_p(wins, a, n, b, m, tied);
+    // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. It sorts them,
+    // and the ends of the interval are ranks among them.
     r->estimate = stats_median(ratios, n * m);
     size_t cut = outside(n, m, alpha);
     r->low = cut == SIZE_MAX ? 0 : ratios[cut];
