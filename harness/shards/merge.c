@@ -75,9 +75,11 @@ static bool find_parts(struct parts *p, const char *folder, int levels, struct e
 
     ok = ok ? add_part(p, folder, e) : err_sys(e, ERR_USAGE, "cannot read %s", folder);
     for (struct dirent *entry; ok && levels > 0 && (entry = readdir(dir));) {
+        // Neither the folder itself, nor its parent, nor a hidden folder.
         if (*entry->d_name == '.')
             continue;
         ok = path_join(path, folder, entry->d_name, e);
+        // lstat: `latest` is a link to a folder that is found anyway.
         if (ok && lstat(path, &s) == 0 && S_ISDIR(s.st_mode))
             ok = find_parts(p, path, levels - 1, e);
     }

@@ -124,8 +124,10 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
     fclose(old);
     if (h->anew)
         return begin_anew(r, path, e);
+    // The machine died while it wrote this line. Without its end, the next line would continue it.
     if (ok && cut && truncate(path, whole) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
+    // Draws or cuts of other options would be added up as if they were of these.
     if (ok && r->head && !is_same_work(r->head, head))
         return err_set(e, ERR_USAGE,
             "it belongs to other work: %.300s; choose another --out, or repeat those options",
