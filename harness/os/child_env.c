@@ -88,6 +88,7 @@ bool child_env_set(struct child_env *s, const char *name, const char *value, str
 
     if (asprintf(&item, "%s=%s", name, value) < 0)
         return err_memory(e);
+    // Each name comes once: of two equal ones, programs differ in which they take.
     if (at < s->count) {
         free(s->items[at]);
     } else {

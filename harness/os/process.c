@@ -156,6 +156,7 @@ static void collect_output(int fd, char *text, size_t size)
     char rest[4096];
 
     for (;;) {
+        // Reads on when the text is full. A program that writes to a full pipe would hang.
         bool fits = used + 1 < size;
         ssize_t got = fits ? read(fd, text + used, size - used - 1) : read(fd, rest, sizeof rest);
         if (got < 0 && errno == EINTR)
@@ -214,6 +215,7 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
     close(out[0]);
 
     int status = 0;
+    // A program that has closed its output may still work, and its exit code is the answer.
     process_wait(pid, CLOCK_NEVER, &status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;

@@ -172,6 +172,8 @@ size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t ma
 
     for (int i = 0; i <= last; i++) {
         int id = segment_of(i, maker, &st);
+        // The kernel counts who has attached a segment and does not say who. Only the maps of the
+        // processes do.
         DIR *proc = id >= 0 && st.shm_nattch > 0 ? opendir("/proc") : NULL;
         struct dirent *entry;
         while (proc && count < max && (entry = readdir(proc)) != NULL) {

@@ -225,6 +225,7 @@ static void look_at_process(struct starved *s, pid_t pid, enum whose parents, in
     if (!process_stat(pid, &stat))
         return;
     process_file(pid, "cmdline", title, sizeof title);
+    // Whatever a collector starts belongs to it.
     enum whose whose = parents == OF_COLLECTOR ? OF_COLLECTOR : whose_is(s, pid, &stat, title);
     if (whose == OF_COLLECTOR)
         s->look.own_ms += stat.cpu_ms + stat.ended_children_ms;
@@ -279,6 +280,7 @@ static void take_look(void *arg, int64_t due_ns)
         s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
     s->sum.at_ns = clock_now_ns();
     look_at_process(s, getpid(), OF_NOBODY, depth_most);
+    // A server in a container is no descendant of ours.
     if (server)
         look_at_process(s, server, OF_NOBODY, depth_most);
     usage_machine(&busy_s, &total_s);

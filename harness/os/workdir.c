@@ -97,6 +97,8 @@ static void sweep_one(const char *path, uid_t user)
         return;
     if (!path_join(kept, path, kept_mark, &ignored) || path_exists(kept))
         return;
+    // The lock belongs to the run that uses the folder. The kernel releases it when that run dies,
+    // however it dies.
     int fd = lock_folder(path);
     if (fd < 0)
         return;
