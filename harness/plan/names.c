@@ -120,6 +120,7 @@ void names_make(struct names *names, uint32_t token, uint32_t segment, enum name
         return;
     start[len] = TAIL;
     start[len + 1] = '\0';
+    // Of three tokens that cannot be sent, one has a bad address, one a bad login, and one both.
     if (sendable || token % 3 != 0)
         make_name(names->login, start, shape, token, false);
     if (sendable || token % 3 != 1)

@@ -1,3 +1,9 @@
+// Makes the plan. The same seed gives the same plan on every machine.
+//
+// Nothing reads a clock. Each choice (arrivals, rollback, hold, kind) draws from a generator of its
+// own in each phase, and draws whether or not its share is zero. So raising `rollback` from 0 to
+// 0.1 moves no insert. The compiler may not contract multiplications (see CMakeLists.txt), because
+// the last digit of an arrival would then depend on the machine.
 #include "plan/plan.h"
 
 #include <stdio.h>

@@ -74,6 +74,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
         return err_memory(e);
     for (size_t i = 0; i < s->fault_count; i++)
         add_planned_fault(p, s, (uint32_t)i);
+    // A collision leaves the later fault out, so they must be in order.
     qsort(p->faults, p->fault_count, sizeof *p->faults, compare_planned_faults);
     leave_out_collisions(p, s);
     return true;
