@@ -106,7 +106,7 @@ static bool is_reply_written(const struct mock_sender *s, enum reply reply)
 
 // Draws the answer to an attempt. A job whose first attempt fails for good fails each time. Only
 // its first handler is slow: a job that is always slower than its claim would never end.
-static struct sender_reply draw(const struct mock_sender *s, uint32_t token, unsigned attempt)
+static struct sender_reply draw_reply(const struct mock_sender *s, uint32_t token, unsigned attempt)
 {
     struct sender_reply first = mock_sender_draw(s->manner, s->seed, token, 0), r = first;
 
@@ -137,7 +137,7 @@ bool mock_sender_line(
             attempt = s->tries[d->token];
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
         }
-        struct sender_reply r = draw(s, d->token, attempt);
+        struct sender_reply r = draw_reply(s, d->token, attempt);
         // The attempt is counted nevertheless, as the collector has made it.
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
