@@ -185,7 +185,7 @@ static void write_random(struct drawing *d, struct rng *rng)
     }
 }
 
-static void write_load(struct drawing *d)
+static void write_drawn_load(struct drawing *d)
 {
     struct rng rng;
 
@@ -294,7 +294,7 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
     return clock_min(before_ns + behind_ns, d->load_ns);
 }
 
-static void write_faults(struct drawing *d)
+static void write_drawn_faults(struct drawing *d)
 {
     static const double counts[] = {
         0.08, 0.33, 0.68, 0.9, 1}; // cumulative probabilities of none, one, two, three and four
@@ -415,9 +415,9 @@ bool draw_scenario(
         d.profile = profile_draw(limits, &rng);
         d.dequeue = draw_dequeue(&d);
         write_collector(&d);
-        write_load(&d);
+        write_drawn_load(&d);
     }
-    write_faults(&d);
+    write_drawn_faults(&d);
     if (!limits->base) {
         write_postgres(&d);
         write_rest(&d);

@@ -153,7 +153,8 @@ void names_quote(struct buf *out, const char *text)
 
 // Reads a number that has one spelling: from min to max digits, and no leading zero beyond the
 // first min.
-static bool read_number(const char *digits, size_t len, size_t min, size_t max, uint32_t *number)
+static bool read_name_number(
+    const char *digits, size_t len, size_t min, size_t max, uint32_t *number)
 {
     if (len < min || len > max || (len > min && digits[0] == '0'))
         return false;
@@ -175,7 +176,8 @@ bool names_token(const char *login, size_t len, uint32_t *token, uint32_t *segme
     size_t plain = point ? (size_t)(point - login) : len;
     *segment = 0;
     return plain > 0 && login[0] == 't' &&
-           read_number(login + 1, plain - 1, DIGITS_MIN, DIGITS_MAX, token) &&
-           (!point || (read_number(point + 1, len - plain - 1, 1, SEGMENT_DIGITS_MAX, segment) &&
-                          *segment > 0));
+           read_name_number(login + 1, plain - 1, DIGITS_MIN, DIGITS_MAX, token) &&
+           (!point ||
+               (read_name_number(point + 1, len - plain - 1, 1, SEGMENT_DIGITS_MAX, segment) &&
+                   *segment > 0));
 }

@@ -156,7 +156,7 @@ bool run_drain(struct run *r, struct err *e)
     run_count_trips(r);
     // TERM is sent right after this. Everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();
-    if (!run_turn(r, rested, e))
+    if (!run_make_turn(r, rested, e))
         return false;
     if (!r->turned.made)
         subject_stop(r->subject, collector_end_ns);

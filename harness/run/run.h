@@ -97,7 +97,7 @@ MUST_USE bool run_drain(struct run *r, struct err *e);
 // collector, if a segment follows and this one came to rest. run_goes_on says whether
 // every token is settled, so that nothing of it is needed any more; run_take_up then makes the run
 // the next segment's.
-MUST_USE bool run_turn(struct run *r, bool rested, struct err *e);
+MUST_USE bool run_make_turn(struct run *r, bool rested, struct err *e);
 bool run_goes_on(const struct run *r);
 MUST_USE bool run_take_up(struct run *r, struct err *e);
 

@@ -8,7 +8,7 @@
 #include "postgres/sql.h"
 #include "run_sql.h"
 
-bool run_turn(struct run *r, bool rested, struct err *e)
+bool run_make_turn(struct run *r, bool rested, struct err *e)
 {
     const struct segment *segment = &r->options->segment;
     struct turned *t = &r->turned;

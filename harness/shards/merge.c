@@ -113,7 +113,7 @@ static int by_shard(const void *a, const void *b)
 }
 
 // Checks that two shards are parts of one whole.
-static bool fits(const struct part *a, const struct part *b, struct err *e)
+static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 {
     static const struct {
         const char *key, *what;
@@ -177,7 +177,7 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
     for (size_t i = 0; ok && i < count; i++) {
         json_t *line;
         size_t at;
-        ok = i == 0 || fits(&parts[i - 1], &parts[i], e);
+        ok = i == 0 || parts_fit(&parts[i - 1], &parts[i], e);
         json_array_foreach(parts[i].record.lines, at, line)
         {
             json_object_set_new(line, "in", json_string(parts[i].folder));

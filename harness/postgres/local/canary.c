@@ -44,7 +44,7 @@ static int open_canary(const char *dir, const char *name, int flags, struct err 
     return fd;
 }
 
-static bool write_canary(const char *dir, const char *name, int flags, bool flush,
+static bool write_canary_file(const char *dir, const char *name, int flags, bool flush,
     const struct content *content, struct err *e)
 {
     int fd = open_canary(dir, name, O_WRONLY | flags, e);
@@ -65,8 +65,8 @@ bool canary_make(struct canary *c, const char *dir, struct err *e)
 
     *c = (struct canary){0};
     fill_canary(&content, c);
-    return write_canary(dir, flushed, O_CREAT, true, &content, e) &&
-           write_canary(dir, unflushed, O_CREAT, true, &content, e);
+    return write_canary_file(dir, flushed, O_CREAT, true, &content, e) &&
+           write_canary_file(dir, unflushed, O_CREAT, true, &content, e);
 }
 
 bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
@@ -79,7 +79,7 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
     fill_canary(&content, c);
     // Direct writes reach the disk at once, whatever the kernel's cache does; only the flush
     // decides whether they last.
-    return write_canary(dir, flushed, O_DIRECT, true, &content, e);
+    return write_canary_file(dir, flushed, O_DIRECT, true, &content, e);
 }
 
 void canary_draw_mark(struct canary *c)
@@ -94,7 +94,7 @@ bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e)
     struct content content;
 
     fill_canary(&content, c);
-    return write_canary(dir, unflushed, O_DIRECT, false, &content, e);
+    return write_canary_file(dir, unflushed, O_DIRECT, false, &content, e);
 }
 
 static bool count_gone(

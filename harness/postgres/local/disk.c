@@ -174,7 +174,7 @@ static bool write_canary(struct disk *d, int64_t least_bytes, struct err *e)
 }
 
 // Looks whether the power is cut, and whether a flush has taken the canary away.
-static bool look(struct disk *d, bool *canary, struct err *e)
+static bool look_at_power(struct disk *d, bool *canary, struct err *e)
 {
     enum { HOLDS_CANARY = 4, IS_DARK, COUNTS };
     int64_t counts[COUNTS];
@@ -194,11 +194,11 @@ bool disk_cut_power(struct disk *d, struct err *e)
 
     d->evidence[0] = '\0';
     while (d->power == DISK_ON && clock_now_ns() < deadline && pages_write(&d->pages)) {
-        if ((!canary && !write_canary(d, stirred_bytes, e)) || !look(d, &canary, e))
+        if ((!canary && !write_canary(d, stirred_bytes, e)) || !look_at_power(d, &canary, e))
             return false;
     }
     // A cut that comes when nothing is written tears no page, and its evidence says so.
-    if (d->power == DISK_ON && (!write_canary(d, 0, e) || !look(d, &canary, e)))
+    if (d->power == DISK_ON && (!write_canary(d, 0, e) || !look_at_power(d, &canary, e)))
         return false;
     d->cut_ns = clock_now_ns();
     d->cuts++;

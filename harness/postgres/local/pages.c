@@ -80,7 +80,7 @@ bool pages_change(struct pages *p, PGconn *conn, struct err *e)
 }
 
 // True once the server has written all pages.
-static bool is_done(struct pages *p)
+static bool are_pages_written(struct pages *p)
 {
     if (!PQconsumeInput(p->conn) || PQisBusy(p->conn))
         return false;
@@ -95,7 +95,7 @@ bool pages_write(struct pages *p)
 
     if (!p->before || PQstatus(p->conn) != CONNECTION_OK)
         return false;
-    if (p->writes && !is_done(p))
+    if (p->writes && !are_pages_written(p))
         return true;
     if (p->writes && !change(p, &gone))
         return false;
