@@ -7,7 +7,7 @@
 // as lost. Before that, a worker stops by itself when it has heard nothing from its run for
 // POST_UNHEARD_NS.
 //
-// Fails with ERR_CONNECTION. One thread uses a post at a time.
+// Fails with ERR_CONNECTION. One thread uses a channel at a time.
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,8 @@ void channel_init(struct channel *p, int in, int out); // owns the descriptors f
 void channel_close(struct channel *p);
 
 // Starts a command, which is split at blanks, without a shell. It writes its messages to our
-// standard error. Returns its pid, -1 with the reason. The caller ends it when the post is closed.
+// standard error. Returns its pid, -1 with the reason. The caller ends it when the channel is
+// closed.
 MUST_USE pid_t channel_start(struct channel *p, const char *command, struct err *e);
 
 // Takes our own standard streams. From then on, what the program prints is lost.

@@ -138,7 +138,7 @@ static void parcels_come_to_their_places(void **state)
     assert_int_equal(got.stalls.count, 1);
     assert_int_equal(got.stalls.kept[0].from_ns, 1000);
 
-    // A parcel that breaks off is refused.
+    // A result that breaks off is refused.
     assert_true(channel_say(&from, &e, "done 0 0 0 0 0 0 "));
     channel_close(&from);
     assert_true(channel_line(&to, line, &e));

@@ -15,7 +15,7 @@
 MUST_USE bool worker_result_send(struct channel *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);
 
-// Where a worker's parcel goes. All pointers are borrowed.
+// Where a worker's result goes. All pointers are borrowed.
 struct worker_result_target {
     const struct load_config *config;
     struct remote_part part;    // the worker's part of the plan
@@ -24,7 +24,7 @@ struct worker_result_target {
     pthread_mutex_t *lock;      // guards everything in the result but this worker's records
 };
 
-// Reads a parcel whose first line is `line`. Stores each record at its place in the result, with
+// Reads a result whose first line is `line`. Stores each record at its place in the result, with
 // times of our clock, and adds the figures.
 MUST_USE bool worker_result_take(
     struct channel *p, const char *line, const struct worker_result_target *to, struct err *e);

@@ -25,7 +25,8 @@ struct cluster_net {
 // Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
 MUST_USE bool cluster_net_make(struct cluster_net *l, struct err *e);
 
-// Releases the namespaces. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
+// Releases the namespaces. Accepts CLUSTER_NET_INIT, and a half-made network after a failed
+// cluster_net_make.
 void cluster_net_fini(struct cluster_net *l);
 
 // Writes the address of a member, e.g. 192.0.2.12.
