@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "compare/picture.h"
-#include "compare/curves.h"
 #include "compare/compare_print.h"
 #include "plan/rng.h"
 

@@ -1,4 +1,4 @@
-#include "compare/curves.h"
+#include "compare/picture.h"
 
 #include <math.h>
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "compare/curves.h"
 #include "compare/compare_print.h"
 #include "compare_html.h"
 #include "report/pages/axis.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fault/idle_sessions.h"
+#include "fault/family.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"

@@ -56,3 +56,8 @@ unsigned fault_count_in_log(const char *path, long from, const char *words); // 
 // Waits up to 5 s until the collector's processes, which got a signal, have ended.
 bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count,
     struct err *e); // collector_faults.c
+
+// Connects as a role to a database of the run's server, as other clients do, but without a
+// statement timeout. Returns NULL with the reason.
+MUST_USE PGconn *connect_without_timeout(
+    const struct fault_context *c, const char *role, const char *dbname, struct err *e);

@@ -1,5 +1,6 @@
 // Faults that are one idle session, which keeps a transaction or a lock open.
-#include "fault/idle_sessions.h"
+#include "fault/family.h"
+#include "postgres/sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "report/files/junit.h"
 #include "run/cutkinds.h"
-#include "run/cutstrip.h"
 #include "subject/command.h"
 #include "subject/identity.h"
 

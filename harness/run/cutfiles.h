@@ -2,6 +2,8 @@
 // trials, and cuts.csv with a row for each trial.
 #pragma once
 
+#include <jansson.h>
+
 #include "report/report.h"
 #include "run/cutreport.h"
 
@@ -27,3 +29,8 @@ void cutfiles_options(const struct cutreport *c, const char *only, struct buf *o
 
 // Appends the whole command that repeats these trials.
 void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *out);
+
+// Returns the data that html/cuts.js draws: the messages of the trial without any cut in their
+// order, each with the trials before and after it, the table of kinds, and the pairs. NULL without
+// memory.
+json_t *cutstrip_json(const struct cutreport *c);

@@ -1,4 +1,4 @@
-#include "run/cutstrip.h"
+#include "run/cutfiles.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 // An error of the collector, such as three exits without a line, makes the subject give up, and
 // the verdict says violated. An error of the harness makes it fail, and the run ends with that
 // error.
-#include "subject/exits.h"
+#include "subject/serve.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -16,10 +16,7 @@
 #include <unistd.h>
 
 #include "os/process.h"
-#include "subject/exits.h"
-#include "subject/start.h"
 #include "subject/process_sample.h"
-#include "subject/turn.h"
 
 #define READ_CHUNK (256u << 10)
 #define LOG_MAX ((off_t)256 << 20) // size of a log: what a collector writes to its standard error
@@ -325,7 +322,7 @@ static void serve_until_done(struct subject *s)
     }
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
-        int64_t next = is_stopping(s) ? CLOCK_NEVER : starts_due(s, now);
+        int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
         sample_at_ns = sample_due(s, now, sample_at_ns);
         if (s->litter.count > 0 && now >= s->litter_ns)
             s->litter_ns = litter_look(&s->litter, &s->reader.log, now);

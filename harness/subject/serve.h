@@ -100,3 +100,26 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most);
 
 // Reads what the pipe holds now. A process that has left its group may write on.
 void serve_empty_pipe(struct subject *s, struct instance *in);
+
+// --- start.c ----------------------------------------------------------------------------
+
+// Starts the processes that are due; returns when the next start is due.
+int64_t start_due(struct subject *s, int64_t now);
+
+// --- exits.c ----------------------------------------------------------------------------
+
+// How long the other processes of a group that was told to end may go on after the command itself
+// has ended.
+#define EXITS_GRACE_NS (2 * NS_PER_S)
+
+// True when the harness need not wait any longer for a process that ended.
+bool exits_may_reap(struct subject *s, struct instance *in);
+
+// Reads what is left of its output, records its end, and decides about the next start.
+void exits_reap(struct subject *s, struct instance *in);
+
+// --- turn.c -----------------------------------------------------------------------------
+
+// Makes the turn that another thread asks for, from one segment of a soak to the next, as soon as
+// nothing is open: a new log begins, and the processes go on.
+void turn_make(struct subject *s);

@@ -1,4 +1,4 @@
-#include "subject/start.h"
+#include "subject/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +172,7 @@ static bool is_held_down(struct subject *s, const struct instance *in)
 }
 
 // Starts the processes that are due; returns when the next start is due.
-int64_t starts_due(struct subject *s, int64_t now)
+int64_t start_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
 

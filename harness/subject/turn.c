@@ -1,4 +1,4 @@
-#include "subject/turn.h"
+#include "subject/serve.h"
 
 #include <assert.h>
 #include <fcntl.h>
