@@ -347,7 +347,7 @@ static size_t count_known(const struct cuts *c)
 }
 
 // A trial with a cut takes longer than one without, because the collector connects again.
-static void tell_start(const struct cuts *c)
+static void tell_cuts_start(const struct cuts *c)
 {
     size_t left = c->points.count - count_known(c);
     size_t workers = left / CUTS_PER_WORKER + 1;
@@ -382,7 +382,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     struct worker workers[WORKERS] = {0};
 
     c->start_ns = clock_now_ns();
-    tell_start(c);
+    tell_cuts_start(c);
     bool ok = start_workers(c, workers, e);
     if (!ok)
         fail_cuts(c, e);
