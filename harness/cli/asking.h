@@ -25,7 +25,7 @@ struct asking {
     int seed;    // 1: the scenario's own seed
 };
 
-#define ASKING_KEY_MAX 800
+#define ASKING_KEY_MAX ANSWERS_KEY_MAX
 
 // Writes the key of the answer: what was run.
 void asking_key(const struct asking *a, char key[ASKING_KEY_MAX]);

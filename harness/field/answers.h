@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 
+#define ANSWERS_KEY_MAX 800
+
 // A figure that was not measured is NAN.
 struct answer {
     double p50, p99; // latency, ms

@@ -130,6 +130,61 @@ static bool copy_result(
     return ok;
 }
 
+// Writes the name that the result of a run has in raw/: its number among the answers.
+static void raw_name(char name[40], size_t number)
+{
+    snprintf(name, 40, "%04zu.json", number);
+}
+
+static bool has_result(const json_t *line)
+{
+    const char *folder = json_string_value(json_object_get(line, "folder"));
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return folder && path_join(path, folder, "result.json", &ignored) && path_exists(path);
+}
+
+// Returns the runs of a cell whose results are there. All of them have its command; of each but the
+// first, a seed follows.
+static json_t *runs_of(
+    const char *subject, const char *version, const char *command, const struct answers *answers)
+{
+    json_t *runs = json_array(), *line;
+    char first[ANSWERS_KEY_MAX];
+    const char *run;
+    size_t number = 0;
+
+    int len = snprintf(first, sizeof first, "%s %s: %s", subject, version, command);
+    json_object_foreach(answers->all, run, line)
+    {
+        char name[40];
+        int seed = 1;
+        raw_name(name, ++number);
+        const bool same = *command && strncmp(run, first, (size_t)len) == 0;
+        if (!same || (run[len] && sscanf(run + len, " --set 'seed=%d'", &seed) != 1))
+            continue;
+        if (has_result(line))
+            json_array_append_new(runs, json_pack("{s:i, s:s}", "seed", seed, "file", name));
+    }
+    return runs;
+}
+
+static void link_runs(json_t *root, const char *list, const struct answers *answers)
+{
+    json_t *subject, *cell;
+    size_t i, c;
+
+    json_array_foreach(json_object_get(root, list), i, subject)
+    {
+        json_array_foreach(json_object_get(subject, "cells"), c, cell)
+            json_object_set_new(cell, "runs",
+                runs_of(json_string_value(json_object_get(subject, "name")),
+                    json_string_value(json_object_get(subject, "version")),
+                    json_string_value(json_object_get(cell, "command")), answers));
+    }
+}
+
 static bool write_raw(const char *dir, const struct answers *answers, struct err *e)
 {
     struct buf sums;
@@ -142,7 +197,7 @@ static bool write_raw(const char *dir, const struct answers *answers, struct err
     {
         char name[40];
         const char *folder = json_string_value(json_object_get(line, "folder"));
-        snprintf(name, sizeof name, "%04zu.json", json_array_size(index) + 1);
+        raw_name(name, json_array_size(index) + 1);
         json_t *copy = json_copy(line);
         json_object_del(copy, "folder"); // a path of this machine
         json_object_set_new(copy, "file", json_string(name));
@@ -162,6 +217,8 @@ bool site_write(const struct grid *g, const struct answers *answers, const char 
 
     if (!root)
         return false;
+    link_runs(root, "subjects", answers);
+    link_runs(root, "own", answers);
     bool ok =
         write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
             field_pages_index, root, e) &&

@@ -94,6 +94,15 @@ static json_t *file_text(const struct grid_row *r, const char *name)
     return json ? json : json_string("");
 }
 
+// Returns the maintainers' answer, which is Markdown of a finding's kind.
+static json_t *answer_blocks(const struct grid_row *r)
+{
+    json_t *text = file_text(r, "ANSWER.md"), *blocks = prose_blocks(json_string_value(text));
+
+    json_decref(text);
+    return blocks;
+}
+
 // Returns the source of the consumer: the first word of its command that names a file of text.
 static json_t *consumer_text(const struct grid_row *r)
 {
@@ -143,7 +152,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
         broken ? broken : kept, asked);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o}",
+                     "s:o, s:o, s:o, s:o}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
@@ -151,7 +160,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", findings_of(r, findings, false), "fixed",
-        findings_of(r, findings, true));
+        findings_of(r, findings, true), "answer", answer_blocks(r));
 }
 
 static json_t *finding_json(const struct field_finding *f)

@@ -100,7 +100,24 @@ static void fill_grid(struct grid *g)
     g->rows[1].manifest.wakes = strdup("a poll");
     g->rows[1].cells[0].mark = CELL_BROKEN;
     snprintf(g->rows[1].cells[0].text, sizeof g->rows[1].cells[0].text, "broken 2 of 3");
+    snprintf(g->rows[1].cells[0].command, sizeof g->rows[1].cells[0].command, "mailproof run x");
     snprintf(g->rows[1].cells[0].told, sizeof g->rows[1].cells[0].told, "seed 1: 2 left");
+}
+
+// Stores two runs of the cell, and one of another cell, with one result for all.
+static void store_runs(struct answers *answers, const char *dir)
+{
+    static const char *const keys[] = {"dbos 5: mailproof run x", "dbos 5: mailproof run xy",
+        "dbos 5: mailproof run x --set 'seed=7'"};
+    char path[200];
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        json_object_set_new(answers->all, keys[i], json_pack("{s:s}", "folder", dir));
+    snprintf(path, sizeof path, "%s/result.json", dir);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("{}", file);
+    fclose(file);
 }
 
 static void pages_hold_the_table(void **state)
@@ -114,6 +131,7 @@ static void pages_hold_the_table(void **state)
 
     assert_non_null(mkdtemp(dir));
     fill_grid(&g);
+    store_runs(&answers, dir);
     if (!site_write(&g, &answers, dir, &e))
         fail_msg("%s", e.text);
     read_page(dir, "index.html", text, sizeof text);
@@ -127,14 +145,19 @@ static void pages_hold_the_table(void **state)
     assert_null(strstr(text, "id=\"GW-1\""));
     assert_non_null(strstr(text, "<tr id=\"run-1\">"));
     assert_non_null(strstr(text, "<b>Why.</b> <code>recordWorkflowOutput</code>"));
+    assert_non_null(strstr(text, "raw/0001.json\">result of seed 1<"));
+    assert_null(strstr(text, "raw/0002.json"));
+    assert_non_null(strstr(text, "raw/0003.json\">result of seed 7<"));
+    assert_non_null(strstr(text, "They were not asked yet"));
     read_page(dir, "findings.html", text, sizeof text);
     assert_non_null(strstr(text, "id=\"GW-1\""));
     read_page(dir, "field.json", text, sizeof text);
     assert_non_null(strstr(text, "\"broken 2 of 3\""));
     read_page(dir, "badges/dbos.svg", text, sizeof text);
     assert_non_null(strstr(text, "1 of 1 broken"));
-    static const char *const rest[] = {
-        "mailroom-1.html", "rules.html", "badges/mailroom.svg", "raw/runs.json", "raw/SHA256SUMS"};
+    static const char *const rest[] = {"mailroom-1.html", "rules.html", "badges/mailroom.svg",
+        "raw/runs.json", "raw/SHA256SUMS", "raw/0001.json", "raw/0002.json", "raw/0003.json",
+        "result.json"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         read_page(dir, rest[i], text, sizeof text);
     char below[100];

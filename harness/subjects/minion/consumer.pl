@@ -1,4 +1,4 @@
-# A worker with Minion's defaults. With the argument "schema" it only makes its tables.
+# A worker as Minion::Worker's run() begins, with shorter times than its defaults. With the argument "schema" it only makes its tables.
 use strict;
 use warnings;
 use Minion;
