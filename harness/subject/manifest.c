@@ -254,6 +254,29 @@ void manifest_fini(struct manifest *m)
     *m = (struct manifest){0};
 }
 
+// Says what installs it. A package brings no ci/field, so these are the commands themselves.
+static bool refuse_missing(const struct manifest *m, struct err *e)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    struct buf how;
+
+    buf_init(&how, 2000);
+    for (char **package = m->debian; *package; package++)
+        buf_printf(&how, "%s%s", package == m->debian ? "apt-get install " : " ", *package);
+    if (strcmp(m->npm, MANIFEST_NONE) != 0) {
+        if (!path_join(folder, m->dir, m->npm, e)) {
+            buf_fini(&how);
+            return false;
+        }
+        buf_printf(&how, "%s(cd %s && npm ci --ignore-scripts)", how.len > 0 ? " && " : "",
+            realpath(folder, real) ? real : folder);
+    }
+    err_set(e, ERR_SKIP, "%s is not installed here; this installs it: %s", m->name,
+        how.len > 0 && buf_str(&how) ? how.data : "see its subject.yaml");
+    buf_fini(&how);
+    return false;
+}
+
 bool manifest_installed(const struct manifest *m, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -274,8 +297,7 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     bool installed =
         other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
     child_env_fini(&env);
-    return installed || err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it",
-                            m->name, m->name);
+    return installed || refuse_missing(m, e);
 }
 
 void manifest_runtime(const struct manifest *m, char *text, size_t size)
