@@ -1,6 +1,7 @@
 // A worker, after the first example of graphile-worker's documentation: consumer.js MODE [MODULE].
 // With the mode "schema" it only makes its tables; with "advised" it has the settings that the
-// documentation advises to all; with "throws" each first attempt of a task fails. MODULE is another
+// documentation advises to all; with "throws" each first attempt of a task fails; with "listens" it
+// polls every ten minutes, so that only a notice wakes it in time. MODULE is another
 // version of graphile-worker. No event of graphile-worker says that a completion is durable, so it
 // writes no "done".
 "use strict";
@@ -41,6 +42,7 @@ async function main() {
         pgPool,
         logger,
         concurrency: 4,
+        pollInterval: mode === "listens" ? 600000 : undefined,
         noHandleSignals: false,
         preset: mode === "advised" ? advised : undefined,
         taskList: {
