@@ -64,6 +64,7 @@ static bool lasts(
 
     if (!is_link(c, line))
         return false;
+    // Nearly all gaps are short, and the spans need not be asked.
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;

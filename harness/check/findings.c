@@ -18,6 +18,7 @@ void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
     struct finding *f = &r->findings[id];
     va_list args;
 
+    // In the build for mutants a check can be made silent, to see that a test notices.
     if (mutant_is("check", metrics[id].name))
         return;
     if (f->count++ >= FINDING_EXAMPLES)
@@ -42,6 +43,7 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
     struct finding *found = &r->findings[id];
     const struct fault_record *before = NULL, *after = NULL;
 
+    // Only the cases that are described have a text to add to.
     if (found->count > FINDING_EXAMPLES)
         return;
     for (size_t i = 0; i < l->fault_count && !after; i++) {

@@ -62,6 +62,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 {
     double sent = sent_in_time(l);
 
+    // A run that was ended early has not sent its plan, and says so elsewhere.
     if (check_ended_early(in))
         return;
     if (r->values[METRIC_GENERATOR_DROPPED] > 0)
@@ -73,6 +74,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     if (in->load->lost_workers > 0)
         result_reason(
             r, "%u of the workers were lost; %s", in->load->lost_workers, in->load->lost_worker);
+    // Commits and lines are compared across these clocks.
     if (in->load->clock_bound_ns > r->slack_ns / 2)
         result_reason(r,
             "a worker's clock is known to %.1f ms only, at most %.1f ms, half the slack",

@@ -121,6 +121,7 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
             continue;
         whys[i] = (unsigned char)reason(l, line, c);
         c->last_ns = line->read_ns;
+        // Behind a full line more tokens may wait, so only a short one settles what a fault left.
         if (whys[i] != FIRED_BY_LIMIT)
             c->settled_ns = line->read_ns;
     }

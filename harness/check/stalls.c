@@ -95,6 +95,7 @@ static void add_late(struct stall_list *s, const struct probe_sample *p, const s
 {
     if (p->stall_ns <= least_ns)
         return;
+    // The time without a connection may be a fault's, which is on the timeline already.
     if (p->took_ns == CLOCK_NEVER)
         add_between(s, p->due_ns, p->due_ns + p->stall_ns, t, least_ns);
     else
@@ -162,6 +163,7 @@ static void merge(struct stall_list *s)
         struct stall *last = kept ? &s->items[kept - 1] : NULL;
         if (!last || s->items[i].from_ns > last->until_ns)
             s->items[kept++] = s->items[i];
+        // Both probes and the reader see the same stall, which must count once.
         else if (s->items[i].until_ns > last->until_ns)
             last->until_ns = s->items[i].until_ns;
     }

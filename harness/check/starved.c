@@ -24,6 +24,7 @@ int64_t check_starved_ns(
     struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
     size_t first = FIRST_AFTER(log->samples, log->sample_count, at_ns, from_ns), i = first;
 
+    // The samples of all processes lie in one array.
     while (i > 0 && log->samples[i - 1].process != process)
         i--;
     if (i > 0)

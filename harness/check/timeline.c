@@ -79,6 +79,7 @@ struct free_time timeline_free(
         int64_t end_ns = clock_min(s->until_ns, until_ns);
         if (s->from_ns >= until_ns)
             break;
+        // Spans overlap, and an instant is taken once.
         if (!excuses(s, instance) || end_ns <= begin_ns)
             continue;
         f.ns -= end_ns - begin_ns;
@@ -100,6 +101,7 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
         if (!excuses(s, instance) || s->until_ns <= at_ns)
             continue;
         if (s->from_ns > at_ns) {
+            // What is needed has passed before this span begins.
             if (s->from_ns - at_ns >= need_ns)
                 break;
             need_ns -= s->from_ns - at_ns;

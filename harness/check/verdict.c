@@ -56,6 +56,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
         return false;
     if (!(l->scenario->collector.promises & PROMISE_LIMIT))
         return came_until_end(l, apart_ns);
+    // Full lines during the load say nothing about the drain.
     if (from_ns < l->load_end_ns)
         from_ns = l->load_end_ns;
     for (size_t i = 0; i < l->log->line_count; i++) {
@@ -167,6 +168,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
         bool seems_broken = r->findings[id].count > tolerated(r, l, id);
         r->doubted[id] = seems_broken && doubted(d, id);
         r->broken[id] = seems_broken && !r->doubted[id];
+        // NAN shows that it was not judged, which a 0 would hide.
         if (d->nobody_left && (metrics[id].traits & TRAIT_COLLECTOR))
             r->values[id] = NAN;
         any = any || r->broken[id];
@@ -222,6 +224,7 @@ static void judge_expectations(
         else if (lacks_faults(l, &s->expect[i], m->id, r->values[m->id]))
             result_reason(r, "%s is %.0f, but faults were left out, so '%s' cannot be judged",
                 m->name, r->values[m->id], s->expect[i].want);
+        // A count is a fact, a time or a rate is a target.
         else if (m->unit == UNIT_COUNT)
             *violated = *violated || !doubted(d, m->id);
         else
@@ -292,6 +295,7 @@ static void find_reasons(
     if (in->interrupted)
         result_reason(r, "interrupted at %.1f s of %.1f s: load and faults ended there",
             ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
+    // In a run that ended early, the faults that were still to come are not missed.
     if (!check_ended_early(in)) {
         find_missed_verbs(r, l);
         find_failed_faults(r, l);

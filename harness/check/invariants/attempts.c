@@ -115,6 +115,8 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
                 a->number, words[a->end], number - 1);
             return;
         }
+        // All ways to match are followed at once, because nobody knows between which lines an
+        // unwritten attempt lies.
         set = match_next(h, a, set);
         if (set == 0) {
             finding_add(r, METRIC_MISRECORDED,
@@ -157,11 +159,13 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
     if (l->attempt_count == 0 || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         l->tokens[token].flags & TOKEN_NAMED)
         return;
+    // The set of ways is one word of 64 bits.
     for (uint32_t i = first; i != UINT32_MAX; i = next[i]) {
         if (h.count == LINES_MAX)
             return;
         h.read[h.count++] = &l->log->deliveries[i];
     }
+    // A server that lost data may have lost records of attempts with them.
     if (h.count > 0 && check_server_forgot(
                            l, l->log->lines[h.read[0]->line].read_ns, l->drain_end_ns, CLOCK_NEVER))
         return;

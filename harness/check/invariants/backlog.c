@@ -28,6 +28,7 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
     int64_t length_ns = l->drain_end_ns > l->start_ns ? l->drain_end_ns - l->start_ns : 0;
 
     *b = (struct backlog){.from_ns = l->start_ns, .step_ns = shortest_ns};
+    // A run of days gets coarser steps rather than more memory.
     while (length_ns / b->step_ns > (int64_t)steps_max)
         b->step_ns *= 2;
     b->count = (size_t)(length_ns / b->step_ns) + 1;
@@ -37,6 +38,7 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         int64_t read_ns = ledger_read_ns(l, token);
+        // A token that never came out is lost, and must not look like a backlog that stays.
         if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER || read_ns <= txn->ended_ns)
             continue;
         b->waiting[backlog_step(b, txn->ended_ns)]++;

@@ -78,6 +78,7 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
 {
     const struct scenario_collector *s = &t->c->l->scenario->collector;
 
+    // A shorter stretch has too few lines to show a trend.
     if (until_ns - from_ns < stretch_least_ns)
         return;
     judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
@@ -110,6 +111,7 @@ static void check_phase(
     for (size_t i = 0; i < t->trouble_count; i++) {
         const struct trouble *out = &t->troubles[i];
         check_stretch(t, rate, from_ns, clock_min(out->from_ns, until_ns));
+        // What the fault left is judged by check_left_over.
         from_ns = clock_max(from_ns, out->until_ns + make_up_ns);
     }
     check_stretch(t, rate, from_ns, until_ns);
@@ -126,6 +128,7 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
     for (size_t i = 0; i < l->scenario->load_count && begin_ns <= until_ns; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
         begin_ns += phase->for_ns;
+        // This phase is over before the time begins.
         if (begin_ns <= from_ns)
             continue;
         if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
@@ -166,6 +169,7 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
     judged_add(c->r, METRIC_FALLS_BEHIND, (double)(due_ns - out->until_ns) / 1e9, CAUSE_IS_NONE);
+    // It is enough to have been as low as usual once.
     for (size_t i = first; i <= backlog_step(b, due_ns); i++) {
         if (b->waiting[i] <= usual)
             return;
@@ -227,6 +231,7 @@ bool check_behind(const struct check *c, struct err *e)
 
     if (t.capacity <= 0)
         return true;
+    // A collector that obeys its budget sustains no more than that.
     if (c->spent)
         t.capacity = fmin(t.capacity, c->budget_per_s);
     if (!backlog_make(&t.backlog, c->l, e))

@@ -35,6 +35,7 @@ static bool index_all(struct early *t)
     uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
 
     t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
+    // check_early reports the missing memory.
     if (!emptied || !t->short_since) {
         free(emptied);
         return false;
@@ -44,6 +45,7 @@ static bool index_all(struct early *t)
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         t->short_since[i] = emptied[line->process];
+        // Behind a full line, or one that the budget cut, more tokens may wait.
         if (!check_is_full(l, line) && !is_cut(t->c, i))
             emptied[line->process] = i;
     }
@@ -146,8 +148,10 @@ static bool index_openers(struct early *t)
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         const struct ledger_token *seen = &l->tokens[token];
+        // A transaction that was rolled back announces nothing.
         if (!txn->commit_ns || (txn->outcome != TXN_COMMITTED && txn->outcome != TXN_UNKNOWN))
             continue;
+        // A token that never came out belongs to no line, and gets the place behind the last.
         int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
         if (seen->deliveries)
             *oldest = clock_min(*oldest, txn->commit_ns);
@@ -225,6 +229,7 @@ static struct cause of_timeline(
     struct cause span = timeline_cause(
         &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
 
+    // The order only decides which cause is shown.
     if (span.kind == CAUSE_NONE)
         span = of_bequest(c, line, from_ns);
     if (span.kind == CAUSE_NONE)
@@ -237,6 +242,7 @@ static struct cause why_early(const struct check *c, uint32_t before, uint32_t i
 {
     const struct line_record *lines = c->l->log->lines;
 
+    // With the budget spent, a collector may write what it can pay for at once.
     if (is_cut(c, index))
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))

@@ -22,6 +22,7 @@ static struct last_words last_words_of(const struct check *c)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
+        // An earlier process had a successor, which has taken its tokens over.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
         words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
@@ -98,6 +99,7 @@ bool check_end_state(const struct check *c, struct err *e)
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const char *wrong = contradiction(c, token, &words);
+        // What never was committed is in no table.
         if (ledger_committed(l, token))
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)

@@ -96,9 +96,11 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     case check_by_signal + SIGKILL:
     case check_by_signal + SIGPIPE:
         return false;
+    // An error that a fault provoked is an honest answer, even at TERM.
     case INTERNAL:
         return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
                !is_cut_off(c, p);
+    // A runtime that loses its output may end as it likes.
     default:
         return !is_cut_off(c, p);
     }
@@ -161,6 +163,7 @@ bool check_exits(const struct check *c, struct err *e)
         find_end(c, p);
         if (!is_late(c, p, asked_ns))
             continue;
+        // The harness sees an end when it wakes up, so a stall of its own looks like a late end.
         if (stall_list_ns(&c->stalls, asked_ns, p->ended_ns) > 0)
             stalled++;
         else

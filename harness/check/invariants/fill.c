@@ -71,6 +71,8 @@ static bool list_tokens(struct fill *f)
         if (!waited(f, token))
             continue;
         f->order[f->count++] = token;
+        // The plan's order is nearly always that of the acknowledgements, and a sort of millions is
+        // not free.
         sorted = sorted && (f->count == 1 || by_wait(&f->order[f->count - 2], &token, f) <= 0);
     }
     if (!sorted)
@@ -99,6 +101,7 @@ static void judge_full(const struct fill *f, const struct line_record *line, int
     int64_t denied_ns = check_denied_ns(c->l, line->process, since_ns, line->read_ns);
     int64_t waited_ns = timeline_free(&c->timeline, EVERY, since_ns, line->read_ns).ns;
     int64_t beyond_ns = waited_ns - bound_ns(c) - slowed_ns - denied_ns -
+                        // As for a token, a stall may delay two steps of a batch's way.
                         2 * stall_list_ns(&c->stalls, since_ns, line->read_ns);
 
     if (beyond_ns <= 0)
@@ -118,6 +121,7 @@ static void arrive(struct fill *f, int64_t until_ns)
         int64_t since_ns = waits_since_ns(f, token);
         if (since_ns > until_ns)
             return;
+        // Further tokens do not begin the time of a batch that is full already.
         if (++lane->count == f->c->l->scenario->collector.batch_limit)
             lane->since_ns = since_ns;
     }
@@ -247,6 +251,7 @@ static void check_short(struct fill *f)
     for (uint32_t i = 1; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         bool same = log->lines[i - 1].process == line->process;
+        // Behind the line of another process nobody knows when this one began to look.
         if (!check_is_full(f->c->l, line) && same && line->tokens > 0)
             judge_short(f, i, seen_ns(f->c, i - 1));
     }
@@ -266,6 +271,7 @@ bool check_fill(const struct check *c, struct err *e)
     if (waits && !spans_make(&f.txns, c->l))
         return err_memory(e);
     bool full = shows_full(c), brief = shows_short(&f);
+    // A run that can show neither needs no list.
     bool ok = !(full || brief) || list_tokens(&f) || err_memory(e);
     if (ok && full)
         check_full(&f);

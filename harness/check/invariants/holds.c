@@ -19,6 +19,8 @@ static int64_t free_ns(
     *cause = slowed.cause;
     while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns))) {
         if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER ||
+            // A lock of the database holds the transaction that waits for it; the looks take that
+            // time out themselves.
             k->verb->hits == HITS_DATABASE)
             continue;
         ns -= clock_min(until_ns, k->undone_ns) - clock_max(from_ns, k->struck_ns);
@@ -64,6 +66,7 @@ bool check_holds(const struct check *c, struct err *e)
     for (size_t i = 1; i < l->look_count; i++) {
         int64_t from_ns = l->looks[i - 1].at_ns, until_ns = l->looks[i].at_ns;
         struct cause cause;
+        // Such a gap is judged neither right nor wrong.
         if (until_ns - from_ns > apart_most_ns)
             continue;
         free_ns(c, from_ns, until_ns, &cause);

@@ -127,6 +127,7 @@ static void check_instance(struct idle *t)
         bool able = is_left(t, i) && could_work(t, i);
         if (able)
             judged_add(c->r, METRIC_IDLE_INSTANCE, (double)t->backlog.step_ns / 1e9, CAUSE_IS_NONE);
+        // Any reason not to write begins the two seconds anew: idle time must be in one piece.
         if (wrote_until(t, at_ns) || !able) {
             since_ns = able ? at_ns : CLOCK_NEVER;
             told = false;
@@ -136,6 +137,7 @@ static void check_instance(struct idle *t)
         if (told || at_ns - since_ns < idle_ns ||
             at_ns - since_ns - starved_ns(t, since_ns, at_ns) < idle_ns)
             continue;
+        // One finding for each stretch, however long it lasts.
         told = true;
         finding_add(c->r, METRIC_IDLE_INSTANCE,
             "collector %d wrote nothing from %.3f s to %.3f s beside a backlog of %d tokens",
@@ -149,6 +151,7 @@ bool check_idle_instances(const struct check *c, struct err *e)
     const struct scenario *s = c->l->scenario;
     struct idle t = {.c = c};
 
+    // Where instances take turns, all but one write nothing.
     if (s->collector.instances == 1 || !check_shares(s))
         return true;
     leased_read(&t.leased, s);

@@ -54,6 +54,7 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         if (l->tokens[d->token].first_line != index) {
+            // A retry goes before all lanes, so a line with one says nothing about their order.
             *again = true;
         } else if (!is_higher(&n->m, l, d->token)) {
             *lower = true;
@@ -83,6 +84,7 @@ static void judge_share(const struct lanes *n)
         bool lower, young, again;
         while (at < n->waiting && ledger_read_ns(l, n->wait[at]) <= now_ns)
             at++;
+        // From here on no token of a lower lane waits.
         if (at == n->waiting)
             return;
         int64_t due_ns = stall_list_over_ns(&c->stalls,
@@ -98,6 +100,7 @@ static void judge_share(const struct lanes *n)
             "s",
             n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
             ledger_seconds(l, now_ns));
+        // The next finding needs as many lines again.
         run = 0;
     }
 }
@@ -118,6 +121,7 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     if (from >= to || cause.kind != CAUSE_NONE)
         return;
     uint32_t lower = n->lower[to] - n->lower[from], young = n->young[to] - n->young[from];
+    // Each instance counts its own lines, so each may have given the lower lane one more.
     uint32_t share = (to - from) / 4 + (uint32_t)l->scenario->collector.instances;
     if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
         return;
@@ -157,6 +161,7 @@ bool check_lanes(const struct check *c, struct err *e)
     leased_read(&n.m, l->scenario);
     if (!n.m.lanes)
         return true;
+    // One allocation holds the two counts and the list of waiting tokens.
     uint32_t *cells = calloc(2 * lines + tokens, sizeof *cells);
     if (!cells)
         return err_memory(e);
@@ -169,6 +174,7 @@ bool check_lanes(const struct check *c, struct err *e)
         if (!is_judged(l, t))
             continue;
         if (is_higher(&n.m, l, t)) {
+            // A token of the higher lane has nothing above it that could let it wait.
             judge_overtaken(&n, t);
             continue;
         }

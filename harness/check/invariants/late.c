@@ -39,6 +39,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
 
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, until_ns))
         return stall_list_touches(&c->stalls, start_ns, until_ns);
+    // A wait of less than slack/2 is what every machine shows.
     int64_t waited_ns = check_denied_ns(c->l, process, start_ns, until_ns);
     if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
         return (struct cause){CAUSE_PROCESSORS, process};
@@ -63,6 +64,7 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     struct free_time slowed = timeline_allowance(&c->timeline, start_ns, line->read_ns);
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + slack_ns};
 
+    // Nearly all tokens end here, and the spans need not be asked.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
@@ -157,6 +159,8 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
 
     while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, read_ns)) &&
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
+        // `most` limits how many tokens a strike may excuse, so that a collector that forgets its
+        // claims is convicted of the rest.
         bool alone = explains(c, b, index);
         struct bequest *second = alone ? NULL : second_bequest(c, b, index);
         if (!alone && !second)
@@ -187,6 +191,7 @@ static void check_token(const struct late *t, uint32_t token)
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;
+    // The verdict compares it with the lag of the load on a busy machine.
     if (read_ns - late.due_ns > r->latest_ns)
         r->latest_ns = read_ns - late.due_ns;
     names_login(login, token);

@@ -34,6 +34,7 @@ static struct envelope envelope_of(
         if (s->process != process || s->at_ns < from_ns || s->at_ns > until_ns)
             continue;
         int64_t in = (s->at_ns - from_ns) / block_ns;
+        // A block without a sample is left out, so the blocks that count may be fewer than ten.
         if (in != block)
             env.least_kb[env.count++] = s->rss_kb;
         else if (s->rss_kb < env.least_kb[env.count - 1])
@@ -63,6 +64,7 @@ static bool grows(const struct envelope *env)
     if (last < first + least_kb || trend_of(env) < trend_least[env->count])
         return false;
     uint32_t growth = last - first;
+    // A single step lies in one half; a leak is in both.
     return middle >= first + growth / 4 && last >= middle + growth / 4;
 }
 
@@ -128,6 +130,7 @@ static void check_process(struct result *r, const struct ledger *l, uint32_t pro
     const struct process_record *p = &l->log->processes[process];
     int64_t born_ns = clock_max(p->started_ns, l->start_ns);
     int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
+    // In its first quarter a process still fills its caches and buffers.
     int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
     // A garbage collector lets memory grow until it runs, which is more than a run shows.
     bool plain = l->scenario->collector.memory == MEMORY_PLAIN;

@@ -64,6 +64,7 @@ static void check_line(const struct check *c, const struct line_record *line)
     judged_add(r, METRIC_TORN, 1, CAUSE_IS_NONE);
     if (line->state == LINE_WHOLE)
         judged_add(r, METRIC_OVER_LIMIT, 1, CAUSE_IS_NONE);
+    // The line is torn because a name was not refused; that is the defect, not the framing.
     if (line->state == LINE_TORN && is_torn_by_name(l, line))
         finding_add(r, METRIC_FORGED,
             "pid %d, read at %.3f s: a name that the wire cannot carry, printed as it is",
@@ -100,6 +101,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     char login[NAMES_MAX] = "an unknown login";
     double at = ledger_seconds(l, l->log->lines[d->line].read_ns);
 
+    // A name in a torn line was only seen there, and is no delivery.
     if (d->flags & DELIVERY_NAMED)
         return;
     bool ours = d->token < l->plan->token_count;
@@ -108,6 +110,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         check_earlier(r, l, d);
         return;
     }
+    // A delivery of no planned token has no login of ours.
     if (ours)
         names_login(login, d->token);
     if (d->flags & DELIVERY_FORGED)

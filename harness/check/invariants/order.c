@@ -178,9 +178,11 @@ bool check_sequence(const struct check *c, struct err *e)
         advance(p, d->line, line->read_ns);
         check_change(c, p, d->token);
         check_rename(c, p, d);
+        // A token that changed meanwhile may rightly have been passed over and come later.
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
         check_expiry(c, p, d->token);
+        // A repetition is older than all around it, and is judged as duplicated.
         if (l->tokens[d->token].first_line == d->line && !check_shares(l->scenario))
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);

@@ -131,6 +131,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
     struct cause cause = left_unread_by(h, d);
 
+    // With the order of two lines unknown, nothing that rests on it can be judged.
     if (cause.kind != CAUSE_NONE) {
         h->unread = cause;
     } else if (answered && finished) {
@@ -139,6 +140,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
             describe(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
+        // Without an answer the claim was the collector's until the answer timeout.
     } else if (!answered) {
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
@@ -146,6 +148,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
                 line_of(h->c->l, h->last)->read_ns);
     } else if (timeline_disturbed(&h->c->timeline, h->last->replied_ns, again_ns).kind ==
                CAUSE_NONE) {
+        // Only a retry that nothing disturbed shows the delay that the collector chose.
         w->total_ns += (double)(again_ns - h->last->replied_ns);
         w->most_ns += (double)leased_most_ns(h->m, h->errors);
         w->count++;
@@ -177,6 +180,8 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
         judge_first(h->c->r);
     h->last = d;
     h->errors += is_known_error(h, d);
+    // An error that the collector may not have recorded counts for the delay, which it can only
+    // make longer, and not for the limit.
     h->failures++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
@@ -236,6 +241,7 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
     const struct ledger_token *t = &h->c->l->tokens[h->token];
     bool retry = h->last->reply != REPLY_SENT && h->last->reply != REPLY_PERMANENT;
 
+    // A deleted account has taken the records of its token with it.
     if (!(t->flags & TOKEN_PRESENT))
         return;
     if (judge_record(h))
@@ -332,6 +338,7 @@ static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
         first[i] = UINT32_MAX;
     for (size_t i = l->log->delivery_count; i-- > 0;) {
         const struct delivery *d = &l->log->deliveries[i];
+        // Walking backwards puts each delivery before the later ones of its token.
         next[i] = UINT32_MAX;
         if (d->flags || d->token >= l->plan->token_count)
             continue;
@@ -347,6 +354,7 @@ bool check_outcomes(const struct check *c, struct err *e)
     struct waits waits = {0};
 
     leased_read(&m, l->scenario);
+    // The budget holds in every mode; all that follows needs the sender's answers.
     judge_budget(c, &m);
     if (!m.on)
         return true;
@@ -362,6 +370,7 @@ bool check_outcomes(const struct check *c, struct err *e)
             take(&h, &l->log->deliveries[i], &waits);
         if (h.last)
             judge_end(&h, first[token], next);
+        // A token that was never read may have attempts all the same, such as one that expired.
         else
             check_attempts(c, &m, token, UINT32_MAX, next);
     }

@@ -42,6 +42,7 @@ static int64_t covered_ns(
         bool process = k->verb->ends == ENDS_PROCESSES;
         int64_t over_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
         int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(over_ns, until_ns);
+        // The judged fault has its own time already: the limit.
         if (k == judged || k->struck_ns >= until_ns || over_ns < from_ns)
             continue;
         if (k->others_ns == CLOCK_NEVER)
@@ -141,6 +142,7 @@ bool check_recovery(const struct check *c, struct err *e)
     for (uint32_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
+        // A fault that took no effect leaves nothing to recover from.
         if (f->began_ns == 0 || !f->ok)
             continue;
         check_fault(c, i, &r->recovery_ms[i]);

@@ -139,6 +139,8 @@ static bool lost_turn_unconfirmed(
     int64_t slack_ns = t->c->r->slack_ns;
     const struct strike *k = NULL;
 
+    // A stall has no instance, and nobody knows whose turn it took; but whoever writes again after
+    // it still had its turn.
     if (!returned && stall_takes_turn(t->c, written_ns, again->read_ns))
         return true;
     while ((
@@ -191,12 +193,14 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
 
     if (died_unconfirmed(t, first, line))
         return batch;
+    // The turns of a single collector go to nobody else.
     if (l->scenario->collector.instances == 1)
         return CAUSE_IS_NONE;
     if (lost_turn_unconfirmed(t, first, line))
         return batch;
     if (!is_late_line(t, first, again))
         return CAUSE_IS_NONE;
+    // Several tokens of one late line are one late line.
     t->c->r->values[METRIC_LATE_LINES] += t->late_line != again;
     t->late_line = again;
     return (struct cause){CAUSE_BATCH, again};
@@ -210,6 +214,7 @@ static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint3
     if (check_server_forgot(l, l->log->lines[first].read_ns, l->log->lines[again].read_ns,
             confirmed_ns(l, first))) {
         r->values[METRIC_REDELIVERED]++;
+        // The data may have been lost by any of several faults; the first stands for them.
         judged_add(r, METRIC_DUPLICATED, 1, (struct cause){CAUSE_FAULT, 0});
         return;
     }
@@ -243,12 +248,15 @@ static void walk(struct repeats *t)
         t->last[log->lines[i].process] = i;
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
+        // Lines without a delivery count as written, too: they end what the one before may excuse.
         while (noted <= d->line)
             note_line(t, noted++);
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         uint32_t first = t->before[d->token];
         t->before[d->token] = d->line;
+        // A first delivery is judged and right, so the share that is shown is one of all
+        // deliveries.
         if (first == NO_LINE)
             judged_add(t->c->r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
         else
@@ -266,6 +274,7 @@ bool check_repeats(const struct check *c, struct err *e)
         return err_memory(e);
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
+    // One allocation holds all four arrays.
     t.last = lines + tokens;
     t.latest = t.last + processes;
     t.previous = t.latest + processes;

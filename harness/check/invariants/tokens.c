@@ -92,6 +92,7 @@ static bool is_phantom(const struct ledger *l, uint32_t token)
 {
     if (l->tokens[token].deliveries == 0)
         return false;
+    // The plan made no token here, so no outcome can excuse a delivery.
     if (l->plan->kinds[token] == TOKEN_CONFLICT)
         return true;
     if (ledger_committed(l, token))
@@ -110,6 +111,7 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     case TXN_NOT_NEEDED:
         return;
     case TXN_COMMITTED:
+        // An upsert that finds its account commits and makes no token.
         r->values[l->plan->kinds[token] == TOKEN_CONFLICT ? METRIC_CONFLICTED : METRIC_COMMITTED]++;
         break;
     case TXN_ROLLED_BACK:
@@ -117,6 +119,7 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
         break;
     case TXN_UNKNOWN:
         r->values[METRIC_UNKNOWN]++;
+        // The delivery shows that the COMMIT whose answer was lost had arrived.
         if (l->tokens[token].deliveries > 0)
             r->values[METRIC_RECOVERED]++;
         break;
@@ -161,15 +164,18 @@ static void check_committed(const struct check *c, uint32_t token)
     const struct ledger_token *t = &l->tokens[token];
     enum token_kind kind = l->plan->kinds[token];
 
+    // A token that has vanished is not counted as lost, too.
     judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
     if (!(t->flags & TOKEN_PRESENT) && !was_deleted(l, token)) {
         finding_add_token(r, METRIC_VANISHED, l, token);
         r->values[METRIC_LEFT_BEHIND] += check_left_behind(l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
+        // Only such a subject has a table of dead letters to look into.
         bool looked = scenario_buries(l->scenario);
         if (looked)
             judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
+        // A torn or forged line that names the token is counted where the line is judged.
         if (looked && !(t->flags & TOKEN_DEAD_LETTER) && !(t->flags & TOKEN_NAMED))
             finding_add_token(r, METRIC_LOST, l, token);
     } else if (token_kind_ineligible(kind)) {

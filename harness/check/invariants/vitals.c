@@ -45,6 +45,7 @@ static void check_idle(
 
     for (size_t i = 0; i < l->log->sample_count; i++) {
         const struct process_sample *s = &l->log->samples[i];
+        // What a runtime does while it warms up is no idling.
         if (s->process != process || s->at_ns < from_ns || s->at_ns < warm_ns ||
             s->at_ns > until_ns)
             continue;

@@ -56,6 +56,7 @@ void source_bequests(struct sources *s)
         int64_t until_ns = others_until_ns(s, k);
         t->bequests[t->bequest_count++] = (struct bequest){.struck_ns = k->struck_ns,
             .until_ns = until_ns,
+            // One that never comes back writes nothing itself.
             .own_until_ns = k->back_ns == CLOCK_NEVER ? until_ns : clock_max(until_ns, k->back_ns),
             .instance = k->instance,
             .most = most_tokens(sc, instances),

@@ -35,9 +35,11 @@ static void walk(struct sources *s, const struct leased *m, int instance, int64_
         int slot = 0, first = 0;
         for (int k = 1; k < m->in_flight; k++)
             slot = in_flight[k] < in_flight[slot] ? k : slot;
+        // A line takes the place of the one that was answered first.
         in_flight[slot] = settled_ns(l, m, i);
         for (int k = 1; k < m->in_flight; k++)
             first = in_flight[k] < in_flight[first] ? k : first;
+        // The spans of a collector that is alone count for every question.
         int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
         sources_span(s,
             (struct span){line->read_ns, in_flight[first], blamed, {CAUSE_SENDER, line->process}});

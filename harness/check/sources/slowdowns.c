@@ -41,6 +41,7 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
     bool network = f->verb->hits == HITS_NETWORK;
 
     if (f->verb->params & PARAM_BY)
+        // A delayed network is passed twice in a round trip.
         return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
     return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f) : 0;
 }
@@ -52,6 +53,7 @@ void source_slowdowns(struct sources *s)
     for (uint32_t i = 0; i < s->l->fault_count; i++) {
         const struct fault_record *f = &s->l->faults[i];
         int64_t step_ns = sources_step_ns(s->l->scenario, f->spec);
+        // Without a step of a known length the fault is a strike, and takes its whole time.
         if (!f->began_ns || step_ns == 0)
             continue;
         if (!array_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns)) {

@@ -88,6 +88,7 @@ bool strikes_make(struct sources *s, struct err *e)
         return err_memory(e);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
+        // A fault that was left out, or still sought its victim at the end, struck nobody.
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
             add(s, (struct strike){.struck_ns = f->began_ns,
                        .undone_ns = f->ended_ns,
@@ -103,10 +104,12 @@ bool strikes_make(struct sources *s, struct err *e)
     qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, compare);
     for (size_t i = 0; i < s->out->strike_count; i++) {
         struct strike *k = &s->out->strikes[i];
+        // A return depends on this strike alone.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
         k->back_ns = all_back_ns(s, k);
     }
     for (size_t i = 0; i < s->out->strike_count; i++)
+        // A takeover depends on the returns of all the others, so it comes in a second pass.
         s->out->strikes[i].others_ns = sources_others_ns(s, &s->out->strikes[i]);
     return true;
 }

@@ -31,6 +31,7 @@ static bool had_turn(const struct sources *s, const struct strike *k)
 
     for (size_t i = log->line_count; i-- > 0;) {
         const struct line_record *line = &log->lines[i];
+        // What is read after the blow may be of the one that took over.
         if (line->read_ns > k->struck_ns)
             continue;
         return log->processes[line->process].instance == k->instance ||
@@ -52,6 +53,7 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
             int64_t back_ns = other->instance == i ? other->back_ns : 0;
             free_ns = back_ns > free_ns ? back_ns : free_ns;
         }
+        // One free instance is enough: it can take the turn.
         if (i != k->instance)
             first_ns = clock_min(first_ns, free_ns);
     }
@@ -114,6 +116,7 @@ void source_takeovers(struct sources *s)
     for (size_t i = 0; i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
         bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
+        // A strike on one that stood by changes nothing for the tokens.
         if (strike_is_taken_over(s, k) && had_turn(s, k))
             take_over(s, k);
         else if (k->instance == EVERY && lost)

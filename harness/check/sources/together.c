@@ -44,6 +44,7 @@ static void walk(struct sources *s, const struct edge *edges, size_t count, int 
         int before = open[e->instance];
         open[e->instance] += e->by;
         away += (open[e->instance] > 0) - (before > 0);
+        // The last edge ends a span, so nothing follows it.
         if (away == instances && i + 1 < count)
             sources_span(s, (struct span){e->at_ns, edges[i + 1].at_ns, EVERY, e->cause});
     }
