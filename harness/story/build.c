@@ -64,9 +64,12 @@ static bool add_spec(struct node *faults, const struct event *told, struct err *
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
     if (map->kind != NODE_MAP)
         return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
+    // The scenario refuses a lasting fault without a length, and the story has told it by struck
+    // and undone.
     if (v && (v->params & PARAM_NEEDS_FOR) &&
         !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
         return false;
+    // A scenario cannot plan a fault before the load, a story can tell of one.
     return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
 }
 
@@ -94,6 +97,7 @@ static bool spec_of(const struct build *b, const struct event *event, uint32_t *
     *spec = 0;
     for (size_t i = 0; i < b->count; i++) {
         const struct event *other = &b->events[i];
+        // Faults are numbered as they stand in the file, not by time.
         if (other->kind != EVENT_FAULT)
             continue;
         if (event->text ? other == event : fault == event->first)
@@ -137,6 +141,7 @@ static bool build_process(
     if (told->first != count || told->first >= STORY_PROCESSES_MAX)
         return origin_err(&told->origin, e, "process %u is missing, or told twice; at most %u",
             count, STORY_PROCESSES_MAX);
+    // No end is usual: a crash, a kill and a planned end are judged differently.
     if (event_has(told, FIELD(process.record.ended_ns)) && !event_has(told, FIELD(process.exit)) &&
         !event_has(told, FIELD(process.signal)) && !event_has(told, FIELD(process.record.asked)))
         return origin_err(&told->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");
@@ -145,6 +150,7 @@ static bool build_process(
             b->t->scenario.collector.instances);
     if (event->process.exit > 255 || event->process.signal > 64)
         return origin_err(&told->origin, e, "an exit code is at most 255, a signal at most 64");
+    // A pid only names the process in findings.
     p->pid = 100 + (int)told->first;
     p->status = event->process.exit << 8 | event->process.signal;
     if (p->left == PROCESS_LEFT_SOME)
@@ -176,6 +182,7 @@ static bool build_token(struct build *b, const struct event *event, struct err *
     if (event->first != plan->token_count)
         return origin_err(
             &event->origin, e, "token %zu is missing, or told twice", plan->token_count);
+    // A transaction of the plan counts its rows in 16 bits.
     if (rows > UINT16_MAX || event->last >= STORY_TOKENS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u tokens, a transaction %d",
             STORY_TOKENS_MAX, UINT16_MAX);
@@ -207,6 +214,7 @@ static bool build_change(struct build *b, const struct event *event, struct err 
         return false;
     if (!event_has(event, FIELD(change.kind)) || !event_has(event, FIELD(change.record.sent_ns)))
         return origin_err(&event->origin, e, "say what changes and when: 'change 4 suspend at 30'");
+    // The plan finds a token's change by the token, so a second one would never be found.
     for (size_t i = 0; i < changes; i++)
         if (plan->changes[i].token == event->first)
             return origin_err(&event->origin, e, "a token changes once");
@@ -246,6 +254,7 @@ static bool build_item(struct build *b, const struct event *told, struct line_re
         item.item.token = token;
         if (!append(&log->deliveries, &log->delivery_count, &item.item, sizeof item.item, e))
             return false;
+        // A torn line holds no tokens; it only names some.
         line->tokens += !(item.item.flags & DELIVERY_NAMED);
         if (token == told->last)
             return true;
@@ -291,6 +300,7 @@ static bool build_row(struct build *b, const struct event *told, struct err *e)
         set_flag(token, TOKEN_WAITING, event.row.waiting);
         set_flag(token, TOKEN_UNMARKED, event.row.unmarked);
         set_flag(token, TOKEN_TOLD, event.row.told);
+        // An unread row is 0, which no difference can say.
         if (event_has(told, FIELD(row.changed)))
             token->row = event.row.changed ? token->row ^ event.row.changed : 0;
         token->expires_at_s = (int32_t)((event.row.expires_ns - STORY_START_NS) / NS_PER_S);
@@ -310,6 +320,7 @@ static bool build_attempt(struct build *b, const struct event *told, struct err 
         return false;
     if (!append(&l->attempts, &l->attempt_count, &event.attempt, sizeof event.attempt, e))
         return false;
+    // The lines of a story may come in any order.
     for (; i > 0 && l->attempts[i - 1].token > told->first; i--)
         l->attempts[i] = l->attempts[i - 1];
     event_complete(&event, &(struct usual){.before = i > 0 ? &l->attempts[i - 1] : NULL});
@@ -375,7 +386,9 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
         event_complete(&event, &b->usual);
     if (!build_further(b, told, &event, e))
         return false;
+    // The history keeps sums, the story differences.
     event_grow(&event, b->usual.before, 1);
+    // stalls_note has kept the stall and counted it.
     return k->size == 0 || told->kind == EVENT_STALL ||
            append((char *)h + k->array, count, event.record, k->size, e);
 }
@@ -407,6 +420,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == kind)
             b->kind[count++] = &b->events[i];
+    // The numbers and sums of records rest on their order, which the file need not keep.
     if (count > 0)
         qsort(b->kind, count, sizeof *b->kind, by_order);
     for (size_t i = 0; i < count; i++)
@@ -476,6 +490,7 @@ static bool settle(struct build *b, struct err *e)
 
     if (!ledger_init(l, &b->t->scenario, &h->plan, e))
         return false;
+    // history_join joins the other parts later, but the rows ask which tokens are committed.
     l->txns = h->load.records;
     l->session_count = told.session_count;
     l->probe_count = told.probe_count;

@@ -137,6 +137,7 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
     if (!read_metric(word, &claim->origin, false, claim, e))
         return false;
     w->at += strspn(w->at, " 	");
+    // NAN stands for any number above 0, where the number is chance.
     if (strncmp(w->at, "some", 4) != 0)
         return read_number(w, &claim->number, e);
     w->at += 4;
@@ -245,6 +246,7 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     for (size_t i = 0; i < t->claim_count; i++) {
         const struct claim *c = &t->claims[i];
         named[c->metric] = named[c->metric] || c->what == CLAIM_METRIC;
+        // A run with a broken invariant is violated unless the story says otherwise.
         broken =
             broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number != 0);
         verdict = verdict || c->what == CLAIM_VERDICT;
@@ -259,6 +261,7 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     }
     struct claim usual = {
         .what = CLAIM_VERDICT, .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS};
+    // Without a claim there is nothing to hold, and a claim about the verdict needs no usual one.
     if (!first || verdict)
         return all;
     usual.origin = *first;

@@ -148,6 +148,7 @@ static void shift(struct event *e, size_t at, int64_t by_ns)
 {
     int64_t ns = event_get(e, at, sizeof ns);
 
+    // Both say never, each in other fields.
     if (ns != 0 && ns != CLOCK_NEVER)
         event_put(e, at, sizeof ns, ns + by_ns);
 }

@@ -110,14 +110,17 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t sent_ns = txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token);
     int64_t last_ns = clock_max(sent_ns, txn->ended_ns);
+    // The least time that a verdict about time looks back.
     int64_t margin_ns = 2 * s->collector.batch_timeout_ns + whole->slack_ns;
     bool same = false, all = false;
 
     for (size_t i = 0; i < h->log.delivery_count; i++)
         if (h->log.deliveries[i].token == token)
             last_ns = clock_max(last_ns, h->log.lines[h->log.deliveries[i].line].read_ns);
+    // What convicts a token may lie far before it, such as a chain of full lines.
     for (; !same && !all; margin_ns *= 4) {
         struct part part = {sent_ns - margin_ns, last_ns + margin_ns, token, whole->slack_ns};
+        // A part that holds the whole run and still shows nothing will never show it.
         all = part.from_ns < l->start_ns - NS_PER_S && part.until_ns > l->drain_end_ns + NS_PER_S;
         buf_clear(out);
         if (!try_part(s, h, whole, &part, out, &same, e))

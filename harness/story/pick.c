@@ -24,6 +24,7 @@ static void pick_tokens(struct writer *w)
         w->token_no[t] =
             (w->part && w->part->token == t) || txn_inside(w, w->l->txn_of[t]) ? 0 : DROPPED;
     for (size_t i = 0; i < log->line_count; i++)
+        // Lines of other tokens count as well: they end chains and show who had the turn.
         w->line_kept[i] = is_inside(w, log->lines[i].read_ns, log->lines[i].read_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
@@ -56,6 +57,7 @@ static void pick_processes(struct writer *w)
             continue;
         w->process_no[i] = (uint32_t)w->log.process_count;
         w->log.processes[w->log.process_count] = *p;
+        // Defaults are computed on the story's clock.
         w->log.processes[w->log.process_count].started_ns -= w->l->start_ns - STORY_START_NS;
         if (p->ended_ns != CLOCK_NEVER)
             w->log.processes[w->log.process_count].ended_ns -= w->l->start_ns - STORY_START_NS;

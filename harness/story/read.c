@@ -81,6 +81,7 @@ static bool is_single(enum event_kind kind)
 
 static bool complete_liked(struct reader *r, const struct event *event)
 {
+    // A story that says a token twice by itself is in error, which build.c finds.
     for (size_t i = 0; is_single(event->kind) && i < r->liked; i++) {
         struct event *old = &r->events[i];
         if (old->kind != event->kind || old->first != event->first || old->last != event->last)
@@ -191,6 +192,7 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
         return false;
     size_t events = r->count - first;
     for (int64_t i = 1; events > 0 && i < times; i++) {
+        // Without a step the repetitions follow each other without a gap.
         int64_t numbers = i * (step >= 0 ? step : (int64_t)numbers_of(&r->events[first]));
         for (size_t k = 0; k < events; k++) {
             struct event again = r->events[first + k];
@@ -223,6 +225,7 @@ static bool read_without(struct reader *r, struct words *w, struct err *e)
     r->liked = 0; // so that a token or a process completes nothing
     bool ok = read_event(r, w, e);
     r->liked = liked;
+    // The event is read like any other, so that it can be compared whole, and taken off again.
     if (!ok)
         return false;
     size_t events = r->count - from;
@@ -249,6 +252,7 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
 
     if (!words_next(w, name, sizeof name, &at) || !story_is_path(name))
         return origin_err(&at, e, "name another story, such as other.story");
+    // This also ends stories that are like each other.
     if (r->likes++ >= LIKE_MAX)
         return origin_err(&at, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - w->origin.file);
@@ -257,6 +261,7 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
     if (!kept)
         return err_memory(e);
     bool ok = read_file(r, kept, &at, e);
+    // What comes out of the other story says nothing about this one.
     r->t->claim_count = 0;
     r->liked = r->count;
     return ok;
@@ -338,6 +343,7 @@ static bool read_file(struct reader *r, const char *path, const struct origin *f
         ok = err_sys(e, ERR_USAGE, "%s", path);
     else if (text.len == FILE_MAX)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is smaller than 4 MiB", path);
+    // Behind a zero byte the rest of a line would silently be ignored.
     else if (ok && strlen(text.data) < text.len)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is text, and has no zero byte", path);
     fclose(file);
@@ -356,6 +362,7 @@ static bool read_all(struct told *t, const char *text, const char *path, struct 
     bool ok = story_base(&r.root, e) &&
               (text ? read_lines(&r, text, path, e) : read_file(&r, path, NULL, e)) &&
               story_build(t, r.events, r.count, r.root, e);
+    // An error quotes the file, which may hold anything, and a terminal would obey it.
     for (char *p = e->text; !ok && *p; p++)
         if (iscntrl((unsigned char)*p))
             *p = '?';

@@ -88,12 +88,14 @@ static void write_settings(
         const struct node *other = !base        ? NULL
                                    : child->key ? node_child(base, child->key)
                                                 : node_item(base, index);
+        // A list of words is one setting, a list of maps is one for each key in it.
         bool list =
             child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR);
         if (is_other(w, below))
             continue;
         if (child->kind != NODE_SCALAR && !list)
             write_settings(w, child, other, below);
+        // Settings that are those of every story would hide the few that matter.
         else if (w->explain || !other || !same_scalar(child, other))
             write_setting(child, below, w->out);
     }
@@ -121,6 +123,7 @@ bool write_scenario(const struct writer *w)
               read_tree(w->s, &here, &e);
     if (ok)
         write_settings(w, here, full, "");
+    // A part has too few probes to measure the slack of the whole run again.
     if (ok && w->part && w->s->slack_ns == SLACK_AUTO)
         buf_printf(w->out, "set slack=%lld.%06lldms\n", (long long)(w->part->slack_ns / NS_PER_MS),
             (long long)(w->part->slack_ns % NS_PER_MS));

@@ -17,6 +17,7 @@ static void complete_line(struct event *e, const struct subject_log *log)
         e->line.seen_ns = 0;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
+        // A single process writes all lines, even before it is said to live.
         if (log->process_count > 1 &&
             (p->started_ns > e->line.read_ns || p->ended_ns < e->line.read_ns))
             continue;
@@ -93,6 +94,7 @@ static void complete(struct event *e, const struct event_word *word)
     if (word->said || word->type == VALUE_TEXT || word->type == VALUE_BIT ||
         (word->type == VALUE_TIME && !word->like && !word->usual))
         return;
+    // The other field may itself follow a third.
     if (word->like) {
         const struct event_word *like = event_word_for(e, word->like);
         complete(e, like);

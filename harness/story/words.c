@@ -72,6 +72,7 @@ bool words_ms(const struct origin *at, const char *word, int64_t *ns, struct err
         *ns = CLOCK_NEVER;
         return true;
     }
+    // The bound keeps the sum of all times of a story within 64 bits.
     for (; isdigit((unsigned char)*p) && value <= TIME_MAX; p++)
         value = value * 10 + (*p - '0') * NS_PER_MS;
     if (*p == '.' && isdigit((unsigned char)p[1]))
@@ -101,6 +102,7 @@ static bool read_range(
     const char *dash = range ? strchr(word, '-') : NULL;
     int64_t from, to;
 
+    // A collector may write a token that nobody planned.
     if (event->kind == EVENT_ITEM && strcmp(word, "strange") == 0) {
         event->first = event->last = NUMBER_NONE;
         return true;
@@ -108,6 +110,7 @@ static bool read_range(
     snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - word) : 15, word);
     if (!words_count(at, first, &from, e) || !words_count(at, dash ? dash + 1 : first, &to, e))
         return false;
+    // The last number stands for none.
     if (from > to || to >= NUMBER_NONE)
         return origin_err(at, e, "'%.40s' should be a number, or two such as 4-9", word);
     event->first = (uint32_t)from;
@@ -201,6 +204,7 @@ static bool read_word(struct words *w, const struct event_word *word, struct eve
         return origin_err(name, e, "'%s' is said twice, or against another word", word->name);
     event->given |= event_bit(event, word);
     if (word->type == VALUE_BIT)
+        // Other words may have set other bits of the field.
         value |= event_get(event, word->at, word->size);
     if (word->type == VALUE_FLAG || word->type == VALUE_FLAG_TIME || word->type == VALUE_BIT)
         event_put(event, word->at, word->size, value);
@@ -235,6 +239,7 @@ static bool read_words(struct words *w, struct event *event, struct err *e)
 
     for (const char *before = w->at; words_next(w, text, sizeof text, &at); before = w->at) {
         const struct event_word *word = find_word(event, text);
+        // The next item of the line begins here, so the word is given back.
         if (!word && event->kind == EVENT_ITEM &&
             (isdigit((unsigned char)*text) || strcmp(text, "strange") == 0)) {
             w->at = before;
@@ -256,6 +261,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
 
     if (k->head == HEAD_NONE)
         return true;
+    // A setting has blanks and colons of its own; the scenario's reader takes it as it is.
     if (k->head == HEAD_REST) {
         w->at += strspn(w->at, " \t");
         event->origin.column += (size_t)(w->at - w->start);
@@ -343,6 +349,7 @@ static void write_columns(int64_t bits, struct buf *out)
 
 static void write_value(const struct event *event, const struct event_word *word, struct buf *out)
 {
+    // The flag is said by the word itself; behind it stands its time.
     int64_t value = word->time ? event_get(event, word->time, sizeof value)
                                : event_get(event, word->at, word->size);
 

@@ -20,6 +20,8 @@ static int64_t order_of(const struct event *event)
     case EVENT_SESSION:
     case EVENT_LINE:
         return event_time(event);
+    // What lasts comes first, what was measured comes last: neither has one time at which it
+    // belongs.
     default:
         return event->kind <= EVENT_PROCESS ? INT64_MIN : INT64_MAX;
     }
@@ -108,6 +110,7 @@ static void write_run(struct writer *w)
     event_forget(&event, FIELD(run.reconnects)); // a whole run's, which no verdict asks for
     snprintf(why, sizeof why, "%s", n->gave_up);
     for (char *p = why; *p; p++)
+        // A quotation mark would end the text for the reader.
         *p = *p == '"' ? '\'' : *p;
     event.text = why;
     if (!*why)
@@ -176,6 +179,7 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
 {
     struct event item = event_of(w, EVENT_ITEM, d);
 
+    // A token that the plan does not have keeps no number.
     item.first = d->token < w->h->plan.token_count ? w->token_no[d->token] : NUMBER_NONE;
     item.last = item.first;
     spare(w, &item);
@@ -214,6 +218,7 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     if (!w->line_kept[i])
         return;
     event.line.process = w->process_no[line->process];
+    // A reader guesses both times as the ledger of an old run does, so only what differs is said.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
         event_forget(&event, FIELD(line.empty_ns));
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)
@@ -245,16 +250,19 @@ static void write_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t 
     struct buf map;
     int64_t felt_ns = w->s->recovery_limit_ns;
 
+    // A fault is felt for a while after its end, so a part that begins then needs it.
     if (!is_inside(w, r->planned_ns, (r->ended_ns ? r->ended_ns : r->planned_ns) + felt_ns))
         return;
     buf_init(&map, 4096);
     scenario_write_fault(r->spec, &map);
     event.first = event.last = numbers[spec];
+    // A second map would be a second fault of the scenario.
     if (numbers[spec] == DROPPED) {
         event.text = buf_str(&map);
         numbers[spec] = *count;
     }
     ++*count;
+    // A word `left` says that the time is known.
     if (!r->left_known)
         event_forget(&event, FIELD(fault.left_ns));
     write_event(w, &event);
@@ -356,6 +364,7 @@ static void write_records(struct writer *w, enum event_kind kind)
     for (size_t i = 0; items && i < count; i++) {
         const char *record = items + i * k->size;
         struct event event = event_of(w, kind, record), last;
+        // A sum counts from the record that the reader will have seen before this one.
         const void *before = record_before(w->h, &event, i);
         if (!is_kept(w, kind, record, i + 1 == count))
             continue;
@@ -380,16 +389,19 @@ static bool write_rows(struct writer *w)
 
     if (!usual)
         return false;
+    // The reader settles the rows by the lines of the part alone.
     story_settle_rows(usual, w->h, w->line_kept);
     for (uint32_t t = 0; t < w->h->plan.token_count; t++) {
         struct event next = row_of(&w->l->tokens[t], &usual[t]);
         next.first = next.last = w->token_no[t];
         if (w->token_no[t] == DROPPED)
             continue;
+        // Every token expires some day; only the near ones matter to a verdict.
         if (!w->explain && (!next.row.present || next.row.expires_ns >= soon_ns))
             event_forget(&next, FIELD(row.expires_ns));
         w->usual.token = &usual[t];
         spare(w, &next);
+        // Most rows of a run say nothing, or the same as the one before.
         if (row.given && follows(&row, &next)) {
             row.last = next.last;
             continue;
@@ -429,6 +441,7 @@ static void write_numbers(const struct writer *w)
     char login[NAMES_MAX];
 
     for (uint32_t t = 0; w->part && t < w->h->plan.token_count; t++) {
+        // A run of tokens that follow each other needs one comment.
         if (w->token_no[t] == DROPPED || (t > 0 && w->token_no[t - 1] != DROPPED))
             continue;
         names_login(login, t);
@@ -448,6 +461,7 @@ static bool write_events(struct writer *w)
 {
     write_load(w);
     write_run(w);
+    // A reader who is told of one process expects to be told of all.
     if (w->explain || !is_usual(w))
         write_records(w, EVENT_PROCESS);
     for (size_t i = 0; i < w->h->plan.txn_count; i++)
@@ -470,6 +484,7 @@ static bool write_all(struct writer *w)
     write_numbers(w);
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
+    // The events are written kind by kind, and put into the order of time afterwards.
     w->out = &events;
     ok = write_events(w) && ok;
     w->out = out;
