@@ -93,8 +93,7 @@ static const struct {
     {"breaks", "LIST", SCOPE_EXPLORE, TEXT(breaks),
         "look only into draws that break one of these invariants: lost,late"},
     {"soak", "TIME", SCOPE_RUN, TEXT(run.soak),
-        "carry out the scenario again and again for so long, on one server and with one collector; "
-        "the same command goes on where it was interrupted"},
+        "carry out the scenario again and again for so long, on one server and with one collector"},
     {"fail-fast", NULL, SCOPE_EXPLORE, FLAG(fail_fast),
         "stop at the first failure that is seen twice, without shrinking it"},
     {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),

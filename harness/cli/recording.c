@@ -82,7 +82,7 @@ bool recording_open(struct record *r, const struct options *o, const char *comma
 
     recording_head(&head, o, command, about);
     head.once = true;
-    head.passing = o->shard.of == 0 && !o->run.soak;
+    head.passing = o->shard.of == 0;
     head.anew = head.passing && !o->resume;
     if (o->merged || (head.passing && !several))
         return record_open(r, NULL, &head, e);

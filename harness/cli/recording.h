@@ -21,10 +21,10 @@ void recording_head(
     struct record_head *head, const struct options *o, const char *command, const char *about);
 
 // Opens the record of a command whose shards begin anew once they have finished. It lies below
-// --out, in a folder that other options do not share. A shard, and a soak, go on with what is
-// there; a call for the whole work does so with --resume only, and removes the record when all is
-// done. `several`: there is more than one item, so that it is worth a file. Call recording_close
-// also on failure.
+// --out, in a folder that other options do not share. A shard goes on with what is there; a call
+// for the whole work does so with --resume only, and removes the record when all is done.
+// `several`: there is more than one item, so that it is worth a file. Call recording_close also on
+// failure.
 MUST_USE bool recording_open(struct record *r, const struct options *o, const char *command,
     const char *about, bool several, struct err *e);
 // Says how to go on, if something is left to do. Accepts a zeroed struct.

@@ -42,7 +42,8 @@ struct tally {
     uint64_t item; // number of the run that is made
     int repeat;    // number of runs of each scenario
     struct soaking soaking;
-    int exit_code; // worst exit code so far
+    int64_t index_due_ns; // of a soak: when index.html is written again
+    int exit_code;        // worst exit code so far
     size_t runs, skipped;
     struct buf suites;  // JUnit, of all runs
     struct suite table; // one row per scenario
@@ -218,6 +219,29 @@ static void write_summary(const struct suite *table)
         fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
 }
 
+// Writes the index. A failure does not change the verdict of the runs.
+static void refresh_index(const char *out)
+{
+    struct err e;
+
+    if (path_exists(out) && !index_write(out, &e))
+        fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
+}
+
+// Writes the pages of a soak while it goes on, because it takes so long that somebody looks at them
+// meanwhile: the summary after each segment, the index after each hour.
+static void show_so_far(struct tally *t, const struct options *o)
+{
+    const int64_t hour_ns = 3600 * NS_PER_S;
+    int64_t now_ns = clock_now_ns();
+
+    write_summary(&t->table);
+    if (now_ns < t->index_due_ns)
+        return;
+    t->index_due_ns = now_ns + hour_ns;
+    refresh_index(o->out);
+}
+
 // Takes the run of a number from the record, or makes it. A run of another shard is left out.
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
@@ -244,7 +268,7 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     if (ok)
         add_run(t, &ran);
     if (ok && !line && o->run.soak)
-        write_summary(&t->table); // a soak takes so long that somebody looks at it meanwhile
+        show_so_far(t, o);
     // A run that a signal has ended early is made again when the shard goes on.
     if (ok && !line && !parts && !interrupt_signal())
         ok = record_add(&t->record, ran_write(&ran, number, o->out), e);
@@ -298,15 +322,6 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
               file_write("junit", path, &document, e);
     buf_fini(&document);
     return ok;
-}
-
-// Writes the index. A failure does not change the verdict of the runs.
-static void refresh_index(const char *out)
-{
-    struct err e;
-
-    if (path_exists(out) && !index_write(out, &e))
-        fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
 }
 
 // Returns how many servers of ours the run has.
@@ -378,6 +393,7 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
             several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
         return false;
     table->out = o->out;
+    table->soak = o->run.soak;
     table->gaps = record_gaps(&t->record);
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;

@@ -1,30 +1,95 @@
-// mailproof slopes RESULT...: shows what grew during a long run.
+// mailproof slopes RESULT...: shows what grew during a long run, or from segment to segment of a
+// soak.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "cli/files.h"
+#include "os/paths.h"
 #include "report/folder.h"
+#include "report/gather.h"
 #include "report/slopes.h"
 
 #define CSV_MAX (256u << 20)
 
-static bool tell(const char *folder, struct err *e)
+// Reads a result. The caller frees both also on failure.
+static bool read_result(struct observed *o, struct buf *csv, const char *folder, struct err *e)
 {
-    struct observed o = {0};
-    struct slopes s;
-    struct buf csv, text;
     char path[PATH_MAX];
 
-    buf_init(&csv, CSV_MAX);
-    buf_init(&text, 1u << 16);
-    bool ok = folder_find(path, folder, "intervals.csv", e) && file_read(path, &csv, e) &&
-              (buf_str(&csv) || err_memory(e)) && observed_read(&o, 0, folder, e) &&
-              (slopes_take(&s, &o, csv.data, e) || err_prefix(e, "%.500s", folder)) &&
-              (slopes_print(&s, &text) || err_memory(e));
-    if (ok)
-        printf("%s\n\n%s", folder, text.data);
+    *o = (struct observed){0};
+    buf_init(csv, CSV_MAX);
+    return folder_find(path, folder, "intervals.csv", e) && file_read(path, csv, e) &&
+           (buf_str(csv) || err_memory(e)) && observed_read(o, 0, folder, e);
+}
+
+static bool take_run(struct slopes *s, const char *folder, struct err *e)
+{
+    struct observed o;
+    struct buf csv;
+
+    bool ok = read_result(&o, &csv, folder, e) &&
+              (slopes_take(s, &o, csv.data, e) || err_prefix(e, "%.500s", folder));
     observed_fini(&o);
     buf_fini(&csv);
+    return ok;
+}
+
+static bool take_segment(struct slopes_segment *segment, const char *folder, struct err *e)
+{
+    struct observed o;
+    struct buf csv;
+
+    bool ok = read_result(&o, &csv, folder, e) && slopes_segment(segment, &o, csv.data, e);
+    observed_fini(&o);
+    buf_fini(&csv);
+    return ok;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct slopes_segment *x = a, *y = b;
+
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+// Takes all results below a folder as the segments of one soak.
+static bool take_soak(struct slopes *s, const char *dir, struct err *e)
+{
+    struct gathered g;
+    struct slopes_segment *segments = NULL;
+
+    bool ok = gather_results(&g, dir, e) &&
+              (g.count > 0 ||
+                  err_set(e, ERR_USAGE, "%.500s is not a result folder, and holds none", dir));
+    if (ok) {
+        segments = calloc(g.count, sizeof *segments);
+        ok = segments || err_memory(e);
+    }
+    for (size_t i = 0; ok && i < g.count; i++)
+        ok = take_segment(&segments[i], g.folders[i], e);
+    if (ok)
+        qsort(segments, g.count, sizeof *segments, by_time);
+    ok = ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
+    free(segments);
+    gather_fini(&g);
+    return ok;
+}
+
+static bool tell(const char *folder, struct err *e)
+{
+    struct slopes s;
+    struct buf text;
+    char path[PATH_MAX];
+    struct err ignored;
+    bool one = path_join(path, folder, "scenario.yaml", &ignored) && path_exists(path);
+
+    if (!(one ? take_run : take_soak)(&s, folder, e))
+        return false;
+    buf_init(&text, 1u << 16);
+    bool ok = slopes_print(&s, &text) || err_memory(e);
+    if (ok)
+        printf("%s\n\n%s", folder, text.data);
     buf_fini(&text);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -251,6 +252,7 @@ static void take_sample(void *arg, int64_t due_ns)
 {
     struct sampler *s = arg;
     struct sample sample = {.at_ns = clock_now_ns()};
+    struct process_stat self;
     pid_t pids[COLLECTORS_MAX];
 
     (void)due_ns;
@@ -269,5 +271,7 @@ static void take_sample(void *arg, int64_t due_ns)
     sample.busy_s = s->usage.busy_s;
     sample.total_s = s->usage.total_s;
     sample.collector_rss_kb = s->usage.collector_rss_kb;
+    if (process_stat(getpid(), &self))
+        sample.harness_kb = (double)self.rss_kb;
     keep_sample(s, &sample);
 }

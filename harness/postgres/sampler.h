@@ -25,6 +25,7 @@ struct sample {
     double server_fds, shm_bytes, database_bytes; // descriptors and bytes; 0 where they cannot be
                                                   // seen
     double backends_kb; // memory of the collector's backends that no other process shares
+    double harness_kb;  // resident memory of this process
 };
 
 struct wait_count {

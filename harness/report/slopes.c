@@ -26,6 +26,8 @@ static const struct {
     [SLOPE_COLLECTOR_MEMORY] = {"collector, resident memory", "KiB", KIND_LEVEL_KB, 0, NULL, 1},
     [SLOPE_BACKENDS_MEMORY] = {"collector's backends, memory of their own", "KiB", KIND_LEVEL,
         offsetof(struct sample, backends_kb), NULL, 1},
+    [SLOPE_HARNESS_MEMORY] = {"harness, resident memory", "KiB", KIND_LEVEL,
+        offsetof(struct sample, harness_kb), NULL, 1},
     [SLOPE_COLLECTOR_DESCRIPTORS] = {"collector, file descriptors", "", KIND_LEVEL,
         offsetof(struct sample, collector_fds), NULL, 1},
     [SLOPE_SERVER_DESCRIPTORS] = {"server, file descriptors", "", KIND_LEVEL,
@@ -91,32 +93,52 @@ static double hours(int64_t ns)
     return (double)ns / NS_PER_S / 3600;
 }
 
-static bool take_samples(struct slopes *s, const struct span *span, enum slope_id id, struct err *e)
+// The points of one figure: one for each window, or for each segment of a soak.
+struct points {
+    double x[SLOPE_POINTS_MAX], y[SLOPE_POINTS_MAX];
+    size_t count;
+};
+
+static void add_point(struct points *p, double x, double y)
 {
-    double x[SLOPES_WINDOWS_MAX], y[SLOPES_WINDOWS_MAX];
+    if (isnan(y))
+        return;
+    p->x[p->count] = x;
+    p->y[p->count++] = y;
+}
+
+// A memory that is always zero could not be measured.
+static bool is_measured(const struct points *p, enum slope_id id)
+{
+    bool any = figures[id].kind != KIND_LEVEL_KB && id != SLOPE_HARNESS_MEMORY;
+
+    for (size_t i = 0; i < p->count; i++)
+        any = any || p->y[i] > 0;
+    return any && p->count >= SLOPE_POINTS_MIN;
+}
+
+static bool fit(struct slopes *s, enum slope_id id, const struct points *p, struct err *e)
+{
+    s->measured[id] = is_measured(p, id);
+    return !s->measured[id] || theil_sen(&s->rows[id], p->x, p->y, p->count, e);
+}
+
+static bool take_samples(
+    struct points *points, const struct span *span, enum slope_id id, struct err *e)
+{
     double *room = malloc((span->count + 1) * sizeof *room);
-    bool any = false;
-    size_t n = 0;
 
     if (!room)
         return err_memory(e);
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
         const struct sample *first = &span->samples[from];
-        double value = figures[id].kind == KIND_SHARE ? window_share(first, to - from, id)
-                                                      : window_level(first, to - from, id, room);
-        if (isnan(value))
-            continue;
-        x[n] = hours(span->samples[(from + to) / 2].at_ns);
-        y[n++] = value;
-        any = any || value > 0 || value < 0;
+        add_point(points, hours(span->samples[(from + to) / 2].at_ns),
+            figures[id].kind == KIND_SHARE ? window_share(first, to - from, id)
+                                           : window_level(first, to - from, id, room));
     }
     free(room);
-    // A figure that is always zero could not be measured.
-    if (n < SLOPE_POINTS_MIN || (!any && figures[id].kind == KIND_LEVEL_KB))
-        return true;
-    s->measured[id] = true;
-    return theil_sen(&s->rows[id], x, y, n, e);
+    return true;
 }
 
 // --- intervals.csv ------------------------------------------------------------------------
@@ -169,72 +191,120 @@ static size_t without_gaps(double *values, size_t count)
     return n;
 }
 
-static bool take_column(
-    struct slopes *s, const char *csv, size_t windows, enum slope_id id, struct err *e)
+static bool take_column(struct points *points, const char *csv, size_t windows, double warming,
+    enum slope_id id, struct err *e)
 {
-    double x[SLOPES_WINDOWS_MAX], y[SLOPES_WINDOWS_MAX];
     double *values = malloc(SECONDS_MAX * sizeof *values);
-    size_t n = 0;
 
     if (!values)
         return err_memory(e);
     size_t count = read_column(csv, figures[id].column, values, SECONDS_MAX);
-    size_t skip = (size_t)((double)count * warm_up);
+    size_t skip = (size_t)((double)count * warming);
     count -= skip;
     for (size_t w = 0; w < windows; w++) {
         size_t from = skip + count * w / windows, to = skip + count * (w + 1) / windows;
-        double middle = (double)(from + to) / 2 / 3600;
         size_t there = without_gaps(values + from, to - from);
-        if (there == 0)
-            continue;
-        x[n] = middle;
-        y[n++] = stats_median(values + from, there);
+        if (there > 0)
+            add_point(points, (double)(from + to) / 2 / 3600, stats_median(values + from, there));
     }
     free(values);
-    if (n < SLOPE_POINTS_MIN)
-        return true;
-    s->measured[id] = true;
-    return theil_sen(&s->rows[id], x, y, n, e);
+    return true;
 }
 
 // --- all of them ------------------------------------------------------------------------
 
-static bool find_span(struct span *span, const struct observed *o, struct err *e)
+// Finds the samples in which the server was up, without those of the warm-up.
+static bool find_span(struct span *span, const struct observed *o, double warming, struct err *e)
 {
     struct sample *kept = malloc((o->count + 1) * sizeof *kept);
     int64_t end_ns = o->count > 0 ? o->samples[o->count - 1].at_ns : 0;
 
     if (!kept)
         return err_memory(e);
-    span->samples = kept;
-    span->count = 0;
+    *span = (struct span){.samples = kept};
     for (size_t i = 0; i < o->count; i++) {
-        if (o->samples[i].up && (double)o->samples[i].at_ns >= warm_up * (double)end_ns)
+        if (o->samples[i].up && (double)o->samples[i].at_ns >= warming * (double)end_ns)
             kept[span->count++] = o->samples[i];
     }
-    span->windows = span->count / SAMPLES_PER_WINDOW;
-    if (span->windows > SLOPES_WINDOWS_MAX)
-        span->windows = SLOPES_WINDOWS_MAX;
-    return span->windows >= SLOPE_POINTS_MIN ||
-           err_set(e, ERR_USAGE, "the run is too short for a slope: %zu samples, of %d at least",
-               span->count, SLOPE_POINTS_MIN * SAMPLES_PER_WINDOW);
+    return true;
 }
 
-bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct err *e)
+static bool take_points(struct points *points, const struct span *span, const char *csv,
+    double warming, enum slope_id id, struct err *e)
+{
+    return figures[id].kind == KIND_COLUMN ? take_column(points, csv, span->windows, warming, id, e)
+                                           : take_samples(points, span, id, e);
+}
+
+bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, struct err *e)
 {
     struct span span = {0};
+    struct points points;
 
-    *s = (struct slopes){0};
-    bool ok = find_span(&span, o, e);
+    *s = (struct slopes){.of = "windows"};
+    bool ok = find_span(&span, o, warm_up, e);
+    span.windows = span.count / SAMPLES_PER_WINDOW;
+    if (span.windows > SLOPES_WINDOWS_MAX)
+        span.windows = SLOPES_WINDOWS_MAX;
+    ok = ok &&
+         (span.windows >= SLOPE_POINTS_MIN ||
+             err_set(e, ERR_USAGE, "the run is too short for a slope: %zu samples, of %d at least",
+                 span.count, SLOPE_POINTS_MIN * SAMPLES_PER_WINDOW));
     if (ok) {
-        s->windows = span.windows;
+        s->points = span.windows;
         s->hours = hours(span.samples[span.count - 1].at_ns - span.samples[0].at_ns);
     }
-    for (enum slope_id id = 0; ok && id < SLOPES; id++)
-        ok = figures[id].kind == KIND_COLUMN ? take_column(s, csv, span.windows, id, e)
-                                             : take_samples(s, &span, id, e);
+    for (enum slope_id id = 0; ok && id < SLOPES; id++) {
+        points.count = 0;
+        ok = take_points(&points, &span, csv, warm_up, id, e) && fit(s, id, &points, e);
+    }
     free((void *)span.samples);
     return ok;
+}
+
+// --- a soak -------------------------------------------------------------------------------
+
+bool slopes_segment(
+    struct slopes_segment *g, const struct observed *o, const char *csv, struct err *e)
+{
+    struct span span = {0};
+    struct points point;
+
+    g->at_ns = o->start_wall_ns;
+    bool ok = find_span(&span, o, 0, e);
+    span.windows = span.count >= SAMPLES_PER_WINDOW;
+    for (enum slope_id id = 0; ok && id < SLOPES; id++) {
+        point.count = 0;
+        ok = take_points(&point, &span, csv, 0, id, e);
+        g->level[id] = point.count > 0 ? point.y[0] : NAN;
+    }
+    free((void *)span.samples);
+    return ok;
+}
+
+bool slopes_of_soak(
+    struct slopes *s, const struct slopes_segment *segments, size_t count, struct err *e)
+{
+    const size_t skip = (size_t)ceil((double)count * warm_up), used = count - skip;
+    struct points points;
+
+    *s = (struct slopes){.of = "segments", .points = used};
+    if (used < SLOPE_POINTS_MIN)
+        return err_set(e, ERR_USAGE,
+            "the soak is too short for a slope: %zu segments, of %d at least", count,
+            SLOPE_POINTS_MIN + 1);
+    segments += skip;
+    s->hours = hours(segments[used - 1].at_ns - segments[0].at_ns);
+    // Of more segments than a slope can have points, every second, third … one is taken.
+    size_t step = (used + SLOPE_POINTS_MAX - 1) / SLOPE_POINTS_MAX;
+    for (enum slope_id id = 0; id < SLOPES; id++) {
+        points.count = 0;
+        for (size_t i = 0; i < used; i += step)
+            add_point(&points, hours(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
+        if (!fit(s, id, &points, e))
+            return false;
+    }
+    return true;
 }
 
 // A figure is steady when the interval of its slope holds zero.
@@ -258,6 +328,6 @@ bool slopes_print(const struct slopes *s, struct buf *out)
             buf_printf(out, "| %s | not measured | | | |\n", figures[id].name);
     }
     buf_printf(
-        out, "\n%zu windows over %.2f hours, after the first tenth.\n", s->windows, s->hours);
+        out, "\n%zu %s over %.2f hours, after the first tenth.\n", s->points, s->of, s->hours);
     return buf_str(out);
 }

@@ -2,7 +2,8 @@
 // slope with its confidence interval.
 //
 // The run is cut into windows. A window gives one point: the median of its samples, or for a
-// counter the growth per commit. The first tenth of the run is warm-up.
+// counter the growth per commit. In a soak each segment gives one. The first tenth of the run, or
+// of the segments, is warm-up.
 #pragma once
 
 #include "base/buf.h"
@@ -15,6 +16,7 @@
 enum slope_id {
     SLOPE_COLLECTOR_MEMORY,
     SLOPE_BACKENDS_MEMORY,
+    SLOPE_HARNESS_MEMORY,
     SLOPE_COLLECTOR_DESCRIPTORS,
     SLOPE_SERVER_DESCRIPTORS,
     SLOPE_SHARED_MEMORY,
@@ -30,16 +32,31 @@ enum slope_id {
 struct slopes {
     struct slope rows[SLOPES]; // y is in the figure's unit, x in hours
     bool measured[SLOPES];
-    size_t windows;
-    double hours; // hours that the windows cover
+    const char *of; // what the points are: windows or segments
+    size_t points;
+    double hours; // hours that the points cover
+};
+
+// The figures of one segment; NAN: not measured.
+struct slopes_segment {
+    int64_t at_ns; // when it began
+    double level[SLOPES];
 };
 
 const char *slope_name(enum slope_id id);
 const char *slope_unit(enum slope_id id);
 
-// Computes the slopes from the samples and the text of intervals.csv, which it changes. ERR_USAGE
-// when the run was too short.
-MUST_USE bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct err *e);
+// Computes the slopes from the samples and the text of intervals.csv. ERR_USAGE when the run was
+// too short.
+MUST_USE bool slopes_take(
+    struct slopes *s, const struct observed *o, const char *csv, struct err *e);
+
+// Takes the figures of a segment, and computes the slopes from those of a soak, in the order of
+// time. ERR_USAGE when there are too few.
+MUST_USE bool slopes_segment(
+    struct slopes_segment *g, const struct observed *o, const char *csv, struct err *e);
+MUST_USE bool slopes_of_soak(
+    struct slopes *s, const struct slopes_segment *segments, size_t count, struct err *e);
 
 // Appends a Markdown table.
 MUST_USE bool slopes_print(const struct slopes *s, struct buf *out);

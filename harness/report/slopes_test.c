@@ -68,6 +68,35 @@ static void slopes_are_per_hour(void **state)
     free(o.samples);
 }
 
+static void segments_of_a_soak_give_a_point_each(void **state)
+{
+    enum { SEGMENTS = 40 };
+    (void)state;
+    struct observed o = made_up();
+    char *csv = latencies();
+    static struct slopes_segment segments[SEGMENTS];
+    struct slopes s;
+    struct err e;
+
+    // The harness's memory grows by 10 KiB from one segment to the next, of which 15 take an hour.
+    for (int i = 0; i < SEGMENTS; i++) {
+        o.start_wall_ns = i * 240 * NS_PER_S;
+        for (int k = 0; k < SECONDS; k++)
+            o.samples[k].harness_kb = 50000 + 10 * i + k % 3;
+        assert_true(slopes_segment(&segments[i], &o, csv, &e));
+    }
+    assert_true(slopes_of_soak(&s, segments, SEGMENTS, &e));
+    const struct slope *harness = &s.rows[SLOPE_HARNESS_MEMORY];
+    assert_true(s.points == 36 && harness->low > 149 && harness->high < 151);
+    assert_true(s.rows[SLOPE_WAL].level > 99.99 && s.rows[SLOPE_WAL].level < 100.01);
+    assert_true(s.rows[SLOPE_LATENCY_P50].low <= 0 && s.rows[SLOPE_LATENCY_P50].high >= 0);
+    assert_false(s.measured[SLOPE_NOTIFY_QUEUE] && s.rows[SLOPE_NOTIFY_QUEUE].low > 0);
+    assert_false(slopes_of_soak(&s, segments, 8, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    free(csv);
+    free(o.samples);
+}
+
 static void a_short_run_has_no_slopes(void **state)
 {
     (void)state;
@@ -86,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_per_hour),
+        cmocka_unit_test(segments_of_a_soak_give_a_point_each),
         cmocka_unit_test(a_short_run_has_no_slopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ struct suite {
     size_t run_count, not_run;
     const char *out;       // borrowed; the folder that holds the result folders
     const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none
+    bool soak;             // its runs are the segments of a soak
     bool live;             // true: the table is drawn
     struct progress shown; // progress of the running scenario
     int64_t run_began_ns;

@@ -49,8 +49,11 @@ for mode in "${modes[@]}"; do
         [ "$(number deaths "$folder/result.json")" = 0 ] || fail "$folder: the collector died"
         [ -e "$folder/logs/server.log" ] || fail "$folder has no server.log"
     done
-    grep -q finished "$place"/results/run-*/record.jsonl || fail "the soak did not finish"
     grep -q '3 of 3 runs passed' "$place/results/summary.md" || fail "$(cat "$place/results/summary.md")"
+    grep -q '^| 1 | 3 of 3 | 0 | 0 | ' "$place/results/summary.md" ||
+        fail "no row of the first hour: $(cat "$place/results/summary.md")"
+    expect_exit 64 "$mailproof" slopes "$place/results"
+    grep -q 'too short for a slope: 3 segments' "$place/err" || fail "$(cat "$place/err")"
 done
 
 # A fault in each segment, with several collectors.
@@ -97,10 +100,12 @@ for signal in "${signals[@]}"; do
     wait "$pid" || true
     done=$(grep -c '"n":' "$place"/results/run-*/record.jsonl)
     [ "$done" = 2 ] || fail "$signal: $done segments were done"
-    expect_exit 0 "$mailproof" run "$place/short.yaml" --quiet --out "$place/results" \
+    expect_exit 0 "$mailproof" run "$place/short.yaml" --quiet --out "$place/results" --resume \
         --set 'expect={}' --set slack=3s --collector "$place/collector" --soak 4s
-    grep -o '"n":[0-9]*' "$place"/results/run-*/record.jsonl | cut -d: -f2 | paste -sd ' ' >"$place/n"
-    [ "$(cat "$place/n")" = "0 1 2 3" ] || fail "$signal: these segments were done: $(cat "$place/n")"
+    grep -q '4 of 4 runs passed' "$place/out" || fail "$signal: $(cat "$place/out")"
+    seeds=$(cd "$place/results/short" && find . -name result.json | cut -d/ -f2 | cut -d- -f2 | cut -d. -f1 |
+        sort -u | paste -sd ' ')
+    [ "$seeds" = "1 2 3 4" ] || fail "$signal: the seeds of the segments are $seeds"
     [ "$(starts)" = 2 ] || fail "$signal: $(starts) processes"
     rm -rf "$place/tmp"/*
 done

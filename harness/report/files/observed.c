@@ -26,6 +26,7 @@ static const struct {
     {"database_bytes", offsetof(struct sample, database_bytes)},
     {"collector_fds", offsetof(struct sample, collector_fds)},
     {"collector_backends_kb", offsetof(struct sample, backends_kb)},
+    {"harness_rss_kb", offsetof(struct sample, harness_kb)},
     {"server_fds", offsetof(struct sample, server_fds)},
     {"server_shared_bytes", offsetof(struct sample, shm_bytes)},
     {"machine_busy_s", offsetof(struct sample, busy_s)},

@@ -1,8 +1,10 @@
 #include "report/files/summary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "os/paths.h"
 #include "report/escape.h"
 #include "report/folder.h"
@@ -109,6 +111,62 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
     buf_append_str(out, "\n</details>\n");
 }
 
+// The segments of a soak that ended within the same hour of it.
+struct hour {
+    size_t segments, passed;
+    double lost, duplicated, p99_ms; // sums; the largest
+    const struct suite_run *worst;   // the first of the worst; its page is linked
+};
+
+static double plus(double sum, double value)
+{
+    return isnan(value) ? sum : sum + value;
+}
+
+static void add_segment(struct hour *h, const struct suite_run *r)
+{
+    h->segments++;
+    h->passed += passed(r);
+    h->lost = plus(h->lost, r->lost);
+    h->duplicated = plus(h->duplicated, r->duplicated);
+    h->p99_ms = fmax(h->p99_ms, r->p99_ms);
+    if (!h->worst || suite_severity(r) > suite_severity(h->worst))
+        h->worst = r;
+}
+
+static void put_hour(const struct suite *s, size_t number, const struct hour *h, struct buf *out)
+{
+    buf_printf(out, "| %zu | %zu of %zu | %.0f | %.0f | %.1f | ", number + 1, h->passed,
+        h->segments, h->lost, h->duplicated, h->p99_ms);
+    put_name(s, h->worst, out);
+    buf_printf(out, " %s | %s |\n", suite_run_name(h->worst),
+        h->worst->state == SUITE_FAILED ? "" : h->worst->broke);
+}
+
+// Puts a row for each hour of a soak, as far as it is over.
+static void put_hours(const struct suite *s, struct buf *out)
+{
+    const int64_t hour_ns = 3600 * NS_PER_S;
+    struct hour hour = {0};
+    int64_t took_ns = 0;
+    size_t number = 0;
+
+    buf_append_str(out, "\n| hour | passed | lost | twice | p99 ms | the worst | broke |\n"
+                        "|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < s->run_count; i++) {
+        took_ns += s->runs[i].took_ns;
+        size_t of = (size_t)(took_ns / hour_ns);
+        if (of != number && hour.segments > 0) {
+            put_hour(s, number, &hour, out);
+            hour = (struct hour){0};
+        }
+        number = of;
+        add_segment(&hour, &s->runs[i]);
+    }
+    if (hour.segments > 0)
+        put_hour(s, number, &hour, out);
+}
+
 bool summary_write(const struct suite *s, const char *out, struct err *e)
 {
     struct folder folder = {0};
@@ -124,6 +182,8 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     each_bad(s, &text, put_row);
     if (text.len == head)
         buf_append_str(&text, "| every one | pass | |\n");
+    if (s->soak)
+        put_hours(s, &text);
     each_bad(s, &text, put_details);
     put_fold(s, passed, "passed", &text);
     put_fold(s, skipped, "skipped", &text);
