@@ -1,5 +1,7 @@
 #include "explore/search_page.h"
 
+#include <string.h>
+
 #include "explore_page.h"
 #include "report/escape.h"
 #include "report/pages/template.h"
@@ -89,14 +91,18 @@ static void print_failure(const struct failure *f, struct buf *out)
     char broken[200];
 
     tried_broken_text(f->broken, broken, sizeof broken);
-    buf_printf(out, "<h2>%s: %s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
-        broken, mode_name(f->mode), f->found_s, (unsigned long long)f->draw);
+    bool named = strcmp(f->name, broken) == 0;
+    buf_printf(out,
+        "<h2 class=\"violated\">%s%s%s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
+        named ? "" : ": ", named ? "" : broken, mode_name(f->mode), f->found_s,
+        (unsigned long long)f->draw);
     if (f->confirmed > 0)
         buf_printf(out, "It failed again %u of %u times", f->confirmed, f->asked);
     else
         buf_printf(out, "It could not be repeated (0 of %u)", f->asked);
-    buf_printf(
-        out, ", and was seen in %u other draw%s.</p>\n<p>", f->again, f->again == 1 ? "" : "s");
+    if (f->again > 0)
+        buf_printf(out, ", and was seen in %u other draw%s", f->again, f->again == 1 ? "" : "s");
+    buf_append_str(out, ".</p>\n<p>");
     append_escaped(out, f->example);
     buf_printf(out, "</p>\n<pre>mailproof run %s</pre>\n", f->file);
 }

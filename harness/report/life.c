@@ -219,8 +219,13 @@ void life_end(const struct ledger *l, uint32_t token, char *out, size_t size)
     char record[64];
 
     record_text(l, token, record, sizeof record);
-    snprintf(out, size, "%s%s%s, %u deliver%s%s",
+    char deliveries[40] = "never delivered";
+
+    if (t->deliveries > 0)
+        snprintf(deliveries, sizeof deliveries, "%u deliver%s", t->deliveries,
+            t->deliveries == 1 ? "y" : "ies");
+    snprintf(out, size, "%s%s%s, %s%s",
         t->flags & TOKEN_PRESENT ? "in the database" : "not in the database",
         t->flags & TOKEN_DEAD_LETTER ? ", in dead_letters" : "", where_it_waits(l, t->flags),
-        t->deliveries, t->deliveries == 1 ? "y" : "ies", record);
+        deliveries, record);
 }

@@ -88,6 +88,11 @@ picture = tree.fromstring(page[page.index("<svg"):page.index("</svg>") + 6])
 assert len(picture.findall("circle")) == 1, "it is read once"
 assert "://" not in page
 PYTHON
+# The key has the colours of the picture, and no other.
+for class in lag sent commit wait never read torn process fault; do
+    n=$(grep -c "class=\"$class\"" token.html || true)
+    [ "$n" != 1 ] || fail "the key and the picture differ in $class"
+done
 expect_exit 64 "$mailproof" check --html token.html "$folder"
 grep -q -- '--token' err || fail "not named: $(cat err)"
 

@@ -35,6 +35,7 @@ done
 [ "$(shown 'p50, ms')" = "$(printf %.1f "$(number p50 "$folder/result.json")")" ] ||
     fail "the page shows p50 $(shown 'p50, ms')"
 grep -q 'id="verdict" role="status" class="violated">violated<' "$place/dom" || fail "no verdict"
+grep -q '<ul id="failed"[^>]*><li>[0-9a-z]' "$place/dom" || fail "the page does not begin with what failed"
 grep -q '<td class="violated short">does not hold</td>' "$place/dom" || fail "no broken expectation"
 [ "$(shown 'faults that took effect')" = '1 of 1' ] || fail "no fault"
 # Five charts of the run and eight of the server were drawn, and none failed. Each has its

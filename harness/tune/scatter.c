@@ -22,8 +22,10 @@ struct box {
     double left, top, right, bottom;
 };
 
+#define FRONT_BOXES 12 // for each part of the line that is the front
+
 struct labels {
-    struct box taken[2 * TUNE_PAIRS_MAX + 1];
+    struct box taken[(FRONT_BOXES + 3) * TUNE_PAIRS_MAX + 1];
     size_t count;
 };
 
@@ -232,13 +234,16 @@ static void put_label(
         buf_append_str(&name, "timeout ");
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * LETTER, gap = pick ? 12 : 8;
-    const double lefts[] = {x + gap, x - gap - width, x - width / 2, x - width / 2};
+    const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
+        x + gap, x - width / 2, x - width / 2};
     // The letters may be larger than here, on a telephone: they grow away from the point.
     const struct {
         double x;
         const char *name;
-    } anchors[] = {{x + gap, "start"}, {x - gap, "end"}, {x, "middle"}, {x, "middle"}};
-    const double tops[] = {y - 7, y - 7, y - gap - 15, y + gap};
+    } anchors[] = {{x + gap, "start"}, {x - gap, "end"}, {x - gap, "end"}, {x + gap, "start"},
+        {x - gap, "end"}, {x + gap, "start"}, {x, "middle"}, {x, "middle"}};
+    const double above = y - gap - 15, below = y + gap;
+    const double tops[] = {y - 7, y - 7, above, above, below, below, above, below};
     for (size_t i = 0; buf_str(&name) && i < sizeof lefts / sizeof *lefts; i++) {
         struct box b = {lefts[i], tops[i], lefts[i] + width, tops[i] + 14};
         if (!is_free(l, &b))
@@ -251,9 +256,28 @@ static void put_label(
     buf_fini(&name);
 }
 
-// Keeps labels off the points and off the objective's name.
+static void take_line(struct labels *l, double x1, double y1, double x2, double y2)
+{
+    for (int i = 0; i <= FRONT_BOXES; i++) {
+        double share = (double)i / FRONT_BOXES, x = x1 + share * (x2 - x1),
+               y = y1 + share * (y2 - y1);
+        l->taken[l->count++] = (struct box){x - 1, y - 1, x + 1, y + 1};
+    }
+}
+
+static void take_front(const struct scatter *s, struct labels *l)
+{
+    const struct tune_pair *p = next_on_front(s, NULL), *next;
+
+    for (; p && (next = next_on_front(s, p)); p = next)
+        take_line(l, axis_place(&s->x, p->tokens_per_batch), axis_place(&s->y, height_of(s, p)),
+            axis_place(&s->x, next->tokens_per_batch), axis_place(&s->y, height_of(s, next)));
+}
+
+// Keeps labels off the points, the front and the objective's name.
 static void take_points(const struct scatter *s, struct labels *l)
 {
+    take_front(s, l);
     if (has_limit(s)) {
         double y = axis_place(&s->y, s->tune->objective->value);
         l->taken[l->count++] = (struct box){LEFT, y - 17, LEFT + 160, y};

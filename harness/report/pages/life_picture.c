@@ -2,6 +2,7 @@
 #include "report/life_inside.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "page.h"
@@ -215,6 +216,41 @@ static bool draw(const struct ledger *l, uint32_t token, struct buf *out)
     return true;
 }
 
+// Explains the colours that the picture has.
+static void put_key(const char *picture, struct buf *out)
+{
+    static const char *const keys[][2] = {{"lag", "waited for a connection"}, {"sent", "insert"},
+        {"commit", "COMMIT"}, {"wait", "in the queue"}, {"never", "never delivered"},
+        {"read", "read from a collector"}, {"torn", "read, but not a good line"},
+        {"process", "a collector's process"}, {"fault", "fault"}};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char class[40];
+        snprintf(class, sizeof class, "class=\"%s\"", keys[i][0]);
+        if (strstr(picture, class))
+            buf_printf(out,
+                "<span><svg viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"%s\" x=\"1\" "
+                "y=\"1\" width=\"10\" height=\"10\"/></svg>%s</span>\n",
+                keys[i][0], keys[i][1]);
+    }
+}
+
+// Says first what became of a token that did not come out.
+static void put_end(const struct ledger *l, uint32_t token, struct buf *out)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    char end[200];
+
+    if (token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
+        txn->ended_ns > 0 && ledger_read_ns(l, token) == CLOCK_NEVER)
+        buf_printf(out, "<p class=\"lost\">Never delivered, though committed at %.3f s.</p>\n",
+            ledger_seconds(l, txn->ended_ns));
+    life_end(l, token, end, sizeof end);
+    buf_append_str(out, "<p class=\"hint\">");
+    append_escaped(out, l->scenario->name);
+    buf_printf(out, ": at the end %s.</p>", end);
+}
+
 static void put_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct buf *out = context;
@@ -226,25 +262,26 @@ static void put_event(const struct ledger *l, int64_t at_ns, const char *what, v
 
 bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
 {
-    enum { TITLE, END, PICTURE, EVENTS };
-    static const char *const marks[] = {"title", "end", "picture", "events", NULL};
+    enum { TITLE, END, PICTURE, KEY, EVENTS };
+    static const char *const marks[] = {"title", "end", "picture", "key", "events", NULL};
     const char *rest = page_token;
-    char login[NAMES_MAX], end[200];
+    char login[NAMES_MAX];
+    size_t picture = 0;
     bool ok = true;
 
     names_login(login, token);
-    life_end(l, token, end, sizeof end);
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
         if (mark == TITLE)
             buf_printf(out, "%s (%s)", login, token_kind_name(l->plan->kinds[token]));
-        else if (mark == PICTURE)
+        else if (mark == PICTURE) {
+            picture = out->len;
             ok = draw(l, token, out) && ok;
+        } else if (mark == KEY)
+            put_key(buf_str(out) ? out->data + picture : "", out);
         else if (mark == EVENTS)
             ok = life_each(l, token, put_event, out) && ok;
-        else {
-            append_escaped(out, l->scenario->name);
-            buf_printf(out, ": at the end %s.", end);
-        }
+        else
+            put_end(l, token, out);
     }
     return ok && buf_str(out);
 }

@@ -135,7 +135,6 @@ function zoomGlance(place) {
 
 function showGlance() {
   if (data.glance.tokens.length === 0) { byId('glance').remove(); return; }
-  for (const group of data.glance.groups) byId('glance-groups').append(element('li', group));
   const counts = glanceStates.map((s, i) => (s ? `${data.glance.tokens.filter((t) => t[1] === i).length} ${s.name}` : '')).slice(1);
   byId('glance-picture').setAttribute('aria-label', `Tokens drawn: ${counts.join(', ')}. ${data.glance.groups.join('. ')}`);
   [glance.from, glance.until] = runWindow();

@@ -58,12 +58,25 @@ function fill(table, caption, head, rows) {
 
 const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
 
+// Says what failed, and when: the groups of tokens, the counts of what has no group, and what was
+// expected in vain.
+function failed() {
+  const lines = [...data.glance.groups];
+  const grouped = (name) => lines.some((line) => new RegExp(`^\\d+ ${name}\\b`).test(line));
+  for (const name of data.broken) if (!grouped(name)) lines.push(`${name} ${rounded(result.metrics[name], 1)}`);
+  for (const x of ['missed', 'violated'].includes(result.verdict) ? result.expectations : []) {
+    if (!x.holds && x.got !== null && !data.broken.includes(x.metric)) lines.push(`${x.metric} is ${rounded(x.got)} ${x.unit}`.trim() + `, and should be ${x.want}`);
+  }
+  return lines;
+}
+
 function header() {
   const began = new Date(data.start_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
   document.title = `${result.scenario}: ${result.verdict}`;
   byId('verdict').textContent = result.verdict;
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
+  byId('failed').append(...failed().map((line) => element('li', line)));
   byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
   if (result.program) byId('summary').textContent += ` ${data.queue ? 'Queue' : 'Collector'}: ${result.program}.`;
   if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
