@@ -196,17 +196,17 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
     return *text == '\0';
 }
 
-// Carries out "arm SEED BYTES CANARY", the only command with a word among its arguments.
+// Carries out "arm SEED SECTORS WORD CANARY", the only command with words among its arguments.
 static bool arm_crash(struct device *d, const char *text, struct err *e)
 {
-    char canary[DEVICE_CANARY_BYTES + 2];
-    uint64_t seed, bytes;
+    char word[DEVICE_WORD_BYTES + 1], canary[DEVICE_CANARY_BYTES + 2];
+    uint64_t seed, least;
 
-    if (sscanf(text, "%" SCNu64 " %" SCNu64 " %33s", &seed, &bytes, canary) != 3 ||
+    if (sscanf(text, "%" SCNu64 " %" SCNu64 " %16s %33s", &seed, &least, word, canary) != 4 ||
         strlen(canary) != DEVICE_CANARY_BYTES)
-        return err_set(e, ERR_USAGE, "arm takes a seed, a number of bytes and %u characters",
-            DEVICE_CANARY_BYTES);
-    device_arm(d, canary, seed, bytes);
+        return err_set(e, ERR_USAGE,
+            "arm takes a seed, a number of sectors, a word and %u characters", DEVICE_CANARY_BYTES);
+    device_arm(d, canary, seed, least, word);
     return true;
 }
 

@@ -115,6 +115,16 @@ static bool is_canary(const struct device *d, const void *data, size_t length)
                DEVICE_CANARY_BYTES) == 0;
 }
 
+static uint64_t count_wanted(const struct device *d, const void *data, size_t length)
+{
+    uint64_t found = 0;
+
+    for (size_t at = 0; d->wanted[0] && at < length; at += CACHE_SECTOR)
+        found +=
+            memmem((const char *)data + at, CACHE_SECTOR, d->wanted, strlen(d->wanted)) != NULL;
+    return found;
+}
+
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length)
 {
     if (d->power != POWER_ON)
@@ -127,9 +137,17 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
         d->canary[0] = '\0';
         d->holds_canary = true;
     }
-    if (d->holds_canary && d->cache.bytes >= d->least_bytes)
+    d->found += count_wanted(d, data, length);
+    if (d->holds_canary && d->found >= d->least)
         d->power = POWER_DARK;
     return DEVICE_DONE;
+}
+
+// A flush takes away what the cut waited for.
+static void forget_armed(struct device *d)
+{
+    d->holds_canary = false;
+    d->found = 0;
 }
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns)
@@ -144,7 +162,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     *due_ns = now_ns + d->flush_takes_ns;
     if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
-        d->holds_canary = false;
+        forget_armed(d);
         if (!record_write(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
@@ -155,10 +173,12 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     return DEVICE_LATER;
 }
 
-void device_arm(struct device *d, const char *canary, uint64_t seed, uint64_t least_bytes)
+void device_arm(
+    struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word)
 {
-    d->least_bytes = least_bytes;
     d->holds_canary = false;
+    d->least = least;
+    snprintf(d->wanted, sizeof d->wanted, "%s", word);
     snprintf(d->canary, sizeof d->canary, "%s", canary);
     d->seed = seed;
 }
@@ -171,7 +191,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
     if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
         return false;
     cache_clear(&d->cache);
-    d->holds_canary = false;
+    forget_armed(d);
     d->power = POWER_ON;
     return true;
 }

@@ -16,6 +16,7 @@
 #define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
 #define DEVICE_RECORD "disk.log" // of a recording: see write_log.h
 
+#define DEVICE_WORD_BYTES 16u   // most of the word by which sectors are recognized
 #define DEVICE_CANARY_BYTES 32u // at the end of the write with which the power is cut
 
 enum device_power {
@@ -46,7 +47,9 @@ struct device {
                                           // none fails
     char canary[DEVICE_CANARY_BYTES + 1]; // the write that ends with this is the canary; "": none
     bool holds_canary;                    // it is in the cache, so the power may be cut
-    uint64_t least_bytes;                 // the power is cut when the cache also holds so many
+    char wanted[DEVICE_WORD_BYTES + 1];   // the word that a sector holds which counts for that
+    uint64_t least;                       // the power is cut when so many of them are in the cache
+    uint64_t found;                       // number of them in the cache
     uint64_t seed;                        // the seed of that cut
     struct device_counts counts;
     FILE *record;          // the open recording; NULL: nothing is recorded
@@ -78,8 +81,9 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
 // Cuts the power as soon as the cache holds the write that ends with `canary`, and at least so many
-// bytes. A flush before that takes the canary away.
-void device_arm(struct device *d, const char *canary, uint64_t seed, uint64_t least_bytes);
+// sectors with the word in them. A flush before that takes all of them away.
+void device_arm(
+    struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 
 // Brings the machine back: from now on the image holds what the cut left of the cache.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);

@@ -92,7 +92,7 @@ static void cut(struct device *d, uint64_t seed)
     memset(data, 'c', sizeof data);
     for (size_t i = 0; i < DEVICE_CANARY_BYTES; i++)
         data[sizeof data - DEVICE_CANARY_BYTES + i] = canary[i];
-    device_arm(d, canary, seed, 0);
+    device_arm(d, canary, seed, 0, "");
     assert_int_equal(device_write(d, (SECTORS - 1) * CACHE_SECTOR, data, sizeof data), DEVICE_DONE);
     assert_int_equal(d->power, POWER_DARK);
 }
@@ -276,21 +276,21 @@ static void a_cut_waits_until_enough_is_in_the_cache(void **state)
 {
     struct bench *b = *state;
 
-    device_arm(&b->d, canary, 0, 8 * CACHE_SECTOR);
-    put(&b->d, 0, 6, 'a');
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    put(&b->d, 0, 7, 'b');
     write_canary(&b->d);
-    // A flush in between takes the canary and what came before it away.
+    // A flush takes the canary and what came before it away. Other sectors do not count.
     flush(&b->d);
     put(&b->d, 0, 16, 'b');
-    assert_int_equal(b->d.power, POWER_ON);
-    expect_answer(&b->d, "counts", "ok 3 1 0 0 0 0");
     flush(&b->d);
-    device_arm(&b->d, canary, 0, 8 * CACHE_SECTOR);
+    expect_answer(&b->d, "counts", "ok 3 2 0 0 0 0");
+    device_arm(&b->d, canary, 0, 8, "bbbb");
     write_canary(&b->d);
-    put(&b->d, 0, 6, 'c');
-    expect_answer(&b->d, "counts", "ok 5 2 0 0 1 0");
-    put(&b->d, 6, 1, 'c');
-    expect_answer(&b->d, "counts", "ok 6 2 0 0 1 1");
+    put(&b->d, 8, 16, 'c');
+    put(&b->d, 0, 7, 'b');
+    expect_answer(&b->d, "counts", "ok 6 2 0 0 1 0");
+    put(&b->d, 7, 1, 'b');
+    expect_answer(&b->d, "counts", "ok 7 2 0 0 1 1");
 }
 
 static void nonsense_is_refused(void **state)
@@ -301,8 +301,8 @@ static void nonsense_is_refused(void **state)
     expect_answer(&b->d, "count", "error no such command: count");
     expect_answer(&b->d, "fail-flush", "error no such command: fail-flush");
     expect_answer(&b->d, "fail-flush many", "error no such command: fail-flush many");
-    expect_answer(
-        &b->d, "arm 1 2 short", "error arm takes a seed, a number of bytes and 32 characters");
+    expect_answer(&b->d, "arm 1 2 short",
+        "error arm takes a seed, a number of sectors, a word and 32 characters");
     expect_answer(&b->d, "state 1 1", "error there is no replay");
     expect_answer(&b->d, "off", "error the power was not cut");
 }

@@ -21,8 +21,8 @@
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
-static const int64_t stirred_bytes = 512 << 10; // pages that are on their way when a cut comes
-static const int64_t stir_limit_ns = 3 * NS_PER_S;
+static const int stirred_sectors = 128; // of changed pages: so many are on their way at a cut
+static const int64_t stir_limit_ns = 5 * NS_PER_S;
 
 // How to make, mount and repair each file system. Only the server's writes may reach the disk, so
 // the kernel must not fill inode tables in the background, and nothing is discarded.
@@ -161,15 +161,17 @@ bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
 
 // --- the power -----------------------------------------------------------------------
 
-// Writes a new canary. The disk loses its power as soon as it holds this and at least so many bytes
-// that were not flushed.
-static bool write_canary(struct disk *d, int64_t least_bytes, struct err *e)
+// Writes a new canary. The disk loses its power as soon as it holds this and at least so many
+// sectors of the changed pages that were not flushed.
+static bool write_canary(struct disk *d, int least, struct err *e)
 {
     const unsigned long long seed = (unsigned long long)d->seed * 4 + d->cuts;
+    char word[PAGES_WORD];
 
     canary_draw_mark(&d->canary);
-    return drive_tell(&d->drive, NULL, 0, e, "arm %llu %lld %s", seed, (long long)least_bytes,
-               d->canary.mark) &&
+    pages_word(&d->pages, word);
+    return drive_tell(
+               &d->drive, NULL, 0, e, "arm %llu %d %s %s", seed, least, word, d->canary.mark) &&
            canary_write_unflushed(&d->canary, d->mount, e);
 }
 
@@ -194,7 +196,7 @@ bool disk_cut_power(struct disk *d, struct err *e)
 
     d->evidence[0] = '\0';
     while (d->power == DISK_ON && clock_now_ns() < deadline && pages_write(&d->pages)) {
-        if ((!canary && !write_canary(d, stirred_bytes, e)) || !look_at_power(d, &canary, e))
+        if ((!canary && !write_canary(d, stirred_sectors, e)) || !look_at_power(d, &canary, e))
             return false;
     }
     // A cut that comes when nothing is written tears no page, and its evidence says so.

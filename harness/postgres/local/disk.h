@@ -69,7 +69,7 @@ MUST_USE bool disk_settle(struct disk *d, struct err *e);
 // disk that lies.
 MUST_USE bool disk_stir(struct disk *d, PGconn *conn, struct err *e);
 
-// Cuts the power, while the server writes the pages that disk_stir has changed, or 3 s later in any
+// Cuts the power, while the server writes the pages that disk_stir has changed, or 5 s later in any
 // case: nothing reaches the disk any more. A process that writes or flushes gets no
 // answer, and must be killed. disk_off then releases the requests that waited.
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);

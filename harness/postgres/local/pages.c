@@ -54,10 +54,11 @@ static unsigned char *read_pages(const char *path, struct err *e)
 // Changes the pages with the connection that it has.
 static bool change(struct pages *p, struct err *e)
 {
-    char sql[120];
+    char sql[120], word[PAGES_WORD];
 
-    snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('p%07u', " WORDS ")",
-        ++p->version);
+    p->version++;
+    pages_word(p, word);
+    snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('%s', " WORDS ")", word);
     free(p->before);
     p->before = NULL;
     p->writes = false;
@@ -103,13 +104,19 @@ bool pages_write(struct pages *p)
     return p->writes;
 }
 
+void pages_word(const struct pages *p, char word[PAGES_WORD])
+{
+    snprintf(word, PAGES_WORD, "p%07u", p->version % 10000000);
+}
+
 static bool is_page_torn(
     const struct pages *p, const unsigned char *before, const unsigned char *after)
 {
-    char words[24];
+    char word[PAGES_WORD], words[2 * PAGES_WORD];
     int changed = 0, new = 0;
 
-    snprintf(words, sizeof words, "p%07up%07u", p->version, p->version);
+    pages_word(p, word);
+    snprintf(words, sizeof words, "%s%s", word, word);
     for (size_t at = 0; at < PAGE_BYTES; at += SECTOR) {
         changed += memcmp(before + at, after + at, SECTOR) != 0;
         new += memmem(after + at, SECTOR, words, strlen(words)) != NULL;

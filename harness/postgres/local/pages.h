@@ -22,6 +22,10 @@ struct pages {
     unsigned char *before; // owned: the pages as they were before they changed; NULL: not read
 };
 
+// Sets the word of which a changed page is full.
+#define PAGES_WORD 9
+void pages_word(const struct pages *p, char word[PAGES_WORD]);
+
 // Makes the table.
 MUST_USE bool pages_make(PGconn *conn, struct err *e);
 
