@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "cli/locate.h"
 #include "plan/plan.h"
+#include "report/escape.h"
 
 // Tells beforehand what a run would say little about.
 static void foresee(const struct plan *plan, const struct scenario *s, struct buf *out)
@@ -14,6 +15,28 @@ static void foresee(const struct plan *plan, const struct scenario *s, struct bu
         "# time is judged in %.1f s of %.1f s of load at least; each fault excuses it until the "
         "collector must work again (collector.returns_within, starts_within, recovery_limit)\n",
         (double)check_foreseen_ns(s, plan) / 1e9, (double)plan->load_ns / 1e9);
+}
+
+// Prints the commands that must fail.
+static void print_counterparts(const struct scenario *s, const char *path, struct buf *out)
+{
+    for (size_t i = 0; i < s->counterpart_count; i++) {
+        const struct counterpart *c = &s->counterparts[i];
+        buf_append_str(out, "# must break ");
+        for (size_t j = 0; c->breaks[j]; j++)
+            buf_printf(out, "%s%s", j ? "," : "", c->breaks[j]);
+        buf_append_str(out, ": mailproof run ");
+        append_word(out, path);
+        if (c->collector) {
+            buf_append_str(out, " --collector ");
+            append_word(out, c->collector);
+        }
+        for (size_t j = 0; c->sets[j]; j++) {
+            buf_append_str(out, " --set ");
+            append_word(out, c->sets[j]);
+        }
+        buf_append_char(out, '\n');
+    }
 }
 
 static bool print(const char *path, const struct options *o, struct err *e)
@@ -27,6 +50,8 @@ static bool print(const char *path, const struct options *o, struct err *e)
 
     buf_init(&out, (size_t)4 << 30);
     bool ok = scenario_load(&s, path, &sets, e) && plan_make(&plan, &s, e);
+    if (ok && !o->json)
+        print_counterparts(&s, path, &out);
     if (ok && !o->json && plan.fault_count > 0)
         foresee(&plan, &s, &out);
     if (ok && !(o->json ? plan_print_json(&plan, &s, &out) : plan_print(&plan, &s, &out)))

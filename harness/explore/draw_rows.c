@@ -23,6 +23,10 @@ const struct draw_row draw_rows[] = {
     {"allow", NULL, 0, ELSEWHERE},
     {"judged", NULL, 0, "a draw that is judged little shows little, and is no failure"},
     {"expect", NULL, 0, ELSEWHERE},
+    {"counterparts", NULL, 0, "says nothing about a run"},
+    {"counterparts.N.collector", NULL, 0, "says nothing about a run"},
+    {"counterparts.N.set", NULL, 0, "says nothing about a run"},
+    {"counterparts.N.breaks", NULL, 0, "says nothing about a run"},
 
     {"postgres.provider", NULL, 0, WARM},
     {"postgres.image", NULL, 0, WARM},

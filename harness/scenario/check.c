@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "scenario/grammar.h"
 #include "scenario/messages.h"
+#include "scenario/metrics.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
@@ -41,11 +42,33 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
 
+static bool check_counterparts(const struct scenario *s, const struct node *list, struct err *e)
+{
+    for (size_t i = 0; i < s->counterpart_count; i++) {
+        const struct counterpart *c = &s->counterparts[i];
+        const struct node *n = node_item(list, i);
+        const struct node *sets = node_child(n, "set"), *breaks = node_child(n, "breaks");
+        struct err why;
+        if (!c->collector && !c->sets[0])
+            return node_err(n, e, "'collector' or 'set' should say what must fail");
+        for (size_t j = 0; c->sets[j]; j++)
+            if (!strchr(c->sets[j], '='))
+                return node_err(
+                    node_item(sets, j), e, "'%.100s' should be key.path=value", c->sets[j]);
+        if (!c->breaks[0])
+            return node_err(breaks, e, "there should be at least one metric");
+        for (size_t j = 0; c->breaks[j]; j++)
+            if (!metric_named(c->breaks[j], false, &why))
+                return node_err(node_item(breaks, j), e, "%s", why.text);
+    }
+    return true;
+}
+
 bool check_scenario(struct scenario *s, const struct node *root, const char *path, struct err *e)
 {
     return check_name(s, root, path, e) && check_postgres(s, root, e) &&
            check_collector(s, root, e) && check_load(s, node_child(root, "load"), path, e) &&
-           check_faults(s, root, e);
+           check_faults(s, root, e) && check_counterparts(s, node_child(root, "counterparts"), e);
 }
 
 // A scenario's names become names of folders, accounts and columns of tables.

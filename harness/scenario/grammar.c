@@ -8,6 +8,7 @@
 #define AT(field) .offset = offsetof(struct scenario, field)
 #define PHASE(field) .offset = offsetof(struct load_phase, field)
 #define FAULT(field) .offset = offsetof(struct fault_spec, field)
+#define COUNTERPART(field) .offset = offsetof(struct counterpart, field)
 #define TABLE(fields, type)                                                                        \
     {                                                                                              \
         fields, sizeof(fields) / sizeof *(fields), sizeof(type)                                    \
@@ -31,6 +32,7 @@ NEIGHBOURS(struct scenario, faults, fault_count, void *);
 NEIGHBOURS(struct scenario, allow, allow_count, void *);
 NEIGHBOURS(struct scenario, judged, judged_count, void *);
 NEIGHBOURS(struct scenario, expect, expect_count, void *);
+NEIGHBOURS(struct scenario, counterparts, counterpart_count, void *);
 
 static const struct word providers[] = {
     {"local", 0, NULL},
@@ -447,6 +449,22 @@ static const struct field fault_fields[] = {
 
 const struct table fault_table = TABLE(fault_fields, struct fault_spec);
 
+static bool has_collector(const void *counterpart)
+{
+    return ((const struct counterpart *)counterpart)->collector;
+}
+
+static const struct field counterpart_fields[] = {
+    {"collector", FIELD_STRING, COUNTERPART(collector), .optional = true, .written = has_collector,
+        .help = "a collector's command, as --collector takes it"},
+    {"set", FIELD_STRINGS, COUNTERPART(sets), .default_text = "[]",
+        .help = "other settings, as --set takes them: [key.path=value]"},
+    {"breaks", FIELD_STRINGS, COUNTERPART(breaks),
+        .help = "metrics: the invariants that it breaks and the objectives that it misses"},
+};
+
+static const struct table counterpart_table = TABLE(counterpart_fields, struct counterpart);
+
 static const struct field scenario_fields[] = {
     {"name", FIELD_STRING, AT(name), .help = "the file's name without .yaml"},
     {"summary", FIELD_STRING, AT(summary), .help = "one line: which promise this proves"},
@@ -480,6 +498,10 @@ static const struct field scenario_fields[] = {
                 "those that expect names"},
     {"expect", FIELD_EXPECT, AT(expect), .default_text = "{}",
         .help = "metrics and their objectives"},
+    {"counterparts", FIELD_ITEMS, AT(counterparts), .default_text = "[]",
+        .table = &counterpart_table,
+        .help = "what must fail here, so that a pass means something; `mailproof plan` prints the "
+                "commands, and no run looks at it"},
 };
 
 const struct table scenario_table = TABLE(scenario_fields, struct scenario);

@@ -185,6 +185,12 @@ void scenario_fini(struct scenario *s)
         free(s->expect[i].want);
     }
     free(s->expect);
+    for (size_t i = 0; i < s->counterpart_count; i++) {
+        free(s->counterparts[i].collector);
+        free_strings(s->counterparts[i].sets);
+        free_strings(s->counterparts[i].breaks);
+    }
+    free(s->counterparts);
     *s = (struct scenario){0};
 }
 

@@ -182,6 +182,13 @@ struct expectation {
     char *want;         // the wanted value as the file has it: "< 500ms"
 };
 
+// What must fail in the scenario: another collector, other settings, or both.
+struct counterpart {
+    char *collector; // a command, as --collector takes it; NULL: the scenario's own
+    char **sets;     // key.path=value, as --set takes them; NULL-terminated
+    char **breaks;   // metrics: the broken invariants and missed objectives; NULL-terminated
+};
+
 struct scenario {
     char *name;
     char *summary;
@@ -204,6 +211,8 @@ struct scenario {
     size_t judged_count;
     struct expectation *expect;
     size_t expect_count;
+    struct counterpart *counterparts;
+    size_t counterpart_count;
     char **sets; // the arguments of --set as they were given; NULL-terminated, or NULL: none
 };
 

@@ -6,6 +6,14 @@ static void says_what_cannot_be_done(void **state)
     static const struct wrong cases[] = {
         {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
             "x.yaml:6:42: postgres.storage: only provider: local can be crashable"},
+        {HEAD LOAD "counterparts:\n  - {breaks: [lost]}\n",
+            "x.yaml:7:5: counterparts.0: 'collector' or 'set' should say what must fail"},
+        {HEAD LOAD "counterparts:\n  - {collector: mine, breaks: []}\n",
+            "x.yaml:7:31: counterparts.0.breaks: there should be at least one metric"},
+        {HEAD LOAD "counterparts:\n  - {collector: mine, breaks: [lots]}\n",
+            "x.yaml:7:32: counterparts.0.breaks.0: 'lots' is not a metric; did you mean 'lost'?"},
+        {HEAD LOAD "counterparts:\n  - {set: [seed], breaks: [lost]}\n",
+            "x.yaml:7:12: counterparts.0.set.0: 'seed' should be key.path=value"},
         {HEAD LOAD "collector: {returns_within: 6s}\n",
             "x.yaml:6:29: collector.returns_within: this is longer than recovery_limit; shorten "
             "it, or raise that limit"},

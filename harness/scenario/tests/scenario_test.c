@@ -134,7 +134,10 @@ static const char full[] =
     "allow: {vanished: any, lost: 3}\n"
     "judged: {late: 70%, early: 0.25}\n"
     "expect: {duplicated: \"= 0\", latency.p99: \"< 1s\", collector.cpu_s: \"<= 500ms\",\n"
-    "  rate.delivered: \">= 100/s\"}\n";
+    "  rate.delivered: \">= 100/s\"}\n"
+    "counterparts:\n"
+    "  - {collector: mailroom-zoo --defect late, breaks: [late, latency.p99]}\n"
+    "  - {set: [\"slack=1s\", \"load.0.for=3s\"], breaks: [lost]}\n";
 
 static const char recorded[] = "# seconds, what came\n0\n1.25,order\n\n9.999999999\r\n";
 
