@@ -7,7 +7,10 @@
 // collector looks again and again until the transaction has ended. All later tokens are announced.
 //
 // Under a backlog, and while tokens come fast (flow.h), the collector lets the bell go, and
-// producers are silent. It then looks at times of its own choice.
+// producers are silent. It then looks at times of its own choice. It never sleeps without one of
+// the two, the bell or a planned look. Where several collectors share one bell, a sleeper without
+// it tries again at least once a second, and one that is held up by its reader takes it, so that
+// the others are rung.
 #pragma once
 
 #include <stdbool.h>

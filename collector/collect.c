@@ -8,7 +8,6 @@
 #endif
 
 #include "base/log.h"
-#include "deliver.h"
 #include "peers.h"
 #include "queue_lines.h"
 #include "ring.h"
@@ -20,12 +19,7 @@
 #define REMEMBERED 16              // lines that are over and stay known, for late answers
 #define LEAVE_NS (150 * NS_PER_MS) // how long the database has, at the end, to record what remains
 
-bool collect_uses_lines(const struct collector *c)
-{
-    return !c->queue.policy->exclusive;
-}
-
-bool collect_init(struct collector *c, char *const command[], struct err *e)
+bool collect_init(struct collector *c, int output_fd, char *const command[], struct err *e)
 {
     const struct policy *p = c->queue.policy;
     int out = p->in_flight > 0 ? p->in_flight : (int)c->config->leased.in_flight;
@@ -33,7 +27,7 @@ bool collect_init(struct collector *c, char *const command[], struct err *e)
     settle_init(c);
     return lines_init(
                &c->lines, out + TAKEN_MOST + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
-           sender_init(c, command, e);
+           sender_init(c, output_fd, command, e);
 }
 
 void collect_fini(struct collector *c)
@@ -51,7 +45,9 @@ static bool give_back_if_old(struct collector *c, struct err *e)
 {
     const struct line *first = lines_first(&c->lines, LINE_TAKEN);
 
-    if (output_ready(&c->deliver->output) || (!first && c->lines.held_count == 0))
+    // One that works alone keeps them: there is nobody else, and their order must stay.
+    if (c->queue.policy->exclusive || output_ready(&c->sender.output) ||
+        (!first && c->lines.held_count == 0))
         return true;
     if (first && c->now_ns - first->asked_ns <= take_stale_ns(c)) {
         work_wake_at(c, first->asked_ns + take_stale_ns(c) + 1);
@@ -63,9 +59,9 @@ static bool give_back_if_old(struct collector *c, struct err *e)
 // Idle: nothing waits, and nothing is in hand.
 static void give_back_memory(struct collector *c)
 {
-    if (!c->fetch.large)
+    if (!c->take.large)
         return;
-    c->fetch.large = false;
+    c->take.large = false;
     lines_give_back_memory(&c->lines);
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -94,7 +90,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
     if (!take_hold_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
         !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
         return false;
-    if (c->ending.step == RUNNING && !output_ready(&c->deliver->output))
+    if (c->ending.step == RUNNING && !output_ready(&c->sender.output))
         return ring_keep(c, e);
     if (lines_in(&c->lines, LINE_FREE) == c->lines.count &&
         window_due_ns(&c->window) == CLOCK_NEVER && !sent)
@@ -134,9 +130,9 @@ static void cancel_line(struct collector *c)
 {
     struct line *line = c->sender.writing;
 
-    if (!line || c->deliver->output.done > 0)
+    if (!line || c->sender.output.done > 0)
         return;
-    output_cancel(&c->deliver->output);
+    output_cancel(&c->sender.output);
     line->state = LINE_TAKEN;
     c->sender.writing = NULL;
     c->sender.numbers--;
@@ -187,10 +183,9 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
 
 // --- what the loop asks ---------------------------------------------------------------
 
-// In cursor mode there is no sender. Standard input may be at its end then, and always readable.
 struct pollfd collect_poll_answers(const struct collector *c)
 {
-    return (struct pollfd){.fd = collect_uses_lines(c) ? c->sender.in : -1, .events = POLLIN};
+    return (struct pollfd){.fd = c->sender.in, .events = POLLIN};
 }
 
 // Waits for the reader while a line is to be written, or would be taken. Where lines are not
@@ -198,7 +193,7 @@ struct pollfd collect_poll_answers(const struct collector *c)
 // comes first.
 struct pollfd collect_poll_output(const struct collector *c)
 {
-    const struct output *o = &c->deliver->output;
+    const struct output *o = &c->sender.output;
     bool wants = c->sender.writing || !output_ready(o);
     bool watch = wants || !(c->queue.policy->answers || settle_owes(c) || c->doubt.n > 0);
 

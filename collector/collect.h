@@ -1,4 +1,4 @@
-// State serve: the lines of a collector that takes them before it begins them.
+// State serve, and the end.
 #pragma once
 
 #include <poll.h>
@@ -9,10 +9,8 @@
 
 struct collector;
 
-// True if this collector works with lines (lines.h). The others read behind the cursor (fetch.h).
-bool collect_uses_lines(const struct collector *c);
-
-bool collect_init(struct collector *c, char *const command[], struct err *e) MUST_USE;
+bool collect_init(
+    struct collector *c, int output_fd, char *const command[], struct err *e) MUST_USE;
 void collect_fini(struct collector *c);
 
 // The step of the state.

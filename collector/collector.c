@@ -9,13 +9,9 @@
 #include "base/log.h"
 #include "collect.h"
 #include "connect.h"
-#include "deliver.h"
-#include "fetch.h"
-#include "pay.h"
 #include "random.h"
 #include "ring.h"
 #include "queue_lines.h"
-#include "wait.h"
 #include "work.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done
@@ -41,65 +37,40 @@ static void end(struct collector *c, enum collector_exit exit)
     c->ending.exit = exit;
 }
 
-// Each state's step, and what may be in flight in it.
+// Each state's step, and whether it has a session and may have the turn.
 static const struct {
     bool (*step)(struct collector *c, enum state *next, struct err *e);
-    bool session, turn, asked, next;
+    bool session, turn;
 } states[STATES] = {
-    [BACK_OFF] = {connect_back_off, 0, 0, 0, 0},
-    [CONNECT] = {connect_connect, 1, 0, 0, 0},
-    [SET_UP] = {connect_set_up, 1, 0, 0, 0},
-    [STAND_BY] = {turn_stand_by, 1, 1, 0, 0},
-    [SERVE] = {collect_serve, 1, 1, 0, 0},
-    [FETCH] = {fetch_fetch, 1, 1, 1, 1},
-    [WAIT] = {wait_wait, 1, 1, 0, 0},
-    [PAY] = {pay_pay, 1, 1, 0, 1},
-    [WRITE] = {deliver_write, 1, 1, 1, 1},
-    [STALL] = {deliver_stall, 1, 1, 1, 0},
-    [PASS] = {deliver_pass, 1, 1, 1, 1},
+    [BACK_OFF] = {connect_back_off, 0, 0},
+    [CONNECT] = {connect_connect, 1, 0},
+    [SET_UP] = {connect_set_up, 1, 0},
+    [STAND_BY] = {turn_stand_by, 1, 1},
+    [SERVE] = {collect_serve, 1, 1},
 };
 
-// Asserts that the requests in flight fit the state. Without a session a begun line is
-// finished, and nothing else is in flight.
 static void validate(const struct collector *c)
 {
     bool session = c->link.session.conn != NULL;
-    bool orphan = c->state == WRITE && deliver_begun(c) && !session;
 
-    (void)orphan; // unused in a build without assertions
+    (void)session; // unused in a build without assertions
     assert(c->state < STATES);
-    assert(session == states[c->state].session || orphan);
+    assert(session == states[c->state].session);
     assert(c->turn.step != TURN_OURS || states[c->state].turn);
-    assert(c->turn.step == TURN_OURS || c->state <= STAND_BY || orphan);
-    assert(c->fetch.asked == ASK_NOTHING || states[c->state].asked);
-    assert(c->fetch.next_step == NEXT_EMPTY || states[c->state].next);
-    assert(c->fetch.next_step != NEXT_EMPTY || c->state != WRITE);
-    assert(c->fetch.next_step != NEXT_EMPTY || !c->fetch.next.result);
-    deliver_validate(c);
+    assert(c->turn.step == TURN_OURS || c->state <= STAND_BY);
+    assert(output_idle(&c->sender.output) || c->sender.writing);
     lines_validate(&c->lines);
 }
 
 static void lose(struct collector *c, const struct err *why)
 {
-    struct err e;
-
-    err_clear(&e);
     link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
     c->recheck = false; // the set-up of the next session asks the same question
+    c->bell = (struct bell){.step = BELL_LET_GO};
     turn_forget(c);
-    if (c->state == WRITE && deliver_begun(c)) { // the line is finished before all else
-        fetch_abandon(c);
-        return;
-    }
-    if (collect_uses_lines(c))
-        collect_lose(c);
-    fetch_forget(c);
+    collect_lose(c);
     link_rest(&c->link, c->now_ns);
     c->state = BACK_OFF;
-    if (deliver_lose(c, &e))
-        return;
-    log_line("MAIN", "%s", e.text);
-    end(c, collector_exit_of(e.kind));
 }
 
 // An error leads to a new session, or ends the loop.
@@ -124,44 +95,15 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 {
     bool ok = true;
 
-    // The result of a read is not freed here, because the batch keeps it.
-    if (reply.tag == QUEUE_READ)
-        return fetch_on_read(c, reply.result, e);
+    // This result is not freed here, because the lines keep it.
     if (reply.tag == QUEUE_LINES)
         return take_on_lines(c, reply.result, e);
     switch (reply.tag) {
-    case QUEUE_TAKE:
-        ok = fetch_on_take(c, reply.result, e);
-        break;
-    case QUEUE_SPEND:
-        ok = pay_on_spend(c, reply.result, e);
-        break;
     case QUEUE_SCHEMA:
         ok = queue_decode_schema(reply.result, e);
         break;
     case QUEUE_SELF:
         ok = queue_decode_self(&c->queue, reply.result, e);
-        break;
-    case QUEUE_LOCK:
-        ok = turn_on_lock(c, reply.result, e);
-        break;
-    case QUEUE_SETTLE:
-        ok = turn_on_settle(c, reply.result, e);
-        break;
-    case QUEUE_CLAIM:
-        ok = turn_on_claim(c, reply.result, e);
-        break;
-    case QUEUE_DOUBT:
-        ok = turn_on_doubt(c, reply.result, e);
-        break;
-    case QUEUE_OWNERS:
-        ok = fetch_on_owners(c, reply.result, e);
-        break;
-    case QUEUE_RENEW:
-        ok = turn_on_renew(c, reply.result, e);
-        break;
-    case QUEUE_PASS:
-        ok = deliver_on_pass(c, reply.result, e);
         break;
     case QUEUE_JOIN:
         ok = peers_on_join(c, reply.result, e);
@@ -242,16 +184,16 @@ static void serve_signals(struct collector *c)
 // A line is out, and the database does not know of it yet.
 static bool unconfirmed(const struct collector *c)
 {
-    return c->doubt.n > 0 || deliver_owes(c) || settle_owes(c);
+    return c->doubt.n > 0 || settle_owes(c);
 }
 
 static bool stop_if_due(struct collector *c, struct err *e)
 {
-    bool owes = unconfirmed(c) || (c->state == WRITE && deliver_begun(c)), done = !owes;
+    bool done;
 
     if (c->ending.step == RUNNING || c->ending.step == ENDED)
         return true;
-    if (collect_uses_lines(c) && !collect_end(c, &done, e))
+    if (!collect_end(c, &done, e))
         return false;
     work_wake_at(c, c->ending.at_ns);
     if (done) {
@@ -271,7 +213,7 @@ static void wait_for_something(struct collector *c)
     struct pollfd fds[] = {
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
-        collect_uses_lines(c) ? collect_poll_output(c) : deliver_poll(c),
+        collect_poll_output(c),
         collect_poll_answers(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
         [5 + METRICS_FDS - 1] = {.fd = -1},
@@ -321,9 +263,9 @@ static bool serve(struct collector *c, struct err *e)
     serve_signals(c);
     // If the reader goes away while a line waits for its confirmation, the collector first deals
     // with the confirmation, and ends afterwards.
-    if (!unconfirmed(c) && !c->queue.policy->answers && !output_check(&c->deliver->output, e))
+    if (!unconfirmed(c) && !c->queue.policy->answers && !output_check(&c->sender.output, e))
         return false;
-    if (!serve_session(c, e) || (collect_uses_lines(c) && !collect_reader(c, e)) || !step(c, e))
+    if (!serve_session(c, e) || !collect_reader(c, e) || !step(c, e))
         return false;
     if (c->now_ns >= c->tally.log_at_ns)
         tally_log(&c->tally);
@@ -341,38 +283,27 @@ static bool collector_init(struct collector *c, const struct config *config, int
     if (!queue_init(&c->queue, config, e) || !random_fill(&seed, sizeof seed, e))
         return false;
     backoff_init(&c->link.backoff, seed);
-    batch_init(&c->fetch.next, limit);
     tally_init(&c->tally);
     turn_forget(c);
-    fetch_forget(c);
     if (!window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS, c->window.timeout_ns, limit);
-    return deliver_init(c, command ? -1 : output_fd, e) &&
-           (!collect_uses_lines(c) || collect_init(c, command, e));
+    return collect_init(c, output_fd, command, e);
 }
 
 static void collector_fini(struct collector *c)
 {
     link_close(&c->link);
-    fetch_forget(c);
-    batch_fini(&c->fetch.next);
-    deliver_fini(c);
     doubt_clear(&c->doubt);
     window_fini(&c->window);
-    if (collect_uses_lines(c))
-        collect_fini(c);
+    collect_fini(c);
 }
 
 enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd,
     char *const command[], struct metrics *metrics)
 {
-    struct deliver deliver = {0};
-    struct collector c = {.config = config,
-        .metrics = metrics,
-        .signal_fd = signal_fd,
-        .state = BACK_OFF,
-        .deliver = &deliver};
+    struct collector c = {
+        .config = config, .metrics = metrics, .signal_fd = signal_fd, .state = BACK_OFF};
     struct err e;
 
     err_clear(&e);

@@ -24,6 +24,8 @@ bool lines_init(struct lines *l, int count, int limit, struct err *e)
         // The most that one token needs: email and login of 254 characters, each of up to four
         // bytes, the signed text, the code, and the commas.
         buf_init(&l->all[i].text, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
+    for (int i = 0; i < count; i++)
+        buf_init(&l->all[i].place, SIZE_MAX);
     return true;
 }
 
@@ -42,6 +44,7 @@ void lines_fini(struct lines *l)
         leave_shown(&l->all[i]);
         free(l->all[i].tokens);
         buf_fini(&l->all[i].text);
+        buf_fini(&l->all[i].place);
     }
     free(l->all);
     free(l->held);
@@ -52,7 +55,9 @@ void lines_drop(struct line *line)
 {
     leave_shown(line);
     buf_clear(&line->text);
-    *line = (struct line){.text = line->text, .tokens = line->tokens, .room = line->room};
+    buf_clear(&line->place);
+    *line = (struct line){
+        .text = line->text, .place = line->place, .tokens = line->tokens, .room = line->room};
 }
 
 // Returns a free line or, where there is none, the one that has been over for longest. NULL: all
@@ -71,8 +76,8 @@ static struct line *find_room(struct lines *l)
     return best;
 }
 
-static bool add_token(struct lines *l, struct line *line, const PGresult *r, int row,
-    const struct doubt *doubt, struct err *e)
+static bool add_token(
+    struct line *line, const PGresult *r, int row, const struct doubt *doubt, struct err *e)
 {
     if (line->count == line->room) {
         int room = line->room > 0 ? 2 * line->room : 16;
@@ -94,7 +99,6 @@ static bool add_token(struct lines *l, struct line *line, const PGresult *r, int
     line->count++;
     line->sendable += !token->skipped;
     line->left = line->sendable;
-    (void)l;
     return true;
 }
 
@@ -147,7 +151,7 @@ bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struc
             shown->users++;
             ++*taken;
         }
-        ok = line->count < l->limit ? add_token(l, line, result, row, doubt, e) : makes_no_sense(e);
+        ok = line->count < l->limit ? add_token(line, result, row, doubt, e) : makes_no_sense(e);
     }
     if (!shown)
         PQclear(result);
@@ -197,7 +201,7 @@ bool lines_hold(struct lines *l, struct line *line, struct err *e)
     int64_t n = line->n, nonce = line->nonce;
 
     lines_drop(line);
-    return lines_hold_row(l, n, nonce, e);
+    return n == 0 || lines_hold_row(l, n, nonce, e);
 }
 
 void lines_unhold(struct lines *l, int64_t n)
@@ -208,6 +212,13 @@ void lines_unhold(struct lines *l, int64_t n)
         if (l->held[i].n != n)
             l->held[kept++] = l->held[i];
     l->held_count = kept;
+}
+
+void lines_unhold_first(struct lines *l, int count)
+{
+    assert(count <= l->held_count);
+    l->held_count -= count;
+    memmove(l->held, l->held + count, (size_t)l->held_count * sizeof *l->held);
 }
 
 int lines_in(const struct lines *l, enum line_state state)

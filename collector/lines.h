@@ -38,7 +38,8 @@ struct line_token {
 
 struct line {
     enum line_state state;
-    int64_t n, nonce;
+    int64_t n, nonce; // 0: it was read, but not taken
+    struct buf place; // then where the cursor goes when it is settled
     int64_t number;   // for the sender; 0: none
     int64_t order;    // its place in the order of taking
     int64_t asked_ns; // when the take was sent
@@ -47,6 +48,7 @@ struct line {
     bool timed_out;   // its unanswered tokens were given up
     bool part;        // the row has more tokens than the line
     bool settling;    // the request that settles it is under way
+    bool last;        // nothing was left behind it when it was taken
     bool built;
     int reason;          // the meter of the reason why it went out
     struct shown *shown; // the answer to the take; NULL once it is built
@@ -60,7 +62,8 @@ struct line {
 
 // A row of ours whose tokens are to be read again.
 struct held {
-    int64_t n, nonce;
+    int64_t n, nonce; // 0: it was read, but not taken
+    struct buf place; // then where the cursor goes when it is settled
 };
 
 struct lines {
@@ -85,11 +88,13 @@ bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struc
 // Makes the text of a line that was taken.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
 
-// Forgets a line. lines_hold forgets it, too, and notes that its row is to be read again.
+// Forgets a line. lines_hold forgets it, too, and notes that its row, if it has one, is to be read
+// again.
 void lines_drop(struct line *line);
 bool lines_hold(struct lines *l, struct line *line, struct err *e) MUST_USE;
 bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e) MUST_USE;
-void lines_unhold(struct lines *l, int64_t n); // the row was read again, or is gone
+void lines_unhold(struct lines *l, int64_t n);       // the row was read again
+void lines_unhold_first(struct lines *l, int count); // these rows are gone
 
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);

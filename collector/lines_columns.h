@@ -24,6 +24,7 @@ enum {
     LINES_REST,
     LINES_NOW,
     LINES_BUSY,
+    LINES_PLACE,
     LINES_COLUMNS
 };
 

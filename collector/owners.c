@@ -1,7 +1,5 @@
 #include "owners.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static struct owner *find(struct owners *o, int64_t number)
@@ -56,10 +54,10 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
 {
     for (int i = 0; i < o->n; i++) {
         struct owner *a = &o->all[i];
-        int64_t wait_ns = a->alive ? lease_ns : a->number == 0 ? 0 : grace_ns;
+        int64_t wait_ns = a->alive ? lease_ns : grace_ns;
         if (a->alive && now_ns - o->looked_ns > OWNERS_WATCH_NS)
             continue;
-        if (!a->empty && now_ns - a->since_ns >= wait_ns)
+        if (now_ns - a->since_ns >= wait_ns)
             return a;
     }
     return NULL;
@@ -71,37 +69,4 @@ void owners_freed(struct owners *o, int64_t number, int64_t now_ns)
 
     if (freed)
         freed->since_ns = now_ns;
-}
-
-void owners_was_empty(struct owner *o, bool finished, int64_t now_ns)
-{
-    o->since_ns = now_ns;
-    o->empty = finished;
-}
-
-static void append(char text[OWNERS_TEXT_LEN], int64_t number)
-{
-    size_t len = strlen(text);
-
-    snprintf(text + len, OWNERS_TEXT_LEN - len, "%s%" PRId64, len > 0 ? "," : "{", number);
-}
-
-static void close_array(char text[OWNERS_TEXT_LEN])
-{
-    size_t len = strlen(text);
-
-    snprintf(text + len, OWNERS_TEXT_LEN - len, "%s", len > 0 ? "}" : "{}");
-}
-
-void owners_finished(const struct owners *o, struct owners_finished *f)
-{
-    *f->numbers = *f->renewed = '\0';
-    for (int i = 0; i < o->n; i++) {
-        if (!o->all[i].empty)
-            continue;
-        append(f->numbers, o->all[i].number);
-        append(f->renewed, o->all[i].renewed);
-    }
-    close_array(f->numbers);
-    close_array(f->renewed);
 }

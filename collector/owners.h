@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OWNERS_MAX 16                         // as many as owners.sql returns
-#define OWNERS_TEXT_LEN (21 * OWNERS_MAX + 3) // a number of each as an array
+#define OWNERS_MAX 16 // as many as mailroom_peers names
 
 struct owner {
     int64_t number;
@@ -19,7 +18,6 @@ struct owner {
     int64_t since_ns; // since when its lock is free, or when its lease was last renewed
     bool alive;       // a session holds the owner's lock
     bool busy;        // the owner is alive and has something in hand
-    bool empty;       // the owner is dead, and had no deliveries when we looked
     bool told;        // this look has named it; owners_end drops those that it did not name
 };
 
@@ -35,8 +33,7 @@ struct owners {
 void owners_tell(struct owners *o, struct owner seen, int64_t now_ns);
 void owners_end(struct owners *o, int64_t now_ns);
 
-// Returns an owner whose deliveries others may take; NULL: none. The owner with number 0 stands for
-// nobody, and others may always take its deliveries.
+// Returns an owner whose deliveries others may take; NULL: none.
 struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, int64_t now_ns);
 
 // True when an owner has something in hand, or is gone and may have left something.
@@ -44,13 +41,3 @@ bool owners_matter(const struct owners *o);
 
 // Begins the times of an owner anew, because its lines were freed and it may live.
 void owners_freed(struct owners *o, int64_t number, int64_t now_ns);
-
-// Notes that this owner has no deliveries left. Unless it is `finished`, which means dead, it may
-// take more, and is looked at again when it is overdue again.
-void owners_was_empty(struct owner *o, bool finished, int64_t now_ns);
-
-// The owners that are dead and have no deliveries left, as arrays such as {12,34}.
-struct owners_finished {
-    char numbers[OWNERS_TEXT_LEN], renewed[OWNERS_TEXT_LEN];
-};
-void owners_finished(const struct owners *o, struct owners_finished *f);

@@ -11,13 +11,13 @@
 
 #include "base/log.h"
 #include "queue_lines.h"
+#include "ring.h"
 #include "settle.h"
 #include "take.h"
 #include "work.h"
 
-#define LOOK_NS (100 * NS_PER_MS)     // between two looks while somebody may die
-#define JOIN_SOON_NS (10 * NS_PER_MS) // while only an old backend of ours still has to end
-#define IDLE_NS NS_PER_S              // between two looks at others that are only there
+#define LOOK_NS (100 * NS_PER_MS) // between two looks while somebody may die
+#define IDLE_NS NS_PER_S          // between two looks at others that are only there
 
 enum {
     STATE,
@@ -52,55 +52,78 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
         "limit %" PRId64 ", timeout %s%" PRId64 " ms, in flight %" PRId64 ", attempts %" PRId64,
         cfg->batch_limit, cfg->batch_least_ms > 0 ? "up to " : "", cfg->batch_timeout_ms,
         cfg->leased.in_flight, cfg->leased.attempts);
-    return queue_send_join(&c->queue, &c->link.session, settle, c->peers.recorded ? NULL : &run,
+    enum turn_claim claim = turn_claim(c);
+    c->peers.settling = settle;
+    return queue_send_join(&c->queue, &c->link.session,
+        &(struct peers_request){.settle = settle,
+            .renew = true,
+            .over = claim == CLAIM_GRACE ? c->queue.seen.holder : NULL,
+            .hung = claim == CLAIM_LEASE ? c->queue.seen.epoch : 0,
+            .run = c->peers.recorded ? NULL : &run},
         settle ? CLOCK_NEVER : work_deadline_ns(c), e);
 }
 
-static bool joined(struct collector *c, const PGresult *r, struct err *e)
+static void joined(struct collector *c, const PGresult *r)
 {
-    struct queue *q = &c->queue;
-    const char *lanes = PQgetvalue(r, 0, LANES);
+    int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10);
 
-    if (!queue_check_lanes(q->lanes_wanted, lanes, e))
-        return false;
-    q->lanes = strchr(lanes, ',') != NULL;
-    q->epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10);
+    c->queue.lanes = strchr(PQgetvalue(r, 0, LANES), ',') != NULL;
+    c->queue.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10);
     c->peers.recorded = true;
+    if (c->peers.settling && c->queue.policy->exclusive)
+        log_line("QUEUE", "made a new cursor; %" PRId64 " tokens wait", adopted);
+    else if (adopted > 0)
+        log_line("QUEUE", "delivering %" PRId64 " tokens that others had taken", adopted);
     turn_begin(c);
     peers_restart(c);
     settle_restart(c);
     take_restart(c);
-    return true;
+}
+
+static void watch(struct collector *c, const PGresult *r, bool free)
+{
+    struct seen seen = {.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10),
+        .progress = strtoll(PQgetvalue(r, 0, PROGRESS), NULL, 10),
+        .waits = PQgetvalue(r, 0, WAITS)[0] == 't'};
+
+    snprintf(seen.holder, sizeof seen.holder, "%s", PQgetvalue(r, 0, HOLDER));
+    turn_watch(c, free, &seen);
 }
 
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 {
-    const char *state;
-
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))
         return queue_is_unknown(e) ? queue_unknown(c->queue.name, e) : false;
     if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
-        return err_set(e, ERR_SCHEMA, "mailroom_peers does not answer as its migration made it");
-    state = PQgetvalue(r, 0, STATE);
-    if (strcmp(state, "ours") == 0)
-        return joined(c, r, e);
+        return err_set(
+            e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
+    const char *state = PQgetvalue(r, 0, STATE);
+    bool is_new = strcmp(state, "new") == 0, moved = strcmp(state, "moved") == 0,
+         free = strcmp(state, "free") == 0, held = strcmp(state, "held") == 0;
     if (strcmp(state, "unknown") == 0)
         return queue_unknown(c->queue.name, e);
-    if (strcmp(state, "new") == 0 || strcmp(state, "moved") == 0) {
-        c->turn.step = TURN_ASKED;
-        log_line("QUEUE", "%s",
-            state[0] == 'n' ? "first start on this queue; making its cursor"
-                            : "the database came from another cluster; making a new cursor");
-        return queue_send_patience(&c->queue, &c->link.session, true, e) &&
-               peers_join(c, true, e) && queue_send_patience(&c->queue, &c->link.session, false, e);
-    }
-    if (strcmp(state, "held") == 0 || strcmp(state, "free") == 0) {
-        c->turn.look_at_ns = c->now_ns + JOIN_SOON_NS;
+    if (strcmp(state, "ours") != 0 && !is_new && !moved && !free && !held)
+        return queue_other_mode(&c->queue, state, e);
+    // A queue that is new has no lanes yet.
+    if (PQgetvalue(r, 0, LANES)[0] != '\0' &&
+        !queue_check_lanes(c->queue.lanes_wanted, PQgetvalue(r, 0, LANES), e))
+        return false;
+    if (free || held) {
+        watch(c, r, free);
         return true;
     }
-    return queue_other_mode(&c->queue, state, e);
+    if (!is_new && !moved) {
+        joined(c, r);
+        return true;
+    }
+    c->turn.step = TURN_ASKED;
+    log_line("QUEUE", "%s",
+        is_new ? "first start on this queue; making its cursor"
+               : "the database came from another cluster; making a new cursor");
+    return queue_send_patience(&c->queue, &c->link.session, true, e) && peers_join(c, true, e) &&
+           queue_send_patience(&c->queue, &c->link.session, false, e);
 }
 
 // --- the others ---------------------------------------------------------------------
@@ -113,24 +136,41 @@ static bool holds_something(const struct collector *c)
            outbox_left(&c->settle.outbox) > 0;
 }
 
-// A collector that takes tokens looks every time, because a look costs little beside a take. One
-// that sleeps looks only while another collector has something in hand, or is gone and may have
-// left something.
+// True while others must see that we live: something is in hand or, where one works at a time,
+// something waits.
+static bool shows_life(const struct collector *c)
+{
+    return holds_something(c) ||
+           (c->queue.policy->exclusive &&
+               (window_due_ns(&c->window) != CLOCK_NEVER || c->take.budget_ns > c->now_ns ||
+                   !output_ready(&c->sender.output) || ring_rests(c)));
+}
+
+// Returns when to look at the others. A collector that takes tokens looks every time, because a
+// look costs little beside a take. One that sleeps looks only while another collector has something
+// in hand, or is gone and may have left something.
+static int64_t look_due_ns(const struct collector *c)
+{
+    const struct peers *p = &c->peers;
+
+    if (c->queue.policy->exclusive)
+        return CLOCK_NEVER;
+    if (owners_matter(&p->others) || c->take.asked_ns > p->looked_ns)
+        return p->look_at_ns;
+    return c->queue.policy->answers && p->others.n > 0 ? p->others.looked_ns + IDLE_NS
+                                                       : CLOCK_NEVER;
+}
+
 bool peers_step(struct collector *c, struct err *e)
 {
     struct peers *p = &c->peers;
-    bool awake = c->take.asked_ns > p->looked_ns;
+    int64_t due_ns = look_due_ns(c), renew_ns = CLOCK_NEVER;
 
-    if (!holds_something(c)) // then a lease means nothing
+    if (shows_life(c))
+        renew_ns = p->renewed_ns + work_lease_ns(c->config) / 3;
+    else // then a lease means nothing
         p->renewed_ns = c->now_ns;
-    bool renew = holds_something(c) && c->now_ns >= p->renewed_ns + work_lease_ns(c->config) / 3;
-    bool watch = owners_matter(&p->others) || awake;
-    int64_t due_ns = watch ? p->look_at_ns : CLOCK_NEVER;
-
-    if (c->queue.policy->answers && p->others.n > 0)
-        due_ns = clock_min(due_ns, p->others.looked_ns + IDLE_NS);
-    if (holds_something(c))
-        due_ns = clock_min(due_ns, p->renewed_ns + work_lease_ns(c->config) / 3);
+    due_ns = clock_min(due_ns, renew_ns);
     if (session_awaits(&c->link.session, QUEUE_PEERS))
         return true;
     if (c->now_ns < due_ns) {
@@ -143,14 +183,16 @@ bool peers_step(struct collector *c, struct err *e)
     if (c->queue.policy->answers && holds_something(c) &&
         c->now_ns - p->renewed_ns > work_lease_ns(c->config))
         return err_set(e, ERR_CONNECTION, "we have not renewed our lease in time");
-    const struct owner *dead = owners_due(
+    struct owner *gone = owners_due(
         &p->others, c->config->grace_ms * NS_PER_MS, work_lease_ns(c->config), c->now_ns);
-    p->freeing = dead ? *dead : (struct owner){0};
+    p->freeing = gone ? *gone : (struct owner){0};
     p->looked_ns = c->now_ns;
     p->look_at_ns = c->now_ns + LOOK_NS;
+    bool renew = c->now_ns >= renew_ns;
     if (renew)
         p->renewed_ns = c->now_ns;
-    return queue_send_peers(&c->queue, &c->link.session, dead, renew, work_deadline_ns(c), e);
+    return queue_send_peers(&c->queue, &c->link.session,
+        &(struct peers_request){.renew = renew, .gone = gone}, work_deadline_ns(c), e);
 }
 
 static void say_freed(const struct collector *c, int64_t tokens)
@@ -173,9 +215,10 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     if (!session_check(r, e))
         return work_may_retry(c, e);
     if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
-        return err_set(e, ERR_SCHEMA, "mailroom_peers does not answer as its migration made it");
+        return err_set(
+            e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
-        return err_set(e, ERR_CONNECTION, "the queue was changed while we worked on it");
+        return queue_lost(&c->queue, e);
     int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10);
     if (adopted > 0)
         say_freed(c, adopted);

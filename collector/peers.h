@@ -1,4 +1,5 @@
-// The other collectors that share the queue: joining them, our lease, and those that die or hang.
+// Our place among the collectors of a queue: claiming or joining it, our lease, and those that die
+// or hang.
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ struct peers {
     int64_t renewed_ns;
     struct owner freeing; // the one that the request under way frees; number 0: none
     bool recorded;        // the row in `runs` is written
+    bool settling;        // the request to join makes a new cursor
 };
 
 struct collector;

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "column.h"
 #include "queue_lines.h"
 #include "queue_sql.h"
 #include "random.h"
@@ -56,7 +54,6 @@ void queue_new_session(struct queue *q)
     if (q->set_up)
         q->predecessor = q->backend;
     q->set_up = false;
-    q->first = 0; // after a failover the numbers may begin lower again
     q->backend = (struct backend){0};
 }
 
@@ -74,79 +71,14 @@ bool queue_send_listen(
     return session_query(s, tag, sql, none, deadline_ns, e);
 }
 
-// A statement is made of several files, in this order.
-#define PARTS_MAX 8
-struct statement {
-    const char *name, *parts[PARTS_MAX];
-};
-
-static bool send_prepare(struct session *s, const struct statement statements[], size_t n,
-    int64_t deadline_ns, struct err *e)
-{
-    struct buf sql;
-    bool ok = true;
-
-    buf_init(&sql, SIZE_MAX);
-    for (size_t i = 0; ok && i < n; i++) {
-        buf_clear(&sql);
-        for (int k = 0; k < PARTS_MAX && statements[i].parts[k]; k++)
-            buf_append_str(&sql, statements[i].parts[k]);
-        ok = buf_str(&sql) || err_memory(e);
-        ok = ok && session_prepare(s, QUEUE_QUIET, statements[i].name, sql.data, deadline_ns, e);
-    }
-    buf_fini(&sql);
-    return ok;
-}
-
-// Prepares the statements that every session may need.
-static bool send_prepare_all(struct session *s, int64_t deadline_ns, struct err *e)
-{
-    const struct statement statements[] = {
-        {"read", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_behind,
-                     queue_sql_walk, queue_sql_read}},
-        {"look", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_ours,
-                     queue_sql_both, queue_sql_walk, queue_sql_read}},
-        {"ahead", {queue_sql_ahead, queue_sql_walk, queue_sql_read}},
-        {"stock",
-            {queue_sql_delivery, queue_sql_ours, queue_sql_mine, queue_sql_walk, queue_sql_read}},
-        {"take", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_take,
-                     queue_sql_take_lane, queue_sql_taken}},
-        {"lock", {queue_sql_cursors, queue_sql_stretch, queue_sql_ranked, queue_sql_lanes,
-                     queue_sql_lock}},
-        {"take_lock", {queue_sql_take_lock}},
-        {"move", {queue_sql_move, queue_sql_moved}},
-        {"move_dead", {queue_sql_move, queue_sql_moved_dead}},
-        {"confirm", {queue_sql_confirm}},
-        {"doubt", {queue_sql_doubt}},
-    };
-
-    return send_prepare(s, statements, sizeof statements / sizeof *statements, deadline_ns, e);
-}
-
-static bool send_prepare_lanes(struct session *s, int64_t deadline_ns, struct err *e)
-{
-    const struct statement statements[] = {
-        {"look_lanes", {queue_sql_cursors, queue_sql_stretch, queue_sql_ranked, queue_sql_lanes,
-                           queue_sql_ours, queue_sql_both, queue_sql_walk, queue_sql_read}},
-        {"take_lanes", {queue_sql_cursors, queue_sql_stretch, queue_sql_aged, queue_sql_lanes,
-                           queue_sql_take, queue_sql_take_lanes, queue_sql_taken}},
-    };
-
-    return send_prepare(s, statements, sizeof statements / sizeof *statements, deadline_ns, e);
-}
-
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
     // LISTEN comes before the first read, so that commits in between are announced.
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !send_patience(q, s, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
-        (q->budget &&
-            !session_query(s, QUEUE_SCHEMA, queue_sql_schema_budget, none, deadline_ns, e)) ||
         !queue_send_listen(s, QUEUE_QUIET, q->channel, deadline_ns, e) ||
-        !queue_send_check(q, s, deadline_ns, e) ||
-        !(q->policy->exclusive ? send_prepare_all(s, deadline_ns, e)
-                               : queue_send_prepare_lines(s, deadline_ns, e)))
+        !queue_send_check(q, s, deadline_ns, e) || !queue_send_prepare_lines(s, deadline_ns, e))
         return false;
     if (!q->predecessor.pid[0])
         return true;
@@ -181,18 +113,6 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
     return true;
 }
 
-bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
-    int64_t deadline_ns, struct err *e)
-{
-    char epoch[SESSION_NUMBER_LEN];
-
-    return session_execute(s, QUEUE_LOCK, "lock",
-        SESSION_PARAMS(q->name, q->self, "1", q->number, q->policy->exclusive ? "t" : "f",
-            due == TAKE_GRACE ? "t" : "f", q->seen.holder,
-            due == TAKE_LEASE ? session_number(epoch, q->seen.epoch) : NULL),
-        deadline_ns, e);
-}
-
 bool queue_unknown(const char *name, struct err *e)
 {
     return err_set(e, ERR_USAGE,
@@ -203,6 +123,13 @@ bool queue_unknown(const char *name, struct err *e)
 bool queue_is_unknown(const struct err *e)
 {
     return strcmp(e->sqlstate, INVALID_TEXT) == 0;
+}
+
+bool queue_lost(const struct queue *q, struct err *e)
+{
+    return err_set(e, ERR_CONNECTION, "%s",
+        q->policy->exclusive ? "another collector has taken the queue over"
+                             : "the queue was changed while we worked on it");
 }
 
 bool queue_other_mode(const struct queue *q, const char *mode, struct err *e)
@@ -222,29 +149,6 @@ bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e)
                wanted, lanes, wanted);
 }
 
-bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
-{
-    if (!session_check(r, e))
-        return queue_is_unknown(e) ? queue_unknown(q->name, e) : false;
-    if (PQntuples(r) != 1)
-        return queue_unknown(q->name, e);
-    bool taken = PQgetvalue(r, 0, 0)[0] == 't', moved = PQgetvalue(r, 0, 3)[0] == 't';
-    const char *mode = PQgetvalue(r, 0, 4), *lanes = PQgetvalue(r, 0, 8);
-    *lock = PQgetvalue(r, 0, 1)[0] == 't' ? LOCK_FREE : LOCK_HELD;
-    snprintf(q->seen.holder, sizeof q->seen.holder, "%s", PQgetvalue(r, 0, 2));
-    q->seen.epoch = strtoll(PQgetvalue(r, 0, 5), NULL, 10);
-    q->seen.progress = strtoll(PQgetvalue(r, 0, 6), NULL, 10);
-    q->seen.waits = PQgetvalue(r, 0, 7)[0] == 't';
-    if (mode[0] && strcmp(mode, q->policy->name) != 0)
-        return queue_other_mode(q, mode, e);
-    if (mode[0] && !queue_check_lanes(q->lanes_wanted, lanes, e))
-        return false;
-    q->lanes = strchr(lanes, ',') != NULL;
-    if (taken)
-        *lock = !mode[0] ? LOCK_NEW : moved ? LOCK_MOVED : LOCK_TAKEN;
-    return true;
-}
-
 bool queue_send_patience(const struct queue *q, struct session *s, bool for_ever, struct err *e)
 {
     // While we wait for the lock on tokens, producers queue behind us, so we give up after a
@@ -254,108 +158,6 @@ bool queue_send_patience(const struct queue *q, struct session *s, bool for_ever
 
     return for_ever ? session_query(s, QUEUE_QUIET, patient, none, CLOCK_NEVER, e)
                     : send_patience(q, s, CLOCK_NEVER, e);
-}
-
-bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
-{
-    return queue_send_patience(q, s, true, e) &&
-           session_query(s, QUEUE_SETTLE, queue_sql_settle,
-               SESSION_PARAMS(q->name, q->policy->name), CLOCK_NEVER, e) &&
-           queue_send_patience(q, s, false, e);
-}
-
-bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
-{
-    char epoch[SESSION_NUMBER_LEN];
-
-    if (q->lanes && !send_prepare_lanes(s, deadline_ns, e))
-        return false;
-    return session_query(s, QUEUE_CLAIM, queue_sql_claim,
-        SESSION_PARAMS(
-            q->name, q->self, q->number, session_number(epoch, q->seen.epoch), q->policy->name),
-        deadline_ns, e);
-}
-
-bool queue_decode_claim(struct queue *q, const PGresult *r, int64_t *adopted, struct err *e)
-{
-    if (!session_check(r, e))
-        return false;
-    if (PQntuples(r) != 1)
-        return err_set(e, ERR_CONNECTION,
-            "another collector claimed the queue between our look and our claim");
-    q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    q->n = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
-    *adopted = strtoll(PQgetvalue(r, 0, 2), NULL, 10);
-    return true;
-}
-
-bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,
-    int64_t deadline_ns, struct err *e)
-{
-    struct buf ids;
-
-    buf_init(&ids, SIZE_MAX);
-    bool ok = doubt_ids(d, &ids) || err_memory(e);
-    ok = ok && session_execute_binary(s, QUEUE_DOUBT, "doubt",
-                   SESSION_PARAMS(q->name, q->number, ids.data), deadline_ns, e);
-    buf_fini(&ids);
-    return ok;
-}
-
-bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e)
-{
-    if (!session_check(r, e))
-        return false;
-    for (int i = 0; i < PQntuples(r); i++) {
-        struct token t = {.id = column_int64(r, i, 0), .secret = column_field(r, i, 1)};
-        doubt_mark(d, &t);
-    }
-    doubt_keep_marked(d);
-    return true;
-}
-
-bool queue_send_owners(const struct queue *q, struct session *s,
-    const struct owners_finished *finished, int64_t deadline_ns, struct err *e)
-{
-    return session_query(s, QUEUE_OWNERS, queue_sql_owners,
-        SESSION_PARAMS(q->name, q->number, finished->numbers, finished->renewed), deadline_ns, e);
-}
-
-bool queue_decode_owners(struct owners *o, const PGresult *r, int64_t now_ns, struct err *e)
-{
-    if (!session_check(r, e))
-        return false;
-    for (int i = 0; i < PQntuples(r); i++)
-        owners_tell(o,
-            (struct owner){.number = strtoll(PQgetvalue(r, i, 0), NULL, 10),
-                .renewed = strtoll(PQgetvalue(r, i, 1), NULL, 10),
-                .alive = PQgetvalue(r, i, 2)[0] == 't',
-                .busy = PQgetvalue(r, i, 3)[0] == 't'},
-            now_ns);
-    owners_end(o, now_ns);
-    return true;
-}
-
-bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
-{
-    char epoch[SESSION_NUMBER_LEN];
-
-    return session_query(s, QUEUE_RENEW, queue_sql_renew,
-        SESSION_PARAMS(
-            q->name, q->number, q->policy->exclusive ? session_number(epoch, q->epoch) : NULL),
-        deadline_ns, e);
-}
-
-void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
-{
-    char first[SESSION_NUMBER_LEN];
-    struct err ignored; // if this fails, others wait for the grace
-
-    err_clear(&ignored);
-    if (session_query(s, QUEUE_QUIET, queue_sql_release,
-            SESSION_PARAMS(q->name, q->self, q->number, session_number(first, q->first)),
-            deadline_ns, &ignored))
-        return;
 }
 
 bool queue_send_check(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)

@@ -1,5 +1,5 @@
-// The queue in the database: what is asked of it, and what the answers mean. queue_batches.h has
-// the requests for batches. migrations/000016 says what a cursor is, and sql/ how it is read.
+// The queue in the database: what is asked of it, and what the answers mean. queue_lines.h has the
+// requests of its functions.
 //
 // Requests go through a session. It returns each answer with the tag of its request, to be decoded
 // here.
@@ -8,10 +8,8 @@
 #include <stdint.h>
 
 #include "config.h"
-#include "doubt.h"
 #include "holder.h"
 #include "policy.h"
-#include "owners.h"
 #include "session.h"
 
 // The purpose of a request. The session returns it as the tag of the answer.
@@ -19,17 +17,7 @@ enum queue_request {
     QUEUE_QUIET, // the answer matters only if it is an error
     QUEUE_SCHEMA,
     QUEUE_SELF,
-    QUEUE_LOCK,
-    QUEUE_SETTLE,
-    QUEUE_CLAIM,
-    QUEUE_DOUBT,
-    QUEUE_TAKE,
-    QUEUE_SPEND,
-    QUEUE_READ, // a read of any kind; only one is under way at a time
-    QUEUE_PASS, // a move of the cursor, or the confirmation of a delivery
     QUEUE_CHECK,
-    QUEUE_OWNERS,
-    QUEUE_RENEW,
     QUEUE_BELL,
     QUEUE_JOIN,
     QUEUE_PEERS,
@@ -52,9 +40,7 @@ struct queue {
     char number[24];             // our number: our deliveries and our lock carry it
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // the epoch of our last claim
-    int64_t n;                   // the cursor's version (column n) after all moves that were sent
-    int64_t first;               // the lowest n that one of our deliveries may have
-    struct seen {                // what the last look at the lock saw
+    struct seen {                // what the last try to claim the queue saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
         int64_t progress; // rises with every move and every renewal
@@ -72,13 +58,6 @@ struct queue {
 // Once a token of a lower lane has waited for the ageing bound, one line in this many is its
 // lane's.
 #define QUEUE_AGED_TURN 4
-
-// Returns whether a batch becomes ours before its line is begun, and is confirmed after it. With
-// lanes this is so in every mode, because a line may have tokens of several lanes.
-static inline bool queue_takes(const struct queue *q)
-{
-    return q->lanes;
-}
 
 // Borrows the strings of `config`. Draws our number, and makes our name.
 bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
@@ -105,23 +84,6 @@ bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
-// Looks at the queue, and takes its lock if `due` allows it.
-enum queue_take {
-    TAKE_FREE,  // if the lock is free, and the last claim is nobody's or ours
-    TAKE_GRACE, // also if the lock is free, and the last claim is the last seen holder's
-    TAKE_LEASE, // also if the lock is still held by the holder of the epoch that was last seen
-};
-enum queue_lock {
-    LOCK_HELD,  // another collector has the lock
-    LOCK_FREE,  // the lock is free, but left to its holder, which may be another than before
-    LOCK_TAKEN, // we have the lock
-    LOCK_NEW,   // we have the lock, and the queue has no cursor of ours yet
-    LOCK_MOVED, // we have the lock, and the queue's cursor was made in another cluster
-};
-bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_lock(
-    struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;
 // Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
 bool queue_unknown(const char *name, struct err *e);
 // Sets ERR_USAGE if the queue has other lanes than `wanted`; NULL: any are wanted.
@@ -129,40 +91,13 @@ bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUS
 
 // True for the error that a queue name causes which is no job_type.
 bool queue_is_unknown(const struct err *e);
+// Sets ERR_CONNECTION: the queue is not ours any more.
+bool queue_lost(const struct queue *q, struct err *e);
 // Sets ERR_USAGE: the queue is used in this other mode.
 bool queue_other_mode(const struct queue *q, const char *mode, struct err *e);
 // Lets the statements that follow take as long as they need, or as long as usual.
 bool queue_send_patience(
     const struct queue *q, struct session *s, bool for_ever, struct err *e) MUST_USE;
-
-// Makes a new cursor. Once the server has the locks for it, it may take as long as it needs.
-bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;
-
-// Claims the queue after its lock was taken: fences off the collector that had it, or joins those
-// that share it. If the queue has lanes, their statements are prepared before. *adopted: how many
-// tokens others had taken that are ours now.
-bool queue_send_claim(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_claim(
-    struct queue *q, const PGresult *r, int64_t *adopted, struct err *e) MUST_USE;
-
-// Asks which of the tokens in doubt still wait. The answer leaves only these in doubt.
-bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
-
-// Asks who else owns deliveries, and forgets those that are finished.
-bool queue_send_owners(const struct queue *q, struct session *s,
-    const struct owners_finished *finished, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_owners(
-    struct owners *o, const PGresult *r, int64_t now_ns, struct err *e) MUST_USE;
-
-// Renews our lease.
-bool queue_send_renew(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-
-// Gives up the queue in good order. Nobody waits for the answer.
-void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);
 
 // Takes the bell (bell.h), or lets it go. Nobody waits for the answer to the latter.
 bool queue_send_bell(

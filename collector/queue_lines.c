@@ -29,22 +29,22 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
 {
     char epoch[SESSION_NUMBER_LEN], wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN],
         lines[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN], burst[SESSION_NUMBER_LEN],
-        daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], again[32];
+        daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32];
     const struct settled *d = r->settled;
 
-    snprintf(again, sizeof again, "{%" PRId64 "}", r->again);
     snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
     return session_execute_binary(s, QUEUE_LINES, "lines",
         SESSION_PARAMS(q->name, q->number,
             q->policy->exclusive ? session_number(epoch, q->epoch) : NULL,
             session_number(wanted, q->limit), session_number(fewest, r->fewest),
-            session_number(lines, r->lines), q->policy->answers ? "t" : "f",
-            r->again != 0 ? again : NULL, r->due_ms < 0 ? NULL : session_number(due, r->due_ms),
-            per_s, session_number(burst, q->budget ? q->budget->burst : 1),
+            session_number(lines, r->lines), q->policy->answers ? "t" : "f", r->again,
+            r->due_ms < 0 ? NULL : session_number(due, r->due_ms), per_s,
+            session_number(burst, q->budget ? q->budget->burst : 1),
             session_number(daily, q->budget ? q->budget->daily : 0), r->aged ? "t" : "f",
             session_number(ageing, (q->ageing_ms + 999) / 1000), r->busy ? "t" : "f",
             d ? d->lines.data : "{}", d ? d->nonces.data : "{}", d && d->part ? d->ends.data : NULL,
-            d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL),
+            d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL,
+            d ? d->place : NULL, r->hold ? "t" : "f"),
         deadline_ns, e);
 }
 
@@ -54,7 +54,7 @@ bool queue_send_settled(const struct queue *q, struct session *s, const struct s
     return session_execute_binary(s, QUEUE_SETTLED, "settled",
         SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
             d->part ? d->ends.data : NULL, d->dead ? d->tokens.data : NULL,
-            d->dead ? d->reasons.data : NULL, last ? "t" : "f"),
+            d->dead ? d->reasons.data : NULL, last ? "t" : "f", d->place),
         deadline_ns, e);
 }
 
@@ -75,46 +75,39 @@ bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *t
 }
 
 static bool send_peers(const struct queue *q, struct session *s, int tag, const char *epoch,
-    bool renew, bool settle, const struct owner *dead, const char *leave, const struct run *run,
-    int64_t answered, int64_t deadline_ns, struct err *e)
+    const struct peers_request *r, int64_t deadline_ns, struct err *e)
 {
-    char gone[32] = "{}", counters[32] = "{}", written[SESSION_NUMBER_LEN];
+    const struct run *run = r->run;
+    char gone[32] = "{}", counters[32] = "{}", answered[SESSION_NUMBER_LEN],
+         hung[SESSION_NUMBER_LEN];
 
-    if (dead) {
-        snprintf(gone, sizeof gone, "{%" PRId64 "}", dead->number);
-        snprintf(counters, sizeof counters, "{%" PRId64 "}", dead->renewed);
+    if (r->gone) {
+        snprintf(gone, sizeof gone, "{%" PRId64 "}", r->gone->number);
+        snprintf(counters, sizeof counters, "{%" PRId64 "}", r->gone->renewed);
     }
     return session_execute(s, tag, "peers",
-        SESSION_PARAMS(q->name, q->number, q->policy->name, q->self, epoch, renew ? "t" : "f",
-            settle ? "t" : "f", gone, counters,
-            !dead         ? "{}"
-            : dead->alive ? "{t}"
-                          : "{f}",
-            leave, run ? run->host : NULL, run ? MAILROOM_VERSION : NULL,
-            run ? run->settings : NULL, session_number(written, answered)),
+        SESSION_PARAMS(q->name, q->number, q->policy->name, q->self, epoch, r->renew ? "t" : "f",
+            r->settle ? "t" : "f", gone, counters,
+            !r->gone         ? "{}"
+            : r->gone->alive ? "{t}"
+                             : "{f}",
+            r->leave, run ? run->host : NULL, run ? MAILROOM_VERSION : NULL,
+            run ? run->settings : NULL, session_number(answered, r->answered), r->over,
+            r->hung > 0 ? session_number(hung, r->hung) : NULL),
         deadline_ns, e);
 }
 
-bool queue_send_join(const struct queue *q, struct session *s, bool settle, const struct run *run,
+bool queue_send_join(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e)
 {
-    return send_peers(q, s, QUEUE_JOIN, NULL, true, settle, NULL, NULL, run, 0, deadline_ns, e);
+    return send_peers(q, s, QUEUE_JOIN, NULL, r, deadline_ns, e);
 }
 
-bool queue_send_peers(const struct queue *q, struct session *s, const struct owner *dead,
-    bool renew, int64_t deadline_ns, struct err *e)
-{
-    char epoch[SESSION_NUMBER_LEN];
-
-    return send_peers(q, s, QUEUE_PEERS, session_number(epoch, q->epoch), renew, false, dead, NULL,
-        NULL, 0, deadline_ns, e);
-}
-
-bool queue_send_leave(const struct queue *q, struct session *s, const char *why, int64_t answered,
+bool queue_send_peers(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e)
 {
     char epoch[SESSION_NUMBER_LEN];
 
-    return send_peers(q, s, QUEUE_LEAVE, session_number(epoch, q->epoch), false, false, NULL, why,
-        NULL, answered, deadline_ns, e);
+    return send_peers(q, s, r->leave ? QUEUE_LEAVE : QUEUE_PEERS, session_number(epoch, q->epoch),
+        r, deadline_ns, e);
 }

@@ -10,12 +10,13 @@
 bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 
 struct lines_request {
-    int fewest;     // with fewer tokens only look
-    int lines;      // most lines to take
-    int64_t again;  // the row of ours to read again; 0: none
-    int64_t due_ms; // since when something may have come due; -1: look at all; 0: at none
-    bool aged;      // a lower lane that has aged goes first
-    bool busy;      // take the lock that shows that something is in hand
+    int fewest;        // with fewer tokens only look
+    int lines;         // most lines to take
+    const char *again; // an array of rows of ours to read again; NULL: none
+    int64_t due_ms;    // since when something may have come due; -1: look at all; 0: at none
+    bool aged;         // a lower lane that has aged goes first
+    bool busy;         // take the lock that shows that something is in hand
+    bool hold;         // take what is found; otherwise only the settling of it moves the cursor
     const struct settled *settled; // to be settled in the same transaction; NULL: none
 };
 bool queue_send_lines(const struct queue *q, struct session *s, const struct lines_request *r,
@@ -30,16 +31,21 @@ bool queue_send_answered(const struct queue *q, struct session *s,
 bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Joins the queue; `settle`: makes a new cursor if one is needed, however long that takes. The run
-// is described in the history the first time.
+// What mailroom_peers is asked for; the rest of it is in `queue`.
+struct peers_request {
+    bool settle;      // joining: make a new cursor if one is needed, however long it takes
+    const char *over; // joining: take the queue from this holder; NULL: from nobody
+    int64_t hung;     // joining: take the queue from the holder of this epoch; 0: from nobody
+    bool renew;       // renew our lease
+    const struct owner *gone; // free what it has in hand; NULL: nobody
+    const struct run *run;    // joining: describes the run in the history; NULL: it is known
+    const char *leave;        // why we leave
+    int64_t answered;         // leaving: tokens that were answered
+};
 struct run {
     char host[256], settings[256];
 };
-bool queue_send_join(const struct queue *q, struct session *s, bool settle, const struct run *run,
+bool queue_send_join(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
-// Renews our lease, frees what `dead` has in hand (NULL: nobody), and asks for the others.
-bool queue_send_peers(const struct queue *q, struct session *s, const struct owner *dead,
-    bool renew, int64_t deadline_ns, struct err *e) MUST_USE;
-// Leaves in good order.
-bool queue_send_leave(const struct queue *q, struct session *s, const char *why, int64_t answered,
+bool queue_send_peers(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "deliver.h"
 #include "random.h"
 #include "take.h"
 #include "work.h"
@@ -283,7 +282,7 @@ static bool start(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
 
-    if (!child_start(&s->child, e) || !output_init(&c->deliver->output, s->child.in, e))
+    if (!child_start(&s->child, e) || !output_init(&c->sender.output, s->child.in, e))
         return false;
     work_count(c, METER_SENDER_STARTS, 1);
     log_line("SENDER", "started as process %d", (int)s->child.pid);
@@ -323,8 +322,7 @@ static bool build(struct collector *c, struct line *line, struct err *e)
 {
     if (line->built)
         return true;
-    return lines_build(line, &c->deliver->sign, e) &&
-           (!c->queue.policy->answers || bury(c, line, e));
+    return lines_build(line, &c->sender.sign, e) && (!c->queue.policy->answers || bury(c, line, e));
 }
 
 // True if this line may begin, but for the reader and the clock. Where lines are not answered, no
@@ -360,7 +358,7 @@ static bool begin_line(struct collector *c, struct err *e)
     c->now_ns = clock_boot_ns();
     if (c->now_ns - line->asked_ns > take_stale_ns(c))
         return take_hold_old(c, e);
-    if (!output_ready(&c->deliver->output)) {
+    if (!output_ready(&c->sender.output)) {
         work_wake_at(c, line->asked_ns + take_stale_ns(c) + 1);
         return true;
     }
@@ -368,7 +366,7 @@ static bool begin_line(struct collector *c, struct err *e)
     line->out_ns = c->now_ns;
     line->number = ++s->numbers;
     s->writing = line;
-    output_begin(&c->deliver->output, line->text.data, line->text.len);
+    output_begin(&c->sender.output, line->text.data, line->text.len);
     return true;
 }
 
@@ -377,7 +375,7 @@ static void written(struct collector *c)
     struct line *line = c->sender.writing;
     int64_t now_ns = clock_boot_ns();
 
-    output_end(&c->deliver->output);
+    output_end(&c->sender.output);
     metrics_line(c->metrics, (enum meter_id)line->reason, line->sendable);
     for (int i = 0; i < line->count; i++)
         if (!line->tokens[i].skipped)
@@ -389,8 +387,7 @@ static void written(struct collector *c)
 
 bool sender_ready(const struct collector *c)
 {
-    return c->sender.state == SENDER_HERE && !c->sender.writing &&
-           output_ready(&c->deliver->output);
+    return c->sender.state == SENDER_HERE && !c->sender.writing && output_ready(&c->sender.output);
 }
 
 bool sender_step(struct collector *c, struct err *e)
@@ -412,13 +409,13 @@ bool sender_step(struct collector *c, struct err *e)
             return false;
         if (!s->writing)
             return true;
-        if (!output_pump(&c->deliver->output, &broken)) {
+        if (!output_pump(&c->sender.output, &broken)) {
             if (s->starts)
                 return sender_lost(c, e);
             *e = broken;
             return false;
         }
-        if (!output_idle(&c->deliver->output))
+        if (!output_idle(&c->sender.output))
             return true;
         written(c);
     }
@@ -448,7 +445,7 @@ bool sender_time_out(struct collector *c, struct err *e)
     return true;
 }
 
-bool sender_init(struct collector *c, char *const command[], struct err *e)
+bool sender_init(struct collector *c, int output_fd, char *const command[], struct err *e)
 {
     const struct config *cfg = c->config;
     struct sender *s = &c->sender;
@@ -467,7 +464,7 @@ bool sender_init(struct collector *c, char *const command[], struct err *e)
         .attempts = (int)cfg->leased.attempts,
         .random = seeds[0]};
     backoff_init(&s->backoff, seeds[1]);
-    return true;
+    return sign_init(&s->sign, cfg->key, e) && (command || output_init(&s->output, output_fd, e));
 }
 
 void sender_fini(struct collector *c)
@@ -475,5 +472,6 @@ void sender_fini(struct collector *c)
     char how[CHILD_HOW_LEN];
 
     child_end(&c->sender.child, how);
+    sign_fini(&c->sender.sign);
     buf_fini(&c->sender.input);
 }

@@ -11,7 +11,9 @@
 #include "child.h"
 #include "lines.h"
 #include "outbox.h"
+#include "output.h"
 #include "retry.h"
+#include "sign.h"
 
 struct sender {
     enum sender_state {
@@ -21,6 +23,8 @@ struct sender {
     } state;
     int64_t start_at_ns;
     bool starts; // we start it; else it has our standard output and input
+    struct output output;
+    struct sign sign;
     struct child child;
     struct backoff backoff;
     struct line *writing; // the line of which the output holds a part; NULL: none
@@ -34,7 +38,8 @@ struct sender {
 
 struct collector;
 
-bool sender_init(struct collector *c, char *const command[], struct err *e) MUST_USE;
+// output_fd: where lines go, unless a command is started.
+bool sender_init(struct collector *c, int output_fd, char *const command[], struct err *e) MUST_USE;
 void sender_fini(struct collector *c);
 
 bool sender_ready(const struct collector *c);                   // a line could be begun at once

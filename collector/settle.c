@@ -43,6 +43,7 @@ static void open_arrays(struct settled *s)
         buf_append_char(all[i], '{');
     }
     s->part = s->dead = false;
+    s->place = NULL;
 }
 
 static const char *comma(const struct buf *b)
@@ -58,11 +59,14 @@ static void add_row(struct settled *s, int64_t n, int64_t nonce)
 
 static void add_line(struct settled *s, const struct line *line)
 {
-    add_row(s, line->n, line->nonce);
+    if (line->n == 0)
+        s->place = line->place.data;
+    else
+        add_row(s, line->n, line->nonce);
     // A row may have more tokens than its line, after the limit was made smaller.
     if (line->part)
         buf_printf(&s->ends, "%s%" PRId64, comma(&s->ends), line->tokens[line->count - 1].id);
-    else
+    else if (line->n != 0)
         buf_printf(&s->ends, "%sNULL", comma(&s->ends));
     s->part = s->part || line->part;
     for (int i = 0; i < line->count; i++) {
@@ -197,6 +201,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     }
     doubt_keep_marked(&c->doubt);
     c->settle.doubt = DOUBT_CLEARED;
+    c->settle.rows_left = c->lines.held_count >= ROWS_MOST;
     c->take.look_at_ns = 0;
     return true;
 }
@@ -275,6 +280,9 @@ static void count_settled(struct collector *c, const struct line *line)
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
     work_count(c, METER_TOKENS_PASSED, line->sendable);
     doubt_drop_marked(&c->doubt);
+    // Tokens in doubt that no line showed were passed over: their accounts were in another status.
+    if (line->last && c->lines.held_count == 0 && !c->settle.rows_left)
+        doubt_clear(&c->doubt);
 }
 
 // Ends the lines that were being settled. A row of which a part was in the line stays ours.
@@ -296,21 +304,21 @@ static bool end_settling(struct collector *c, struct err *e)
     return true;
 }
 
-static void say_lost(void)
+// A line was no longer ours.
+static bool lost(const struct collector *c, struct err *e)
 {
+    if (c->queue.policy->exclusive)
+        return queue_lost(&c->queue, e);
     log_line("QUEUE", "another collector took over a line of ours that was late");
+    return true;
 }
 
-void settle_done(struct collector *c, const PGresult *r)
+bool settle_done(struct collector *c, const PGresult *r, struct err *e)
 {
-    struct err e;
-
     for (int row = 0; row < PQntuples(r); row++)
-        if (column_int32(r, row, LINES_KIND) == LINES_LOST)
-            say_lost();
-    err_clear(&e);
-    if (!end_settling(c, &e))
-        log_line("MAIN", "%s", e.text);
+        if (column_int32(r, row, LINES_KIND) == LINES_LOST && !lost(c, e))
+            return false;
+    return end_settling(c, e);
 }
 
 void settle_failed(struct collector *c)
@@ -327,8 +335,8 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
         return work_may_retry(c, e);
     }
     for (int row = 0; row < PQntuples(r); row++)
-        if (!PQgetisnull(r, row, 0))
-            say_lost();
+        if (!PQgetisnull(r, row, 0) && !lost(c, e))
+            return false;
     return end_settling(c, e);
 }
 
@@ -378,6 +386,9 @@ bool settle_step(struct collector *c, struct err *e)
     }
     if (c->settle.doubt != DOUBT_CLEARED)
         return true;
+    // The rows that were named are used up. The next ones are older than what the cursor shows.
+    if (c->settle.rows_left && !in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
+        return session_awaits(s, QUEUE_LINES) || ask_doubt(c, e);
     if (c->now_ns < c->settle.retry_at_ns) {
         work_wake_at(c, c->settle.retry_at_ns);
         return true;

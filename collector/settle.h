@@ -15,6 +15,7 @@
 struct settled {
     struct buf lines, nonces, ends, tokens, reasons;
     bool part, dead;
+    const char *place; // of the one line that was read, but not taken; borrowed; NULL: none
 };
 
 struct settle {
@@ -24,6 +25,7 @@ struct settle {
     int64_t retry_at_ns;
     // After a lost session: which rows are ours, and which tokens of our lines still wait?
     enum settle_doubt { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } doubt;
+    bool rows_left; // the answer did not name all our rows
 };
 
 struct collector;
@@ -40,7 +42,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) M
 
 // The request that settled lines was confirmed, or has failed. If it also took lines, the answer
 // `r` has the lines that were no longer ours as rows of their own.
-void settle_done(struct collector *c, const PGresult *r);
+bool settle_done(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 void settle_failed(struct collector *c);
 
 // Gives back all rows that were taken and not begun.

@@ -18,35 +18,9 @@ static const struct {
         "answers",
         TO(STAND_BY)},
     [STAND_BY] = {"stand by", "standing by",
-        "polls for the queue's lock, claims the queue, asks what is still in doubt",
-        TO(SERVE) | TO(FETCH)},
+        "claims the queue, or waits for its turn; where several collect, joins them", TO(SERVE)},
     [SERVE] = {"serve", "serving lines",
-        "where several collect: takes lines, settles those that are written or answered, watches "
-        "the "
-        "other collectors",
-        0},
-    [FETCH] = {"fetch", "reading a batch",
-        "asks for what is left over, then for a batch; decides: a line, nothing but rows to pass, "
-        "or not yet",
-        TO(PAY) | TO(WRITE) | TO(PASS) | TO(WAIT)},
-    [WAIT] = {"wait", "waiting for tokens",
-        "sleeps until the window fires, there is budget again, or a health check is due",
-        TO(FETCH)},
-    [PAY] = {"pay", "paying for a line",
-        "only with a budget: pays for the line's tokens, and cuts the line when only a part of "
-        "them "
-        "is granted; when none is, gives back what was taken",
-        TO(WRITE) | TO(FETCH) | TO(STALL) | TO(WAIT)},
-    [WRITE] = {"write", "writing a line",
-        "gives the line to stdout, as fast as it is taken; a batch that is too old to be begun is "
-        "read again",
-        TO(PASS) | TO(STALL) | TO(FETCH)},
-    [STALL] = {"stall", "waiting for the reader",
-        "the reader takes nothing: gives back what was taken, and waits for the reader", TO(FETCH)},
-    [PASS] = {"pass", "moving the cursor",
-        "moves the cursor behind the batch, or confirms its delivery; the next read travels in the "
-        "same trip, or went ahead",
-        TO(FETCH) | TO(WAIT)},
+        "takes lines, settles those that are written or answered, keeps its lease", 0},
 };
 
 const char *state_doing(enum state s)

@@ -5,20 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum state {
-    BACK_OFF,
-    CONNECT,
-    SET_UP,
-    STAND_BY,
-    SERVE,
-    FETCH,
-    WAIT,
-    PAY,
-    WRITE,
-    STALL,
-    PASS,
-    STATES
-};
+enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, SERVE, STATES };
 
 const char *state_doing(enum state s); // says in the log what a state does: "reading a batch"
 

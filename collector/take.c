@@ -22,15 +22,19 @@
 #define ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due
 #define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
 #define SOON_NS (125 * NS_PER_MS)  // lines that were used up sooner may be more next time
+#define OBJECT_IN_USE "55006"      // the server says that another collector has the queue
 #define LINES_MOST 8               // most lines, and
 #define LARGE_ROWS 500             // memory for more than this is given back when idle
 #define TOKENS_MOST 4000           // most tokens, that are taken at once
 
 void take_restart(struct collector *c)
 {
+    // Where one works at a time, its claim has made everything its own that others had in hand.
+    bool alone = c->queue.policy->exclusive;
+
     c->take = (struct taking){.at_once = true,
-        .all_due = true,
-        .all_due_at_ns = c->now_ns + ALL_DUE_NS,
+        .all_due = !alone,
+        .all_due_at_ns = alone ? CLOCK_NEVER : c->now_ns + ALL_DUE_NS,
         .complete_ns = CLOCK_NEVER,
         .lines = 1};
     window_restart(&c->window, c->now_ns);
@@ -62,9 +66,11 @@ bool take_hold_old(struct collector *c, struct err *e)
     if (!first || c->now_ns - first->asked_ns <= take_stale_ns(c))
         return true;
     // All of them: a line that was taken later must not go out before an older one.
-    while ((line = lines_first(&c->lines, LINE_TAKEN)))
+    while ((line = lines_first(&c->lines, LINE_TAKEN))) {
+        c->take.at_once = c->take.at_once || line->n == 0;
         if (!lines_hold(&c->lines, line, e))
             return false;
+    }
     return true;
 }
 
@@ -105,31 +111,58 @@ static int64_t due_ms(struct collector *c)
     return c->queue.policy->answers ? (c->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS : 0;
 }
 
+// True if what is found need not be taken before its line is begun: its settling moves the cursor.
+// So a token that comes alone is written without waiting for a flush. A line of several lanes, of
+// rows, or with a budget must be taken; and under a backlog it is cheaper to take several at once.
+static bool is_lazy(const struct collector *c, const struct settled *settled, int64_t due)
+{
+    return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !settled &&
+           !c->take.more && c->lines.held_count == 0 && due == 0;
+}
+
+// Writes the rows to read again as an array. One that works alone names all, so that their tokens
+// make full lines in their order; the others fill a line up with what waits.
+static bool name_rows(struct collector *c, struct buf *array, struct err *e)
+{
+    const struct lines *l = &c->lines;
+    int n = c->queue.policy->exclusive || l->held_count == 0 ? l->held_count : 1;
+
+    c->take.again = n;
+    for (int i = 0; i < n; i++)
+        buf_printf(array, "%s%" PRId64, i > 0 ? "," : "{", l->held[i].n);
+    if (n > 0)
+        buf_append_char(array, '}');
+    return n == 0 || buf_str(array) || err_memory(e);
+}
+
 static bool send(struct collector *c, int fewest, const struct settled *settled, struct err *e)
 {
     struct taking *t = &c->take;
-    const struct held *held = c->lines.held_count > 0 ? &c->lines.held[0] : NULL;
     int64_t due = due_ms(c);
+    struct buf again;
 
+    buf_init(&again, SIZE_MAX);
     // The bell is taken first, so that tokens that are inserted after this look are announced.
-    if (!held && !ring_take(c, e))
-        return false;
+    bool ok = name_rows(c, &again, e) && (t->again > 0 || ring_take(c, e));
     t->asked_ns = c->now_ns;
     t->asked_all = due < 0;
-    t->again = held ? held->n : 0;
     t->asked_partial = fewest < c->queue.limit;
+    t->hold = !is_lazy(c, settled, due);
     t->look_at_ns = CLOCK_NEVER;
-    if (!held)
+    if (t->again == 0)
         window_reading(&c->window, c->now_ns);
-    return queue_send_lines(&c->queue, &c->link.session,
-        &(struct lines_request){.fewest = fewest,
-            .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
-            .again = t->again,
-            .due_ms = due,
-            .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
-            .busy = !c->settle.busy,
-            .settled = settled},
-        work_deadline_ns(c), e);
+    ok = ok && queue_send_lines(&c->queue, &c->link.session,
+                   &(struct lines_request){.fewest = fewest,
+                       .lines = fewest < c->queue.limit || !t->hold ? 1 : choose_lines(c),
+                       .again = t->again > 0 ? again.data : NULL,
+                       .due_ms = due,
+                       .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
+                       .busy = t->hold && !c->settle.busy,
+                       .hold = t->hold,
+                       .settled = settled},
+                   work_deadline_ns(c), e);
+    buf_fini(&again);
+    return ok;
 }
 
 // True when a line could be begun at once. One that had to wait here would only be kept from
@@ -156,7 +189,8 @@ static int64_t due_at_ns(struct collector *c)
     if (t->at_once || t->more || c->lines.held_count > 0)
         at_ns = 0;
     at_ns = clock_min(at_ns, ring_due_ns(c));
-    if (t->budget_ns > c->now_ns && c->lines.held_count == 0) // nothing can go out before
+    // Nothing can go out before. But rows of ours may be paid for.
+    if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
     return clock_max(at_ns, t->retry_at_ns);
 }
@@ -196,7 +230,7 @@ static bool too_few(struct collector *c, const PGresult *r, struct err *e)
             window_shown(&c->window, column_int64(r, row, LINES_TOKEN));
             waiting++;
         }
-    t->at_once = false;
+    t->at_once = t->at_once && waiting > 0; // what is left of a backlog goes out now
     if (!ring_let_go_if_fast(c, e))
         return false;
     if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !ring_rests(c)) {
@@ -232,9 +266,14 @@ static void note_trip(struct collector *c)
 
 static void note_line(struct collector *c, struct line *line, bool part, bool alone)
 {
+    line->last = c->take.again == 0 && !c->take.more && line->order == c->lines.orders;
     line->part = part;
     line->alone = alone;
-    line->reason = line->sendable >= c->queue.limit ? METER_BATCHES_FULL : c->take.reason;
+    line->reason = line->sendable >= c->queue.limit               ? METER_BATCHES_FULL
+                   : c->take.again > 0                            ? METER_BATCHES_LEFT_OVER
+                   : c->take.reason == METER_BATCHES_BUDGET       ? METER_BATCHES_BUDGET
+                   : c->take.more && line->count < c->queue.limit ? METER_BATCHES_SCAN
+                                                                  : c->take.reason;
     for (int i = 0; i < line->count; i++) {
         struct line_token *token = &line->tokens[i];
         token->since_ns = window_taken(&c->window, token->id, c->now_ns);
@@ -253,12 +292,12 @@ static bool took(struct collector *c, PGresult *r, int head, struct err *e)
     int lines;
 
     note_trip(c);
-    c->settle.busy = true;
+    c->settle.busy = c->settle.busy || t->hold;
     t->turns++;
-    c->fetch.large = c->fetch.large || PQntuples(r) > LARGE_ROWS;
+    t->large = t->large || PQntuples(r) > LARGE_ROWS;
     // To read a row again tells nothing of what waits.
     if (t->again == 0) {
-        t->at_once = false;
+        t->at_once = t->at_once && t->more;
         if (!t->more)
             window_shown_all(&c->window, c->now_ns);
         else if (!ring_let_go(c, e))
@@ -268,8 +307,16 @@ static bool took(struct collector *c, PGresult *r, int head, struct err *e)
         return false;
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        if (line->state == LINE_TAKEN && line->asked_ns == t->asked_ns)
-            note_line(c, line, part, alone);
+        if (line->state != LINE_TAKEN || line->asked_ns != t->asked_ns)
+            continue;
+        note_line(c, line, part, alone);
+        if (t->again > 0)
+            lines_unhold(&c->lines, line->n);
+        if (!t->hold) {
+            buf_append_str(&line->place, PQgetvalue(r, head, LINES_PLACE));
+            if (!buf_str(&line->place))
+                return err_memory(e);
+        }
     }
     return true;
 }
@@ -278,6 +325,8 @@ static bool try_again(struct collector *c, struct err *e)
 {
     struct taking *t = &c->take;
 
+    if (strcmp(e->sqlstate, OBJECT_IN_USE) == 0)
+        return queue_lost(&c->queue, e);
     if (!work_may_retry(c, e))
         return false;
     t->retry_at_ns = c->now_ns + RETRY_NS;
@@ -308,61 +357,83 @@ static bool makes_sense(const PGresult *r)
     return ok;
 }
 
-bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
+// Notes what a look saw of all that waits. To read rows again tells nothing of it.
+static void note_look(struct collector *c, const PGresult *r, int head, bool waits)
 {
     struct taking *t = &c->take;
+
+    t->more = *PQgetvalue(r, head, LINES_MORE) != 0;
+    if (t->more)
+        return;
+    bell_looked(&c->bell, PQgetvalue(r, head, LINES_NOW), c->now_ns);
+    if (waits)
+        return;
+    t->complete_ns = t->asked_ns;
+    if (t->asked_all) {
+        t->all_due = false;
+        t->all_due_at_ns = c->queue.policy->exclusive ? CLOCK_NEVER : c->now_ns + ALL_DUE_NS;
+    }
+}
+
+static void note_times(struct collector *c, const PGresult *r, int head, bool any)
+{
+    struct taking *t = &c->take;
+    int64_t wait_ms = column_int64(r, head, LINES_WAIT);
+
+    if (!PQgetisnull(r, head, LINES_NEXT_DUE))
+        t->look_at_ns = clock_min(t->look_at_ns,
+            c->now_ns + clock_max(column_int64(r, head, LINES_NEXT_DUE), 1) * NS_PER_MS);
+    if (wait_ms == 0)
+        return;
+    t->look_at_ns = t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
+    t->reason = METER_BATCHES_BUDGET;
+    t->unpaid = !any;
+    if (!any)
+        log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
+}
+
+static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
+{
+    struct taking *t = &c->take;
+    bool any = false, waits = false;
+
+    for (int row = 0; row < PQntuples(r); row++) {
+        int kind = column_int32(r, row, LINES_KIND);
+        any = any || kind == TOKEN_ACTIVATION || kind == TOKEN_PASSWORD_RECOVERY;
+        waits = waits || kind == LINES_WAITS;
+    }
+    bool spent = !any && column_int64(r, head, LINES_WAIT) > 0;
+    bool ok = settle_done(c, r, e);
+    count_passed(c, r, head);
+    if (t->again == 0)
+        note_look(c, r, head, waits);
+    else if (!any && !spent)
+        lines_unhold_first(&c->lines, t->again);
+    note_times(c, r, head, any);
+    // Others may have budget for it first.
+    if (spent && t->again > 0 && !c->queue.policy->exclusive)
+        ok = ok && settle_give_back(c, e);
+    if (ok && any)
+        return took(c, r, head, e);
+    ok = ok && (spent || t->more || t->again > 0 || too_few(c, r, e));
+    PQclear(r);
+    return ok;
+}
+
+bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
+{
+    int head;
 
     if (!session_check(r, e)) {
         PQclear(r);
         settle_failed(c);
         return try_again(c, e);
     }
-    int head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
-    if (head < 0) {
-        PQclear(r);
-        return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
-    }
-    if (!makes_sense(r)) {
-        PQclear(r);
-        return err_set(e, ERR_INTERNAL, "the server's answer makes no sense");
-    }
-    bool any = false, waiting = false;
-    for (int row = 0; row < PQntuples(r); row++) {
-        int kind = column_int32(r, row, LINES_KIND);
-        any = any || kind == 1 || kind == 2;
-        waiting = waiting || kind == LINES_WAITS;
-    }
-    settle_done(c, r);
-    count_passed(c, r, head);
-    if (t->again == 0)
-        t->more = *PQgetvalue(r, head, LINES_MORE) != 0;
-    if (t->again != 0)
-        lines_unhold(&c->lines, t->again);
-    else if (!t->more)
-        bell_looked(&c->bell, PQgetvalue(r, head, LINES_NOW), c->now_ns);
-    if (!t->more && t->again == 0 && t->asked_all && !waiting) {
-        t->all_due = false;
-        t->all_due_at_ns = c->now_ns + ALL_DUE_NS;
-    }
-    if (!t->more && t->again == 0 && !waiting)
-        t->complete_ns = t->asked_ns;
-    if (!PQgetisnull(r, head, LINES_NEXT_DUE))
-        t->look_at_ns = clock_min(t->look_at_ns,
-            c->now_ns + clock_max(column_int64(r, head, LINES_NEXT_DUE), 1) * NS_PER_MS);
-    int64_t wait_ms = column_int64(r, head, LINES_WAIT);
-    if (wait_ms > 0) {
-        t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
-        if (!any)
-            log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
-        t->look_at_ns = t->budget_ns;
-        if (!any) {
-            PQclear(r);
-            return true;
-        }
-    }
-    if (any)
-        return took(c, r, head, e);
-    bool ok = t->more || t->again != 0 || too_few(c, r, e);
+    head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
+    if (head >= 0 && makes_sense(r))
+        return on_lines(c, r, head, e);
     PQclear(r);
-    return ok;
+    return err_set(e, ERR_INTERNAL, "%s",
+        head < 0 ? "the server's answer to a take is not what was asked for"
+                 : "the server's answer makes no sense");
 }

@@ -13,7 +13,8 @@
 struct taking {
     int64_t asked_ns;   // when the take that is under way was sent
     bool asked_all;     // it looks at everything that is due
-    int64_t again;      // the row that it reads again; 0: none
+    int again;          // it reads so many rows of ours again, the first that are held
+    bool hold;          // it takes what it finds
     bool asked_partial; // it takes less than a full line
     bool at_once;       // what waited before our session goes out without a wait
     bool more;          // more was left behind the last take
@@ -23,12 +24,14 @@ struct taking {
     int64_t look_at_ns; // look then although nothing was announced; CLOCK_NEVER: no look is planned
     int64_t retry_at_ns;          // when to send a statement again that failed
     int64_t budget_ns;            // nothing is left of the budget before this time
+    bool unpaid;                  // nor are the rows paid for that are to be read again
     unsigned turns;               // how many takes found tokens
     int lines;                    // how many lines to take at once
     int64_t taken_ns;             // when the last take was sent that was to find full lines
     int reason;                   // the meter of the reason why a line that is not full goes out
     int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring
     int trip;
+    bool large; // an answer was large since memory was last given back
 };
 
 struct collector;

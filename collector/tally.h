@@ -2,8 +2,16 @@
 // itself.
 #pragma once
 
-#include "batch.h"
+#include <stdint.h>
+
 #include "meters.h"
+
+// How many tokens were passed over, by reason.
+struct passed {
+    int64_t expired;
+    int64_t consumed;
+    int64_t status;
+};
 
 struct tally {
     struct passed passed;

@@ -1,12 +1,15 @@
-// Turns: the state stand by, and the lease of the collector that has the queue.
+// Turns: the state stand by. Where one collector works at a time, the others wait there.
+//
+// A holder that lost its session may come back at any time; others leave it the grace, so that it
+// can confirm what it has written. A holder that keeps its session, but neither moves the cursor
+// nor renews its lease while something waits, has lost the lease.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <libpq-fe.h>
-
 #include "base/err.h"
+#include "queue.h"
 #include "state.h"
 
 struct turn {
@@ -19,22 +22,23 @@ struct turn {
     int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
     int64_t still_ns;   // since when tokens wait and the queue's holder does nothing
     int64_t looked_ns;  // when the last look was answered
-    int64_t progress;   // the holder's progress that the last look showed
     bool told;          // the log says that we stand by
-    int64_t renewed_ns; // our own lease: when we last renewed it or moved the cursor
 };
 
 struct collector;
 
 void turn_forget(struct collector *c); // call it when a session begins, or was lost
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
-bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
-bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
-bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
-bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+// Whom we may take the queue from.
+enum turn_claim {
+    CLAIM_FREE,  // nobody, or an earlier session of ours
+    CLAIM_GRACE, // the holder that was seen, which has had its grace
+    CLAIM_LEASE, // the holder of the epoch that was seen, whose lease is over
+};
+enum turn_claim turn_claim(const struct collector *c);
 
-bool turn_renew(struct collector *c, struct err *e) MUST_USE; // renews our lease, if it is time
-bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+// Another has the queue, or had it and may come back (`free`).
+void turn_watch(struct collector *c, bool free, const struct seen *seen);
 
 void turn_begin(struct collector *c); // the turn is ours
 

@@ -2,24 +2,19 @@
 // the lowest up; a step uses its own part and those above it in this list. Internal.
 //
 //     connect.c  back off, connect, set up
-//     turn.c     stand by; the lease
+//     turn.c     stand by
 //     ring.c     the bell
-//     ask.c      requests for batches
-//     fetch.c    fetch: what becomes of the answers
-//     deliver.c  write, stall, pass
-//     pay.c      pay
-//     wait.c     wait
+//     take.c, settle.c, peers.c, sender.c  serve
+//     collect.c  serve, as a whole
 //     collector.c  the loop
 //
 // A step looks at what has arrived, sends what is to be sent, and gives the next state. It never
 // waits, and does not assign the state.
 #pragma once
 
-#include "ask.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "bell.h"
-#include "budget.h"
 #include "collector.h"
 #include "doubt.h"
 #include "lines.h"
@@ -45,12 +40,8 @@ struct collector {
     struct link link;
     struct turn turn;
     struct bell bell;
-    struct fetch fetch;
-    struct leftovers left;
-    struct budget budget;
     struct doubt doubt; // tokens that earlier sessions wrote, and that are not passed
     struct tally tally;
-    struct deliver *deliver;
     struct lines lines;
     struct taking take;
     struct settle settle;
@@ -89,18 +80,6 @@ static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
 }
-
-// Returns how many tokens the next line may have. When some are paid for already, these.
-static inline int work_most(const struct collector *c)
-{
-    int held = budget_held(&c->budget, c->now_ns);
-
-    return held > 0 && held < c->queue.limit ? held : c->queue.limit;
-}
-
-// If up to this many answers or lines in a row are late, that counts as chance. If more are late,
-// the network or the machine counts as always slow.
-#define WORK_SLOW_MAX 3
 
 // Returns true, and logs it, if the statement that failed may succeed in this session.
 static inline bool work_may_retry(const struct collector *c, const struct err *e)

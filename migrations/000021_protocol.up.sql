@@ -964,6 +964,7 @@ BEGIN
                     WHERE d.queue = q AND d.owner <> me RETURNING cardinality(d.tokens) AS n
                 )
                 SELECT coalesce(sum(o.n), 0) INTO adopted FROM ours AS o;
+                DELETE FROM here.owners AS o WHERE o.queue = q AND o.owner <> me;
             END IF;
             IF host IS NOT NULL AND mode = 'leased' THEN
                 INSERT INTO here.runs (run, event, queue, host, version, settings)

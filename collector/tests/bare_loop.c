@@ -28,6 +28,7 @@
 #include <endian.h>
 #include <libpq-fe.h>
 
+#include "bare_sql.h"
 #include "queue_sql.h"
 
 static int64_t now_ns(void)
@@ -111,33 +112,14 @@ static void send_move(PGconn *conn, PGresult *r)
         die("move", conn);
 }
 
-static void prepare(PGconn *conn, const char *name, const char *const parts[], size_t n)
-{
-    size_t size = 1;
-    char *sql, *end;
-
-    for (size_t i = 0; i < n; i++)
-        size += strlen(parts[i]);
-    sql = end = malloc(size);
-    if (!sql)
-        die("no memory", NULL);
-    for (size_t i = 0; i < n; i++)
-        end = stpcpy(end, parts[i]);
-    PQclear(PQprepare(conn, name, sql, 0, NULL));
-    free(sql);
-}
-
 static int drain(const char *limit, int64_t tokens)
 {
-    const char *const read[] = {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens,
-        queue_sql_behind, queue_sql_walk, queue_sql_read};
-    const char *const move[] = {queue_sql_move, queue_sql_moved};
     int64_t first_ns = 0, left = tokens;
     PGconn *conn = open_database();
 
     PQclear(run(conn, queue_sql_settings));
-    prepare(conn, "read", read, sizeof read / sizeof *read);
-    prepare(conn, "move", move, sizeof move / sizeof *move);
+    PQclear(PQprepare(conn, "read", bare_sql_read, 0, NULL));
+    PQclear(PQprepare(conn, "move", bare_sql_move, 0, NULL));
     PQenterPipelineMode(conn);
     send_read(conn, limit);
     while (left > 0) {

@@ -9,7 +9,8 @@ set -eu
 # shellcheck source=collector/tests/test_lib.sh
 . "$SOURCE_DIR/collector/tests/test_lib.sh"
 
-statements=$SOURCE_DIR/collector/sql
+statements=$SOURCE_DIR/collector/tests/sql
+lock_cursor="SELECT FROM cursors WHERE lane = 1 ORDER BY n DESC LIMIT 1 FOR UPDATE"
 
 main()
 {
@@ -18,8 +19,7 @@ main()
     a_snapshot_kept_over_a_crash_loses
     for limit in 1 4; do
         add_accounts_late
-        two_take "$limit" "BEGIN; EXECUTE lock_cursor('mailroom');
-            EXECUTE take('mailroom', $limit, 1000, 2, $limit, 1, 0); COMMIT;"
+        two_take "$limit" "SELECT FROM mailroom_take('mailroom', 2, NULL, $limit, 1);"
         same "locked first, limit $limit" "1 2 3 4 5" "$(taken)"
     done
     locking_and_reading_at_once_loses
@@ -59,11 +59,10 @@ a_snapshot_kept_over_a_crash_loses()
 
     add_accounts 12 16
     same "waiting tokens" 5 "$(sql "SELECT count(*) FROM mailroom_untaken('mailroom')")"
-    same "moved, and what waits behind the kept snapshot" "1 0" "$(psql -v ON_ERROR_STOP=1 -qAtX <<END | paste -sd ' '
-$(prepare move move moved)
+    same "moves that were refused, and what waits behind the kept snapshot" "0 0" "$(psql -v ON_ERROR_STOP=1 -qAtX <<END | paste -sd ' '
 BEGIN;
-SELECT n FROM cursors WHERE lane = 1 ORDER BY n DESC LIMIT 1 \\gset
-EXECUTE move('mailroom', :n, '$kept', true, '0', 0);
+SELECT max(n) || ';$kept;$kept;0;0' AS place FROM cursors WHERE lane = 1 \\gset
+SELECT count(*) FROM mailroom_settle_lines('mailroom', 1, '{}', '{}', place => :'place');
 SELECT count(*) FROM mailroom_untaken('mailroom');
 ROLLBACK;
 END
@@ -93,7 +92,7 @@ locking_and_reading_at_once_doubles()
 # One token waits behind 20,000 tokens of an open transaction. Pages are counted, not time.
 reading_from_where_the_oldest_runs_is_slow()
 {
-    look="EXECUTE look('mailroom', 10, 1000)"
+    look="SELECT * FROM mailroom_take('mailroom', 9, NULL, 10, 10)"
     lease="SELECT * FROM mailroom_take('mailroom', 9, NULL, 10, 1, answers => true)"
     take_all 9
     add_accounts 6 6
@@ -123,9 +122,6 @@ stays_flat() # what, pages before, pages with the open transaction
 pages() # statement
 {
     {
-        cat "$statements/settings.sql"
-        echo ";"
-        prepare look cursor stretch tokens behind walk read
         echo "\\o $server_dir/plan"
         echo "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) $1;"
     } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
@@ -151,16 +147,19 @@ add_accounts_late()
 two_take() # limit, what the second one does
 {
     open_session first 6
-    prepare_all >&6
-    echo "BEGIN; EXECUTE lock_cursor('mailroom');" >&6
+    echo "BEGIN; $lock_cursor;" >&6
     until_true "SELECT count(*) = 2 FROM pg_stat_activity WHERE state = 'idle in transaction'"
     open_session second 7
-    prepare_all >&7
-    echo "$2" >&7
+    {
+        cat "$SOURCE_DIR/collector/sql/settings.sql"
+        echo "; SET statement_timeout = 0; PREPARE take_at_once AS"
+        cat "$statements/take_at_once.sql"
+        echo "; $2"
+    } >&7
     until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     echo "COMMIT;" >&5
     close_session late 5
-    echo "EXECUTE take('mailroom', $1, 1000, 1, $1, 1, 0); COMMIT;" >&6
+    echo "SELECT FROM mailroom_take('mailroom', 1, NULL, $1, 1); COMMIT;" >&6
     close_session first 6
     close_session second 7
     take_all 3
@@ -168,9 +167,9 @@ two_take() # limit, what the second one does
 
 take_all() # owner
 {
-    { prepare_all; for _ in 1 2 3; do
-        echo "BEGIN; EXECUTE lock_cursor('mailroom'); EXECUTE take('mailroom', 10, 1000, $1, 10, 1, 0); COMMIT;"
-    done; } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
+    for _ in 1 2 3; do
+        echo "SELECT FROM mailroom_take('mailroom', $1, NULL, 10, 1);"
+    done | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
 }
 
 # Prints the logins of what was taken.
@@ -179,27 +178,6 @@ taken()
     sql "SELECT string_agg(a.login, ' ' ORDER BY a.login)
          FROM deliveries AS d, unnest(d.tokens) AS w (token)
          JOIN tokens AS t ON t.id = w.token JOIN accounts AS a ON a.id = t.account"
-}
-
-# Prepares the collector's statements as it does, and take_at_once: a take that locks the cursor in
-# the statement that reads.
-prepare_all()
-{
-    cat "$statements/settings.sql"
-    echo "; SET statement_timeout = 0;"
-    prepare lock_cursor take_lock
-    prepare take cursor stretch tokens take take_lane taken
-    prepare take_at_once cursor stretch tokens take take_lane taken |
-        sed -e '/^    ORDER BY c.n DESC/,/LIMIT 1/s/LIMIT 1/& FOR UPDATE/' \
-            -e 's/ AND c\.n = (SELECT n FROM cursor)//'
-}
-
-prepare() # name, files
-{
-    echo "PREPARE $1 AS"
-    shift
-    for file in "$@"; do cat "$statements/$file.sql"; done
-    echo ";"
 }
 
 open_session() # name, descriptor

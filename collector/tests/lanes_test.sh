@@ -305,19 +305,12 @@ a_claim_fences_takes()
 {
     activations 12
     recoveries 2
-    { # a statement of the collector, from its files (queue.c)
-        echo "PREPARE take AS"
-        for part in cursors stretch aged lanes take take_lanes taken; do
-            cat "$SOURCE_DIR/collector/sql/$part.sql"
-        done
-        echo ";"
-        for behind in 1 0; do
-            echo "SELECT epoch - $behind AS epoch FROM jobs \\gset"
-            echo "EXECUTE take('mailroom', '10', '1000', '42', '10', '1', '0', :'epoch', 'f', '30');"
-        done
-    } >"$server_dir/take.sql"
-    same "tokens of a late take, and of one in time" "0 10" \
-        "$(psql -v ON_ERROR_STOP=1 -qAtX -f "$server_dir/take.sql" | cut -d'|' -f1 | paste -sd' ' -)"
+    take="FROM mailroom_take('mailroom', 42, (SELECT epoch FROM jobs) - %s, 10, 1) WHERE kind > 0"
+    # shellcheck disable=SC2059 # the format is ours
+    ! sql "SELECT count(*) $(printf "$take" 1)" >"$server_dir/late" 2>&1 || failed "a late take takes"
+    grep -q "another collector has the queue" "$server_dir/late" || failed "$(cat "$server_dir/late")"
+    # shellcheck disable=SC2059
+    same "tokens of a take in time" 10 "$(sql "SELECT count(*) $(printf "$take" 0)")"
     sql "INSERT INTO owners (queue, owner) VALUES ('mailroom', 42)"
     run p
     drained

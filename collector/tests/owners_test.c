@@ -22,17 +22,6 @@ static int64_t due(struct owners *o, int64_t at_ns)
     return owner ? owner->number : -1;
 }
 
-static void nobody_is_due_at_once(void **state)
-{
-    (void)state;
-    struct owners o = {0};
-
-    assert_int_equal(due(&o, 5), -1);
-    tell(&o, 0, 0, false, 5);
-    owners_end(&o, 0);
-    assert_int_equal(due(&o, 5), 0);
-}
-
 static void the_dead_have_their_grace_each(void **state)
 {
     (void)state;
@@ -81,8 +70,8 @@ static void the_living_keep_their_lease_by_renewing(void **state)
     assert_int_equal(watch(&o, 7, 0, LEASE - NS_PER_S), 0);
     assert_int_equal(watch(&o, 8, LEASE - NS_PER_S / 2, 2 * LEASE - NS_PER_S), 0);
     assert_int_equal(watch(&o, 8, 2 * LEASE - NS_PER_S / 2, 3 * LEASE), 2 * LEASE - NS_PER_S / 2);
-    // The owner had nothing, so we look at it again after another lease.
-    owners_was_empty(&o.all[0], false, 2 * LEASE);
+    // What it had is freed, so we look at it again after another lease.
+    owners_freed(&o, 1, 2 * LEASE);
     assert_int_equal(watch(&o, 8, 2 * LEASE, 4 * LEASE), 3 * LEASE);
 }
 
@@ -109,7 +98,6 @@ static void an_unlisted_collector_is_forgotten(void **state)
 {
     (void)state;
     struct owners o = {0};
-    struct owners_finished f;
 
     assert_false(owners_matter(&o));
     for (int i = 0; i < 2 * OWNERS_MAX; i++)
@@ -117,14 +105,6 @@ static void an_unlisted_collector_is_forgotten(void **state)
     owners_end(&o, 0);
     assert_int_equal(o.n, OWNERS_MAX);
     assert_true(owners_matter(&o));
-    owners_finished(&o, &f);
-    assert_string_equal(f.numbers, "{}");
-    assert_string_equal(f.renewed, "{}");
-    owners_was_empty(&o.all[3], true, 0);
-    owners_was_empty(&o.all[5], true, 0);
-    owners_finished(&o, &f);
-    assert_string_equal(f.numbers, "{3,5}");
-    assert_string_equal(f.renewed, "{30,50}");
     assert_int_equal(due(&o, LEASE), 0);
     tell(&o, 4, 0, true, 0);
     owners_end(&o, 0);
@@ -138,7 +118,6 @@ static void an_unlisted_collector_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_due_at_once),
         cmocka_unit_test(the_dead_have_their_grace_each),
         cmocka_unit_test(the_living_keep_their_lease_by_renewing),
         cmocka_unit_test(an_unwatched_collector_is_not_due),

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "queue_batches.h"
 #include "work.h"
 
 static const struct config config = {.batch_limit = 10};
@@ -56,24 +55,6 @@ static void a_large_batch_gets_more_time(void **state)
     assert_int_equal(queue_patience_ms(&q), 14000);
 }
 
-static bool on_take(struct collector *c, const PGresult *r, struct err *e)
-{
-    int taken;
-    bool every;
-    struct passed passed;
-
-    (void)c;
-    return queue_decode_take(r, &taken, &every, &passed, e);
-}
-
-static bool on_pass(struct collector *c, const PGresult *r, struct err *e)
-{
-    bool ours;
-
-    (void)c;
-    return queue_decode_pass(r, &ours, e);
-}
-
 static bool on_bell(struct collector *c, const PGresult *r, struct err *e)
 {
     uint64_t silent_below;
@@ -98,7 +79,7 @@ static void an_answer_without_its_row_is_refused(void **state)
 {
     (void)state;
     bool (*const decoders[])(struct collector *, const PGresult *, struct err *) = {
-        on_schema, on_check, on_bell, on_take, on_pass, turn_on_settle, turn_on_renew};
+        on_schema, on_check, on_bell, peers_on_join, peers_on_peers};
     struct collector c = {.queue.policy = policy_find("cursor")};
     PGresult *nothing = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
 

@@ -13,9 +13,9 @@ static void a_lost_session_leads_to_back_off(void **state)
     (void)state;
     for (int from = 0; from < STATES; from++)
         assert_true(state_leads((enum state)from, BACK_OFF));
-    assert_true(state_leads(FETCH, WRITE));
-    assert_false(state_leads(WAIT, WRITE));
-    assert_false(state_leads(BACK_OFF, FETCH));
+    assert_true(state_leads(STAND_BY, SERVE));
+    assert_false(state_leads(SERVE, STAND_BY));
+    assert_false(state_leads(BACK_OFF, SERVE));
 }
 
 // README_MD is the folder's README. Its table must equal the one that state_markdown prints. When

@@ -146,15 +146,12 @@ who_has_come_back_is_not_forgotten()
     {
         echo "BEGIN; UPDATE owners SET renewed = renewed + 1 WHERE owner = 43; SELECT 'renewed';"
         until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-            AND query LIKE 'EXECUTE forget%'"
+            AND query LIKE '%mailroom_peers%'"
         echo "COMMIT;"
     } | psql -v ON_ERROR_STOP=1 -qAtX >"$server_dir/renewed" &
     until grep -qs renewed "$server_dir/renewed"; do sleep 0.05; done
-    { # a statement of the collector, from its file
-        echo "PREPARE forget AS"
-        cat "$SOURCE_DIR/collector/sql/owners.sql"
-        echo "; EXECUTE forget('mailroom', '1', '{42,43,44}', '{0,0,0}')"
-    } | psql -v ON_ERROR_STOP=1 -qAtX >"$server_dir/forget.log"
+    sql "SELECT FROM mailroom_peers('mailroom', 1, 'shared', 'x', (SELECT epoch FROM jobs), false,
+        gone => '{42,43,44}', counters => '{0,0,0}', hangs => '{f,f,f}')" >"$server_dir/forget.log"
     same "who is still known" "42 43" "$(sql "SELECT string_agg(owner::text, ' ' ORDER BY owner)
         FROM owners WHERE owner IN (42, 43, 44)")"
     sql "DELETE FROM owners WHERE owner IN (42, 43)"

@@ -1,5 +1,4 @@
--- The head of a move; moved.sql or moved_dead.sql follows. It moves the cursor, unless that has
--- another version than when the batch was read.
+-- Moves the cursor of a queue with one lane, unless that has another version than when it was read.
 --
 -- $1 queue | $2 n | $3 the new tick, or null when the old one goes on
 -- $4 whether all of it was taken | $5, $6 position
@@ -12,3 +11,4 @@ WITH moved AS (
     WHERE queue = $1::job_type AND lane = 1 AND n = $2::bigint
     RETURNING 1
 )
+SELECT count(*) FROM moved
