@@ -26,6 +26,10 @@ main()
             "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
         drained
         settled "$mode"
+        # Others would look at it again and again, and take it for hung after a lease.
+        same "locks that show something in hand, $mode" 0 "$(sql "SELECT count(*) FROM pg_locks AS l
+            JOIN owners AS o ON o.owner = (l.classid::bigint << 32 | l.objid::bigint)
+            WHERE l.locktype = 'advisory' AND l.mode = 'ShareLock'")"
         before=$(switches "$mode") ticks=$(ticks "$mode")
         sql "SELECT pg_sleep(2)" >/dev/null
         same "wake-ups of an idle collector in 2 s, $mode" 0 "$(($(switches "$mode") - before))"
