@@ -168,11 +168,6 @@ bool output_begun(const struct output *o)
     return o->done > 0 && o->done < o->len;
 }
 
-short output_events(const struct output *o)
-{
-    return output_idle(o) ? 0 : POLLOUT;
-}
-
 bool output_check(const struct output *o, struct err *e)
 {
     struct pollfd p = {.fd = o->fd, .events = 0};

@@ -42,10 +42,9 @@ void output_cancel(struct output *o);
 // Writes what can be written without waiting.
 bool output_pump(struct output *o, struct err *e) MUST_USE;
 
-bool output_ready(const struct output *o);   // something can be written without waiting
-bool output_idle(const struct output *o);    // no line, or all of it is written
-bool output_begun(const struct output *o);   // some bytes are written, some are not
-short output_events(const struct output *o); // the events to poll for; poll adds errors by itself
+bool output_ready(const struct output *o); // something can be written without waiting
+bool output_idle(const struct output *o);  // no line, or all of it is written
+bool output_begun(const struct output *o); // some bytes are written, some are not
 
 // Fails when the reader of a pipe or a socket has gone.
 bool output_check(const struct output *o, struct err *e) MUST_USE;

@@ -295,17 +295,6 @@ bool session_awaits(const struct session *s, int tag)
     return false;
 }
 
-bool session_query_first(struct session *s, const char *sql, struct session_params p, struct err *e)
-{
-    return PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0) == 1 || lost(s, e);
-}
-
-bool session_execute_first(
-    struct session *s, const char *name, struct session_params p, struct err *e)
-{
-    return PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0) == 1 || lost(s, e);
-}
-
 // The answer to a request is its result, then NULL, then its sync. The commit comes with the sync
 // and may still fail. So a result is held until the sync, and an error of the commit takes its
 // place. An error in place of the result is given out at once, because no sync follows an error

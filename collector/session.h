@@ -100,13 +100,6 @@ bool session_execute_binary(struct session *s, int tag, const char *name, struct
 // tests this first, because a session holds at most SESSION_REQUESTS_MAX requests.
 bool session_awaits(const struct session *s, int tag);
 
-// Queues the first part of a request that has two. The next call of a function above sends the
-// second part, in the same transaction, and its answer stands for both.
-bool session_query_first(
-    struct session *s, const char *sql, struct session_params p, struct err *e) MUST_USE;
-bool session_execute_first(
-    struct session *s, const char *name, struct session_params p, struct err *e) MUST_USE;
-
 // Takes the next answer that is complete and, unless it is an error (see
 // session_check), committed; false when there is none yet.
 bool session_take(struct session *s, struct session_reply *out);
