@@ -30,7 +30,7 @@ use Symfony\Component\Messenger\Worker;
 function end_as_asked(int $id)
 {
     $word = 'ok';
-    for ($number = 0; getenv('MAILPROOF_ANSWERS') && $number !== $id && !feof(STDIN);) {
+    for ($number = null; getenv('MAILPROOF_ANSWERS') && $number !== $id && !feof(STDIN);) {
         do {
             [$read, $none] = [[STDIN], null];
         } while (!@stream_select($read, $none, $none, 0, 100000));
