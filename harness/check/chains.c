@@ -36,7 +36,7 @@ static int64_t chain_ns(const struct check *c)
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
-    bool share = s->collector.instances > 1 && check_shares(s);
+    bool share = s->collector.instances > 1 && scenario_shares(s);
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
            (share && (timeline_lasts(&c->timeline, line->read_ns) ||

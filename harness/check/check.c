@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "check/sources/sources.h"
 
 // The judges in their order. Each one adds up its findings and the amount that it judged; the table
 // of metrics says which of them count for the subject.
@@ -61,7 +62,7 @@ bool check_findings(
 {
     struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
 
-    if (!timeline_make(&c.timeline, l, e)) {
+    if (!sources_make(&c.timeline, l, e)) {
         timeline_fini(&c.timeline);
         return false;
     }
@@ -126,9 +127,4 @@ void result_fini(struct result *r)
     histogram_fini(&r->lag);
     stages_fini(&r->stages);
     *r = (struct result){0};
-}
-
-bool check_shares(const struct scenario *s)
-{
-    return s->collector.dequeue != DEQUEUE_CURSOR;
 }

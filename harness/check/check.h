@@ -113,10 +113,6 @@ void judged_text(const struct result *r, enum metric_id id, char *out, size_t si
 // backends. It is a share of the time in which these ran or were ready to run. NAN: nobody watched.
 double check_load_starved(const struct ledger *l);
 
-// True when several collectors share the queue without a cursor: each skips the rows that another
-// transaction holds.
-bool check_shares(const struct scenario *s);
-
 // Returns how much of a plan's load no fault can excuse, ns: less at worst, if each fault takes all
 // of the time that its bound allows.
 int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan);

@@ -192,12 +192,6 @@ MUST_USE bool check_sequence(const struct check *c, struct err *e);
 
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);
 
-// Returns why an answer may be unrecorded: it came when the collector had given the attempt up; or
-// after it had read the answer and before it recorded it, the process died or its session ended. A
-// token with a final answer comes again for no other reason.
-struct cause check_unrecorded_by(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
-
 // --- recovery.c --------------------------------------------------------------------
 
 MUST_USE bool check_recovery(const struct check *c, struct err *e);
@@ -235,6 +229,18 @@ MUST_USE bool check_tokens(const struct check *c, struct err *e);
 
 // Adds a finding about a token, with the token's life in one line.
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
+
+// --- unrecorded.c -------------------------------------------------------------------
+
+// Returns why an answer may be unrecorded: it came when the collector had given the attempt up; or
+// after it had read the answer and before it recorded it, the process died or its session ended. A
+// token with a final answer comes again for no other reason.
+struct cause check_unrecorded_by(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
+
+// True when the collector may have given the attempt up by that time, because it had no answer yet.
+bool check_timed_out(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns);
 
 // --- verdict.c ---------------------------------------------------------------------
 

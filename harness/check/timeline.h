@@ -57,7 +57,7 @@ struct timeline {
     size_t bequest_count;
 };
 
-MUST_USE bool timeline_make(struct timeline *t, const struct ledger *l, struct err *e);
+// sources_make makes it.
 void timeline_fini(struct timeline *t);
 
 // The free part of a stretch of time for the lines of an instance; EVERY: for those of any.

@@ -208,7 +208,7 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
 // confirmed after it was written.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
-    if (check_shares(l->scenario))
+    if (scenario_shares(l->scenario))
         return flags & TOKEN_UNMARKED ? ", not confirmed" : "";
     return flags & TOKEN_WAITING ? ", beyond the cursor" : "";
 }

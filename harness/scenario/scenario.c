@@ -266,6 +266,11 @@ bool scenario_steps_clock(const struct scenario *s, enum fault_target whose)
     return false;
 }
 
+bool scenario_shares(const struct scenario *s)
+{
+    return s->collector.dequeue != DEQUEUE_CURSOR;
+}
+
 bool scenario_buries(const struct scenario *s)
 {
     return s->collector.layout == LAYOUT_REFERENCE ||

@@ -272,6 +272,10 @@ bool scenario_sender_speaks(const struct scenario_sender *s);
 // True when a fault lets the clock of the server, or of the collectors, step.
 bool scenario_steps_clock(const struct scenario *s, enum fault_target whose);
 
+// True when several collectors share the queue without a cursor: each skips the rows that another
+// transaction holds.
+bool scenario_shares(const struct scenario *s);
+
 // True when a token that the wire cannot carry must become a dead letter. The reference tables
 // always have a place for it.
 bool scenario_buries(const struct scenario *s);

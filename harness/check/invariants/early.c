@@ -287,7 +287,7 @@ static bool is_judged_of_sharers(const struct check *c)
 bool check_early(const struct check *c, struct err *e)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
-    struct early t = {.c = c, .sharers = s->instances > 1 && check_shares(c->l->scenario)};
+    struct early t = {.c = c, .sharers = s->instances > 1 && scenario_shares(c->l->scenario)};
     bool ok = true;
 
     // A collector with an adaptive window may fire before the timeout.

@@ -67,7 +67,7 @@ static const char *contradiction(
 {
     const struct ledger *l = c->l;
     const struct ledger_token *t = &l->tokens[token];
-    bool shares = check_shares(l->scenario);
+    bool shares = scenario_shares(l->scenario);
     bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
 
     if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&

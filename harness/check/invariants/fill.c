@@ -261,7 +261,7 @@ bool check_fill(const struct check *c, struct err *e)
 {
     const struct scenario *s = c->l->scenario;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
-    bool shared = s->collector.instances > 1 && check_shares(s);
+    bool shared = s->collector.instances > 1 && scenario_shares(s);
     struct fill f = {.c = c};
 
     // What others have taken, or what the budget holds back, does not wait for this collector.

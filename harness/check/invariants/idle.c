@@ -152,7 +152,7 @@ bool check_idle_instances(const struct check *c, struct err *e)
     struct idle t = {.c = c};
 
     // Where instances take turns, all but one write nothing.
-    if (s->collector.instances == 1 || !check_shares(s))
+    if (s->collector.instances == 1 || !scenario_shares(s))
         return true;
     leased_read(&t.leased, s);
     if (!backlog_make(&t.backlog, c->l, e))

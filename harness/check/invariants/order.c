@@ -183,7 +183,7 @@ bool check_sequence(const struct check *c, struct err *e)
             continue;
         check_expiry(c, p, d->token);
         // A repetition is older than all around it, and is judged as duplicated.
-        if (l->tokens[d->token].first_line == d->line && !check_shares(l->scenario))
+        if (l->tokens[d->token].first_line == d->line && !scenario_shares(l->scenario))
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);
     }

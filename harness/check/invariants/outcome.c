@@ -6,9 +6,7 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "scenario/leased.h"
@@ -42,46 +40,6 @@ static bool is_answered(const struct delivery *d)
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
-// True when the collector may have given the attempt up by that time, because it had no answer yet.
-static bool is_timed_out(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
-{
-    return at_ns - check_written_ns(c, line_of(c->l, d)) >= m->answer_timeout_ns - c->r->slack_ns;
-}
-
-// Returns within what time an answer is recorded: the commit that holds it may be behind another.
-static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
-{
-    return c->r->slack_ns + 2 * c->flush_ns +
-           timeline_allowance(&c->timeline, at_ns, at_ns + NS_PER_S).ns;
-}
-
-// True when the process ended so soon after the answer that it may not have recorded it. One that
-// is asked to end may take a second for it, and may leave out what comes meanwhile.
-static bool ended_before_record(const struct check *c, const struct delivery *d, int64_t again_ns)
-{
-    const struct process_record *p = &c->l->log->processes[line_of(c->l, d)->process];
-    bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
-    int64_t ending_ns = killed ? 0 : NS_PER_S;
-
-    return p->ended_ns <= again_ns &&
-           p->ended_ns - d->replied_ns <= recorded_within_ns(c, d->replied_ns) + ending_ns;
-}
-
-struct cause check_unrecorded_by(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns)
-{
-    const struct ledger *l = c->l;
-    int instance = l->log->processes[line_of(l, d)->process].instance;
-    int64_t until_ns = clock_min(again_ns, d->replied_ns + recorded_within_ns(c, d->replied_ns));
-
-    if (ended_before_record(c, d, again_ns) || is_timed_out(c, m, d, d->replied_ns))
-        return (struct cause){CAUSE_BATCH, d->line};
-    // A fault that hit this instance may have prevented the commit that records the answer, or have
-    // ended its lease just before.
-    return timeline_hit(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
-}
-
 // Returns why another attempt may begin although this attempt had no answer: the collector had
 // given this attempt up. A reader that was paused until just before the line was read may have left
 // the line unread for as long as the answer may take.
@@ -91,7 +49,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     int64_t read_ns = line_of(l, d)->read_ns;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
 
-    if (is_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
+    if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
     return timeline_hit(&h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }

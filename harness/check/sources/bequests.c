@@ -2,7 +2,6 @@
 // another may take them.
 #include "base/array.h"
 #include "base/clock.h"
-#include "check/check.h"
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
@@ -46,7 +45,7 @@ void source_bequests(struct sources *s)
     struct timeline *t = s->out;
     const struct scenario *sc = s->l->scenario;
 
-    for (size_t i = 0; check_shares(sc) && i < s->out->strike_count; i++) {
+    for (size_t i = 0; scenario_shares(sc) && i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {

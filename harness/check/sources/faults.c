@@ -1,5 +1,4 @@
 // From the blow until the fault is undone, the struck instance cannot work.
-#include "check/check.h"
 #include "check/sources/sources.h"
 
 void source_faults(struct sources *s)
@@ -9,7 +8,7 @@ void source_faults(struct sources *s)
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
         // A collector whose output nobody reads keeps its turn, as it should, and the others wait.
-        bool turn_kept = k->verb->hits == HITS_READER && !check_shares(s->l->scenario);
+        bool turn_kept = k->verb->hits == HITS_READER && !scenario_shares(s->l->scenario);
         sources_span(s,
             (struct span){k->struck_ns, k->undone_ns, turn_kept ? EVERY : k->instance, k->cause});
     }

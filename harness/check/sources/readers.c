@@ -1,17 +1,11 @@
 // While a slow reader takes its time, the lines that it has not read yet lie in the pipe, and
 // perhaps no further line finds room there. The harness knows when it last found the pipe empty.
-#include "check/check.h"
 #include "check/sources/sources.h"
-
-bool strike_slows_reader(const struct strike *k)
-{
-    return k->verb->hits == HITS_READER && k->verb->does == SLOWS;
-}
 
 static void lie_unread(struct sources *s, const struct strike *k)
 {
     const struct subject_log *log = s->l->log;
-    bool share = check_shares(s->l->scenario);
+    bool share = scenario_shares(s->l->scenario);
 
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];

@@ -1,6 +1,5 @@
 // After a fault, the struck instances have a bounded time in which they must work again.
 #include "base/clock.h"
-#include "check/check.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
@@ -100,7 +99,7 @@ void source_returns(struct sources *s)
         const struct strike *k = &s->out->strikes[i];
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
-        if (k->instance == EVERY && sc->collector.instances > 1 && check_shares(sc))
+        if (k->instance == EVERY && sc->collector.instances > 1 && scenario_shares(sc))
             return_each(s, k);
         else
             sources_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),

@@ -23,6 +23,9 @@ bool strike_is_taken_over(const struct sources *s, const struct strike *k);
 // True when a strike only slows a reader. It takes no time as a whole: lines show what it takes.
 bool strike_slows_reader(const struct strike *k);
 
+// Makes the timeline of a ledger; the owner calls timeline_fini, also when it fails.
+MUST_USE bool sources_make(struct timeline *t, const struct ledger *l, struct err *e);
+
 MUST_USE bool strikes_make(struct sources *s, struct err *e);
 
 // Adds a span, unless it is empty.

@@ -2,9 +2,7 @@
 // the harness plays.
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/clock.h"
-#include "check/check.h"
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 
@@ -69,7 +67,7 @@ static int64_t all_back_ns(const struct sources *s, const struct strike *k)
     const struct scenario *sc = s->l->scenario;
     int64_t last_ns = 0;
 
-    if (k->instance != EVERY || sc->collector.instances == 1 || !check_shares(sc))
+    if (k->instance != EVERY || sc->collector.instances == 1 || !scenario_shares(sc))
         return sources_back_ns(s, k, k->instance);
     for (int i = 0; i < sc->collector.instances; i++)
         last_ns = clock_max(last_ns, sources_back_ns(s, k, i));
@@ -112,22 +110,4 @@ bool strikes_make(struct sources *s, struct err *e)
         // A takeover depends on the returns of all the others, so it comes in a second pass.
         s->out->strikes[i].others_ns = sources_others_ns(s, &s->out->strikes[i]);
     return true;
-}
-
-bool strike_is_taken_over(const struct sources *s, const struct strike *k)
-{
-    bool unread = k->verb->hits == HITS_READER && k->verb->ends == ENDS_NOTHING;
-
-    return k->instance != EVERY && !check_shares(s->l->scenario) && !unread;
-}
-
-void sources_span(struct sources *s, struct span span)
-{
-    if (span.until_ns <= span.from_ns)
-        return;
-    if (!array_grow(&s->out->spans, s->out->span_count, 1, sizeof span)) {
-        s->full = true;
-        return;
-    }
-    s->out->spans[s->out->span_count++] = span;
 }

@@ -1,7 +1,6 @@
 // Where one collector works and others stand by, one of them takes over from an instance that a
 // fault struck, within a time that the collectors promise.
 #include "base/clock.h"
-#include "check/check.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
@@ -78,7 +77,7 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
 int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
-    bool share = check_shares(sc);
+    bool share = scenario_shares(sc);
 
     if (k->instance == EVERY || (!share && !strike_is_taken_over(s, k)))
         return CLOCK_NEVER;
@@ -111,7 +110,7 @@ void source_takeovers(struct sources *s)
 {
     const struct scenario *sc = s->l->scenario;
 
-    if (sc->collector.instances == 1 || check_shares(sc))
+    if (sc->collector.instances == 1 || scenario_shares(sc))
         return;
     for (size_t i = 0; i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];

@@ -1,0 +1,47 @@
+// What may keep a collector in leased mode from recording an answer that its sender gave.
+#include "check/inside.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+
+bool check_timed_out(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
+{
+    return at_ns - check_written_ns(c, &c->l->log->lines[d->line]) >=
+           m->answer_timeout_ns - c->r->slack_ns;
+}
+
+// Returns within what time an answer is recorded: the commit that holds it may be behind another.
+static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
+{
+    return c->r->slack_ns + 2 * c->flush_ns +
+           timeline_allowance(&c->timeline, at_ns, at_ns + NS_PER_S).ns;
+}
+
+// True when the process ended so soon after the answer that it may not have recorded it. One that
+// is asked to end may take a second for it, and may leave out what comes meanwhile.
+static bool ended_before_record(const struct check *c, const struct delivery *d, int64_t again_ns)
+{
+    const struct process_record *p = &c->l->log->processes[c->l->log->lines[d->line].process];
+    bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
+    int64_t ending_ns = killed ? 0 : NS_PER_S;
+
+    return p->ended_ns <= again_ns &&
+           p->ended_ns - d->replied_ns <= recorded_within_ns(c, d->replied_ns) + ending_ns;
+}
+
+struct cause check_unrecorded_by(
+    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns)
+{
+    const struct ledger *l = c->l;
+    int instance = l->log->processes[l->log->lines[d->line].process].instance;
+    int64_t until_ns = clock_min(again_ns, d->replied_ns + recorded_within_ns(c, d->replied_ns));
+
+    if (ended_before_record(c, d, again_ns) || check_timed_out(c, m, d, d->replied_ns))
+        return (struct cause){CAUSE_BATCH, d->line};
+    // A fault that hit this instance may have prevented the commit that records the answer, or have
+    // ended its lease just before.
+    return timeline_hit(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
+}

@@ -1,0 +1,45 @@
+// Makes the timeline: lists what struck the subject, asks each source for its spans, and sorts
+// them.
+#include "check/sources/sources.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
+
+    return (x > y) - (x < y);
+}
+
+static bool index_spans(struct timeline *t, struct err *e)
+{
+    int64_t latest_ns = INT64_MIN;
+
+    t->latest_ns = calloc(t->span_count + 1, sizeof *t->latest_ns);
+    if (!t->latest_ns)
+        return err_memory(e);
+    if (t->span_count)
+        qsort(t->spans, t->span_count, sizeof *t->spans, compare);
+    for (size_t i = 0; i < t->span_count; i++) {
+        latest_ns = t->spans[i].until_ns > latest_ns ? t->spans[i].until_ns : latest_ns;
+        t->latest_ns[i] = latest_ns;
+    }
+    return true;
+}
+
+bool sources_make(struct timeline *t, const struct ledger *l, struct err *e)
+{
+    static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
+        source_takeovers, source_readers, source_senders, source_together, source_slowdowns,
+        source_bequests};
+    struct sources s = {.l = l, .out = t};
+
+    *t = (struct timeline){0};
+    if (!strikes_make(&s, e))
+        return false;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        sources[i](&s);
+    return (!s.full || err_memory(e)) && index_spans(t, e);
+}

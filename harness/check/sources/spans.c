@@ -1,0 +1,26 @@
+// What the sources share: which strikes take no time as a whole, and the list of spans.
+#include "base/array.h"
+#include "check/sources/sources.h"
+
+bool strike_is_taken_over(const struct sources *s, const struct strike *k)
+{
+    bool unread = k->verb->hits == HITS_READER && k->verb->ends == ENDS_NOTHING;
+
+    return k->instance != EVERY && !scenario_shares(s->l->scenario) && !unread;
+}
+
+bool strike_slows_reader(const struct strike *k)
+{
+    return k->verb->hits == HITS_READER && k->verb->does == SLOWS;
+}
+
+void sources_span(struct sources *s, struct span span)
+{
+    if (span.until_ns <= span.from_ns)
+        return;
+    if (!array_grow(&s->out->spans, s->out->span_count, 1, sizeof span)) {
+        s->full = true;
+        return;
+    }
+    s->out->spans[s->out->span_count++] = span;
+}
