@@ -11,7 +11,7 @@ static const char *metric_unit_text(const struct compared *row)
     return metric_unit_name(metrics[row->id].unit);
 }
 
-static const char *separator(const struct compared *row)
+static const char *unit_separator(const struct compared *row)
 {
     return *metric_unit_text(row) ? " " : "";
 }
@@ -20,7 +20,7 @@ static const char *separator(const struct compared *row)
 static void put_metric_value(const struct compared *row, double value, char *text, size_t size)
 {
     if (isfinite(value))
-        snprintf(text, size, "%.4g%s%s", value, separator(row), metric_unit_text(row));
+        snprintf(text, size, "%.4g%s%s", value, unit_separator(row), metric_unit_text(row));
     else
         snprintf(text, size, "unknown");
 }
@@ -122,7 +122,7 @@ void print_correctness(const struct comparison *c, struct buf *out)
 }
 
 // Finds the deciding row with the largest ratio.
-static const struct compared *strongest(const struct comparison *c)
+static const struct compared *find_strongest_row(const struct comparison *c)
 {
     const struct compared *found = NULL;
 
@@ -161,7 +161,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
 void print_comparison_verdict(const struct comparison *c, struct buf *out)
 {
     // One sentence names one metric. The table below shows the others.
-    const struct compared *row = strongest(c);
+    const struct compared *row = find_strongest_row(c);
 
     if (c->correctness == CHANGE_WORSE) {
         buf_printf(out, "regression: runs of %s fail more often than those of %s", c->new->name,
@@ -229,7 +229,7 @@ static double side_spread(const struct side *s, enum metric_id id)
     return half;
 }
 
-static json_t *entry(const struct comparison *c, const struct compared *row)
+static json_t *metric_entry_json(const struct comparison *c, const struct compared *row)
 {
     char name[200], range[40];
 
@@ -247,7 +247,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
         for (size_t k = 0; k < list[i].row_count; k++) {
             // In this form smaller is always better.
             if (metrics[list[i].rows[k].id].unit != UNIT_PER_S && isfinite(list[i].rows[k].new))
-                json_array_append_new(entries, entry(&list[i], &list[i].rows[k]));
+                json_array_append_new(entries, metric_entry_json(&list[i], &list[i].rows[k]));
         }
     }
     char *text = json_dumps(entries, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

@@ -31,7 +31,7 @@ struct scale {
     double most;
 };
 
-static double widest(double ratio)
+static double ratio_width(double ratio)
 {
     return ratio > 0 && isfinite(ratio) ? fabs(log(ratio)) : 0;
 }
@@ -42,9 +42,9 @@ static struct scale scale_of(const struct comparison *c)
     double most = log1p(c->margin) * 1.5;
 
     for (size_t i = 0; i < c->row_count; i++) {
-        most = fmax(most, widest(c->rows[i].ratio.low));
-        most = fmax(most, widest(c->rows[i].ratio.high));
-        most = fmax(most, widest(c->rows[i].ratio.estimate));
+        most = fmax(most, ratio_width(c->rows[i].ratio.low));
+        most = fmax(most, ratio_width(c->rows[i].ratio.high));
+        most = fmax(most, ratio_width(c->rows[i].ratio.estimate));
     }
     // Ratios beyond the scale are drawn at its edge.
     return (struct scale){fmin(exp(most * 1.05), 16)};

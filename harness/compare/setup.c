@@ -49,7 +49,8 @@ static void add_setting(struct entries *all, const char *key, const char *value)
 }
 
 // An empty list or map counts as an absent key.
-static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
+static void flatten_node(
+    yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
 {
     const char *dot = *key ? "." : "";
     char path[160];
@@ -66,7 +67,7 @@ static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, stru
         for (yaml_node_item_t *item = node->data.sequence.items.start;
              item < node->data.sequence.items.top; item++) {
             snprintf(path, sizeof path, "%s%s%d", key, dot, i++);
-            flatten(d, yaml_document_get_node(d, *item), path, all);
+            flatten_node(d, yaml_document_get_node(d, *item), path, all);
         }
         return;
     }
@@ -74,7 +75,7 @@ static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, stru
          node->type == YAML_MAPPING_NODE && pair < node->data.mapping.pairs.top; pair++) {
         yaml_node_t *name = yaml_document_get_node(d, pair->key);
         snprintf(path, sizeof path, "%s%s%s", key, dot, (const char *)name->data.scalar.value);
-        flatten(d, yaml_document_get_node(d, pair->value), path, all);
+        flatten_node(d, yaml_document_get_node(d, pair->value), path, all);
     }
 }
 
@@ -93,7 +94,7 @@ static struct entries read_entries(const char *text, size_t len)
         return all;
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
     if (yaml_parser_load(&parser, &document)) {
-        flatten(&document, yaml_document_get_root_node(&document), "", &all);
+        flatten_node(&document, yaml_document_get_root_node(&document), "", &all);
         yaml_document_delete(&document);
     }
     yaml_parser_delete(&parser);
@@ -138,7 +139,7 @@ size_t setup_differences(
 
 // Resolves the scenario again by this version, so that keys unknown to an older version have
 // their defaults.
-static bool resolve(const char *folder, struct buf *out, struct err *e)
+static bool resolve_scenario(const char *folder, struct buf *out, struct err *e)
 {
     const struct overrides none = {0};
     struct scenario s = {0};
@@ -171,7 +172,7 @@ static bool same_scenario(const struct buf *first, const struct stored *run, str
     buf_init(&text, TEXT_MAX);
     buf_init(&told, TEXT_MAX);
     // The command line may have changed the scenario; the folder holds it as it was run.
-    bool ok = resolve(run->folder, &text, e);
+    bool ok = resolve_scenario(run->folder, &text, e);
     if (ok && setup_differences(first->data, first->len, text.data, text.len, &told) > 0)
         ok = err_set(e, ERR_USAGE, "compare: %s: not the same scenario: %s", run->scenario,
             buf_str(&told) ? told.data : "");
@@ -186,7 +187,7 @@ bool setup_check(const struct side *base, const struct side *new, struct err *e)
     struct buf first;
 
     buf_init(&first, TEXT_MAX);
-    bool ok = base->count > 0 && resolve(base->runs[0].folder, &first, e);
+    bool ok = base->count > 0 && resolve_scenario(base->runs[0].folder, &first, e);
     for (size_t k = 0; ok && k < 2; k++) {
         for (size_t i = 0; ok && i < sides[k]->count; i++)
             ok = same_rules(&base->runs[0], &sides[k]->runs[i], e) &&
