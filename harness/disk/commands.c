@@ -45,7 +45,8 @@ static bool settle_device(
     return tell_counts(d, numbers, answer, size, e);
 }
 
-static bool lie(struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+static bool begin_lying(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     // Answered and not done: nothing leaves the cache from now on but what does not fit.
     d->flushing = FLUSHING_LIES;
@@ -160,7 +161,7 @@ static bool cut_again(
 static const struct command commands[] = {
     {"counts", 0, tell_power},
     {"settle", 0, settle_device},
-    {"lie", 0, lie},
+    {"lie", 0, begin_lying},
     {"flush-takes", 1, take_time},
     {"fail-flush", 1, set_fail_in},
     {"off", 0, switch_off},

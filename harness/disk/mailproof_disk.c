@@ -286,7 +286,7 @@ static bool leave_namespace(void)
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-static struct fuse_session *attach(struct server *s)
+static struct fuse_session *attach_session(struct server *s)
 {
     char name[] = "mailproof-disk";
     char *argv[] = {name, NULL};
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
     s->device = (struct device)DEVICE_INIT;
     bool ok = device_open(&s->device, argv[1], &e) &&
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
-              ((s->session = attach(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
+              ((s->session = attach_session(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
     if (!ok)
         say_line(e.text);
     else if (say_line("ok"))

@@ -160,7 +160,7 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
 
 // Puts a choice of the unflushed writes onto the image for as long as the state lasts. All later
 // writes belong to the trial.
-static bool choose(struct device *d, const struct cache *unflushed, uint64_t seed,
+static bool put_choice(struct device *d, const struct cache *unflushed, uint64_t seed,
     struct cache_cut *left, struct err *e)
 {
     struct replay *r = d->replay;
@@ -188,7 +188,7 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
     }
     // The image now has all writes of the last interval, and the next state needs all of them. So
     // the choice among them is laid over the image and taken away later.
-    ok = ok && choose(d, &cache, seed, left, e);
+    ok = ok && put_choice(d, &cache, seed, left, e);
     cache_fini(&cache);
     return ok;
 }
@@ -214,7 +214,7 @@ bool replay_again(
         const struct cached_write *w = &r->trial.items[i];
         ok = cache_add(&unflushed, w->offset, w->length, w->before, w->after) || err_memory(e);
     }
-    ok = ok && undo_trial(d, from, e) && choose(d, &unflushed, seed, left, e);
+    ok = ok && undo_trial(d, from, e) && put_choice(d, &unflushed, seed, left, e);
     cache_fini(&unflushed);
     return ok;
 }
