@@ -7,12 +7,12 @@ static const double felt_s = 0.1;
 
 enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
 
-static bool overlap(double a_from, double a_to, double b_from, double b_to)
+static bool faults_overlap(double a_from, double a_to, double b_from, double b_to)
 {
     return a_from <= b_to + felt_s && b_from <= a_to + felt_s;
 }
 
-static unsigned *pair(struct coverage *c, size_t a, size_t b)
+static unsigned *pair_count(struct coverage *c, size_t a, size_t b)
 {
     return a < b ? &c->pairs[a][b] : &c->pairs[b][a];
 }
@@ -26,8 +26,8 @@ void coverage_add(struct coverage *c, const struct tried *t)
         c->modes[t->mode][a->verb]++;
         for (size_t j = 0; j < i; j++) {
             const struct met *b = &t->met[j];
-            if (a->verb != b->verb && overlap(a->from_s, a->to_s, b->from_s, b->to_s))
-                (*pair(c, a->verb, b->verb))++;
+            if (a->verb != b->verb && faults_overlap(a->from_s, a->to_s, b->from_s, b->to_s))
+                (*pair_count(c, a->verb, b->verb))++;
         }
     }
 }
@@ -68,9 +68,9 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
             const struct plan_fault *b = &plan->faults[j];
             size_t other = index_of(s, plan, j);
             if (verb != other && !b->busy &&
-                overlap((double)a->at_ns / NS_PER_S, (double)a->end_ns / NS_PER_S,
+                faults_overlap((double)a->at_ns / NS_PER_S, (double)a->end_ns / NS_PER_S,
                     (double)b->at_ns / NS_PER_S, (double)b->end_ns / NS_PER_S))
-                gain += (*pair(&seen, verb, other))++ == 0 ? GAIN_PAIR : 0;
+                gain += (*pair_count(&seen, verb, other))++ == 0 ? GAIN_PAIR : 0;
         }
     }
     return gain;

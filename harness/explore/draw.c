@@ -38,7 +38,7 @@ static void start_stream(struct rng *rng, uint64_t seed, uint64_t number, enum s
     rng_init(rng, seed, number * STREAMS + (uint64_t)stream);
 }
 
-static bool chance(struct rng *rng, double share)
+static bool draw_chance(struct rng *rng, double share)
 {
     return rng_uniform(rng) < share;
 }
@@ -49,7 +49,7 @@ static bool draw_value(struct rng *rng, const char *path, char *value, size_t si
     const struct draw_row *row = draw_row(path);
 
     // A row without options says why the key is not drawn.
-    if (!row || !row->options || !chance(rng, row->chance))
+    if (!row || !row->options || !draw_chance(rng, row->chance))
         return false;
     draw_option(rng, row->options, value, size);
     return true;
@@ -173,11 +173,11 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
 
 static void write_random(struct drawing *d, struct rng *rng)
 {
-    int phases = chance(rng, 0.4) ? 2 : 1;
+    int phases = draw_chance(rng, 0.4) ? 2 : 1;
 
     for (int i = 1; i <= phases || d->load_ns < NS_PER_S; i++) {
         // Between two phases there may be a rest without load.
-        if (i == 2 && chance(rng, 0.3)) {
+        if (i == 2 && draw_chance(rng, 0.3)) {
             buf_append_str(d->out, "  - {name: rest, for: 500ms, rate: 0/s}\n");
             d->load_ns += 500 * NS_PER_MS;
         }
@@ -284,7 +284,7 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
 static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t before_ns)
 {
     static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
-    bool close = chance(rng, 0.5);
+    bool close = draw_chance(rng, 0.5);
     int64_t behind_ns = behind_ms[rng_below(rng, 6)] * NS_PER_MS;
     int64_t anywhere_ns = (int64_t)(rng_uniform(rng) * 0.85 * (double)d->load_ns);
 
@@ -430,5 +430,5 @@ bool draw_watched(uint64_t seed, uint64_t number)
     struct rng rng;
 
     start_stream(&rng, seed, number, STREAM_WATCHED);
-    return chance(&rng, 0.7);
+    return draw_chance(&rng, 0.7);
 }

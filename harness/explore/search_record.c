@@ -194,7 +194,7 @@ static bool take_journal_line(struct journal *j, const json_t *line, struct err 
     return tried_read(&t, line, e) && remember_run(j, &t, e);
 }
 
-static void forget(struct journal *j)
+static void free_findings(struct journal *j)
 {
     free(j->failures);
     free(j->found);
@@ -208,7 +208,7 @@ bool journal_sort(struct journal *j, struct err *e)
     bool ok = sorted || err_memory(e);
     size_t i;
 
-    forget(j);
+    free_findings(j);
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {
@@ -227,7 +227,7 @@ bool journal_open(
 
 void journal_close(struct journal *j)
 {
-    forget(j);
+    free_findings(j);
     record_close(&j->record);
     *j = (struct journal){0};
 }
