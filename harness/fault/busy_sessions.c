@@ -73,7 +73,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 
-static bool proved(const struct busy *s, struct fault_record *r, struct err *e)
+static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct err *e)
 {
     unsigned long long rounds = s->rounds;
 
@@ -111,7 +111,7 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
     atomic_store(&s->stop, true);
     if (s->started) {
         pthread_join(s->thread, NULL);
-        ok = !s->failed && proved(s, r, e);
+        ok = !s->failed && is_busy_proved(s, r, e);
     }
     if (s->failed)
         *e = s->why;
@@ -123,12 +123,12 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
 
 // --- what the threads share -----------------------------------------------------------
 
-static bool stopped(const struct busy *s)
+static bool is_busy_stopped(const struct busy *s)
 {
     return atomic_load(&s->stop);
 }
 
-static PGconn *session(struct busy *s, const char *role, const char *first)
+static PGconn *open_busy_session(struct busy *s, const char *role, const char *first)
 {
     // The session lives as long as its fault.
     PGconn *conn = connect_without_timeout(s->context, role, s->context->server->database, &s->why);
@@ -149,7 +149,7 @@ static bool wait_readable(PGconn *conn)
     return poll(&p, 1, (int)(step_ns / NS_PER_MS)) > 0;
 }
 
-static void cancel(PGconn *conn)
+static void send_cancel(PGconn *conn)
 {
     PGcancel *cancel = PQgetCancel(conn);
     char ignored[256];
@@ -168,11 +168,11 @@ static void fill_queue(struct busy *s)
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
                                " FROM generate_series(1, 500) AS i";
     char usage[32];
-    PGconn *deaf = session(s, s->context->server->superuser, "LISTEN mailproof_fill");
+    PGconn *deaf = open_busy_session(s, s->context->server->superuser, "LISTEN mailproof_fill");
     s->failed = s->failed || !sql_exec(deaf, "BEGIN", &s->why);
-    PGconn *filler = !s->failed ? session(s, s->context->server->superuser, NULL) : NULL;
+    PGconn *filler = !s->failed ? open_busy_session(s, s->context->server->superuser, NULL) : NULL;
 
-    while (filler && !stopped(s) && s->fullest < s->spec->to) {
+    while (filler && !is_busy_stopped(s) && s->fullest < s->spec->to) {
         if (!sql_value(filler, fill, usage, sizeof usage, &s->why) ||
             !sql_value(
                 filler, "SELECT pg_notification_queue_usage()", usage, sizeof usage, &s->why)) {
@@ -209,7 +209,7 @@ static bool finish_connecting(const struct busy *s, PGconn *conn)
     while (PQstatus(conn) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
         struct pollfd p = {
             .fd = PQsocket(conn), .events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT};
-        if (stopped(s))
+        if (is_busy_stopped(s))
             return false;
         if (poll(&p, 1, (int)(step_ns / NS_PER_MS)) > 0)
             status = PQconnectPoll(conn);
@@ -228,7 +228,7 @@ static bool was_refused(const PGconn *conn)
 // the harness needs them.
 static void take_connections(struct busy *s)
 {
-    while (!stopped(s)) {
+    while (!is_busy_stopped(s)) {
         PGconn *conn = begin_connecting(s->context->server);
         bool taken = finish_connecting(s, conn);
         if (taken && s->session_count == SESSIONS_MAX) {
@@ -261,18 +261,18 @@ static void count_at_work(struct busy *s, PGconn *watcher)
 
 static void creep_through_tokens(struct busy *s)
 {
-    PGconn *watcher = session(s, s->context->server->superuser, NULL);
-    PGconn *conn = watcher ? session(s, s->context->server->superuser,
+    PGconn *watcher = open_busy_session(s, s->context->server->superuser, NULL);
+    PGconn *conn = watcher ? open_busy_session(s, s->context->server->superuser,
                                  "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1")
                            : NULL;
 
-    while (conn && !stopped(s)) {
+    while (conn && !is_busy_stopped(s)) {
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
         while (!s->failed && PQisBusy(conn)) {
-            if (stopped(s))
-                cancel(conn);
+            if (is_busy_stopped(s))
+                send_cancel(conn);
             count_at_work(s, watcher);
-            if (wait_readable(conn) || stopped(s))
+            if (wait_readable(conn) || is_busy_stopped(s))
                 s->failed = !PQconsumeInput(conn);
         }
         for (PGresult *result; (result = PQgetResult(conn)) != NULL;)
@@ -292,11 +292,11 @@ static void read_all_the_time(struct busy *s)
                                 " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
 
     for (int i = 0; i < READERS; i++) {
-        if (!session(s, s->context->server->superuser,
+        if (!open_busy_session(s, s->context->server->superuser,
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM tokens"))
             return;
     }
-    while (!stopped(s) && !s->failed) {
+    while (!is_busy_stopped(s) && !s->failed) {
         for (int i = 0; i < READERS; i++) {
             PGconn *conn = s->sessions[i];
             bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;

@@ -24,7 +24,7 @@
 #include "fault/clear_text.h"
 #include "fault/proxy_inside.h"
 
-static void lock(struct proxy *p)
+static void lock_proxy(struct proxy *p)
 {
     pthread_mutex_lock(&p->lock);
 }
@@ -142,7 +142,7 @@ void proxy_free(struct proxy *p)
     if (!p)
         return;
     if (p->started) {
-        lock(p);
+        lock_proxy(p);
         p->stopping = true;
         unlock_and_wake(p);
         pthread_join(p->thread, NULL);
@@ -176,7 +176,7 @@ struct proxy_counts proxy_counts(struct proxy *p)
 {
     struct proxy_counts counts;
 
-    lock(p);
+    lock_proxy(p);
     counts = (struct proxy_counts){
         .links = p->link_count, .passed = p->passed_before, .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
@@ -196,7 +196,7 @@ enum exchange_state proxy_state(struct proxy *p)
 {
     enum exchange_state most = EXCHANGE_NONE;
 
-    lock(p);
+    lock_proxy(p);
     for (size_t i = 0; i < p->link_count; i++) {
         enum exchange_state state = exchange_state(&p->links[i]->exchange);
         most = state > most ? state : most;
@@ -216,7 +216,7 @@ static size_t reset_all(struct proxy *p)
 
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
-    lock(p);
+    lock_proxy(p);
     // Only the directions of this fault change: another one may hold the other direction.
     p->conditions.hold[MESSAGE_CLIENT] |= client;
     p->conditions.hold[MESSAGE_SERVER] |= server;
@@ -225,7 +225,7 @@ void proxy_hold(struct proxy *p, bool client, bool server)
 
 void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 {
-    lock(p);
+    lock_proxy(p);
     p->conditions.hold[MESSAGE_CLIENT] &= !client;
     p->conditions.hold[MESSAGE_SERVER] &= !server;
     if (drop)
@@ -235,7 +235,7 @@ void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 
 size_t proxy_reset(struct proxy *p)
 {
-    lock(p);
+    lock_proxy(p);
     size_t count = reset_all(p);
     unlock_and_wake(p);
     return count;
@@ -243,7 +243,7 @@ size_t proxy_reset(struct proxy *p)
 
 void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 {
-    lock(p);
+    lock_proxy(p);
     p->conditions.delay_ns = by_ns;
     p->jitter_ns = jitter_ns;
     unlock_and_wake(p);
@@ -251,21 +251,21 @@ void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 
 void proxy_throttle(struct proxy *p, double rate)
 {
-    lock(p);
+    lock_proxy(p);
     p->conditions.rate = rate;
     unlock_and_wake(p);
 }
 
 void proxy_limit(struct proxy *p, uint64_t bytes)
 {
-    lock(p);
+    lock_proxy(p);
     p->conditions.limit = bytes;
     unlock_and_wake(p);
 }
 
 void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns)
 {
-    lock(p);
+    lock_proxy(p);
     p->conditions.slice = bytes;
     p->conditions.slice_gap_ns = gap_ns;
     unlock_and_wake(p);
@@ -273,7 +273,7 @@ void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns)
 
 struct proxy_client proxy_cut_client(struct proxy *p)
 {
-    lock(p);
+    lock_proxy(p);
     struct proxy_client client = p->cut_client;
     pthread_mutex_unlock(&p->lock);
     return client;
@@ -286,7 +286,7 @@ static struct cut make_cut(const struct message_kind *kind, int n, enum cut_side
 
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
 {
-    lock(p);
+    lock_proxy(p);
     p->cut = make_cut(kind, n, side);
     p->next = (struct cut){0};
     p->cut_count = 0;
@@ -295,14 +295,14 @@ void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut
 
 void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
 {
-    lock(p);
+    lock_proxy(p);
     p->next = make_cut(kind, n, side);
     unlock_and_wake(p);
 }
 
 void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg)
 {
-    lock(p);
+    lock_proxy(p);
     p->hook = hook;
     p->hook_arg = arg;
     pthread_mutex_unlock(&p->lock);
@@ -310,7 +310,7 @@ void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg)
 
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX])
 {
-    lock(p);
+    lock_proxy(p);
     size_t count = p->cut_count;
     if (at_ns)
         memcpy(at_ns, p->cut_ns, sizeof p->cut_ns);
@@ -325,7 +325,7 @@ bool proxy_was_cut(struct proxy *p)
 
 void proxy_forget_cut(struct proxy *p)
 {
-    lock(p);
+    lock_proxy(p);
     p->cut = p->next = (struct cut){0};
     p->cut_count = 0;
     p->hook = NULL;
@@ -334,7 +334,7 @@ void proxy_forget_cut(struct proxy *p)
 
 void proxy_tally(struct proxy *p, unsigned counts[2][256])
 {
-    lock(p);
+    lock_proxy(p);
     memcpy(counts, p->tally, sizeof p->tally);
     memset(p->tally, 0, sizeof p->tally);
     pthread_mutex_unlock(&p->lock);
@@ -342,7 +342,7 @@ void proxy_tally(struct proxy *p, unsigned counts[2][256])
 
 void proxy_record(struct proxy *p, struct transcript *transcript)
 {
-    lock(p);
+    lock_proxy(p);
     p->transcript = transcript;
     pthread_mutex_unlock(&p->lock);
 }

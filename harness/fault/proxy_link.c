@@ -87,7 +87,7 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
 }
 
 // Tells the other flow of a request for encryption, because the answer comes in that flow.
-static void couple(struct link *l, enum message_sender sender, const struct wire_message *m)
+static void couple_flows(struct link *l, enum message_sender sender, const struct wire_message *m)
 {
     if (m->type == MESSAGE_SSL_REQUEST || m->type == MESSAGE_GSS_REQUEST)
         wire_expect_answer(&l->flows[MESSAGE_SERVER].wire);
@@ -96,7 +96,8 @@ static void couple(struct link *l, enum message_sender sender, const struct wire
 }
 
 // Follows the framing to the last byte that has arrived, or to the place of a cut.
-static void follow(struct link *l, enum message_sender sender, const struct link_watcher *watcher)
+static void follow_framing(
+    struct link *l, enum message_sender sender, const struct link_watcher *watcher)
 {
     struct flow *f = &l->flows[sender];
 
@@ -106,7 +107,7 @@ static void follow(struct link *l, enum message_sender sender, const struct link
         struct wire_message m;
         enum cut_side side;
         if (f->wire.left == 0 && wire_begin(&f->wire, data, len, &m)) {
-            couple(l, sender, &m);
+            couple_flows(l, sender, &m);
             exchange_take(&l->exchange, sender, &m);
             if (watcher->message(watcher->self, sender, &m, &side)) {
                 f->cut = side == CUT_BEFORE;
@@ -139,7 +140,7 @@ static size_t due_now(struct flow *f, int64_t now, int64_t *wake_ns)
     return due < f->cleared ? (size_t)due : f->cleared;
 }
 
-static size_t throttled(struct flow *f, size_t len, double rate, int64_t now, int64_t *wake_ns)
+static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now, int64_t *wake_ns)
 {
     if (rate <= 0) {
         f->budget = 0;
@@ -172,7 +173,7 @@ static size_t within_limit(const struct link *l, size_t len, uint64_t limit)
 }
 
 // Returns how many bytes the next piece has; 0: the pause behind the last one is not over.
-static size_t sliced(struct flow *f, size_t len, const struct link_conditions *conditions,
+static size_t sliced_len(struct flow *f, size_t len, const struct link_conditions *conditions,
     int64_t now, int64_t *wake_ns)
 {
     if (conditions->slice == 0 || len == 0)
@@ -224,14 +225,14 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
     for (int s = 0; s < 2; s++) {
         struct flow *f = &l->flows[s];
         read_into_flow(f, l->fds[s], conditions->delay_ns, now_ns);
-        follow(l, (enum message_sender)s, watcher);
+        follow_framing(l, (enum message_sender)s, watcher);
         // Bytes are still read, so that the sender sees a network that takes them and never
         // delivers.
         if (conditions->hold[s])
             continue;
         size_t len = due_now(f, now_ns, wake_ns);
-        len = throttled(f, len, conditions->rate, now_ns, wake_ns);
-        len = within_limit(l, sliced(f, len, conditions, now_ns, wake_ns), conditions->limit);
+        len = throttled_len(f, len, conditions->rate, now_ns, wake_ns);
+        len = within_limit(l, sliced_len(f, len, conditions, now_ns, wake_ns), conditions->limit);
         pass_on(f, l->fds[!s], len);
         // A limit and a cut end the connection, and not only the direction.
         over = over || is_at_limit(l, conditions->limit);

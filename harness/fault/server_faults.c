@@ -15,7 +15,7 @@ static struct disk *fault_server_disk(const struct server *s)
     return s->provider->disk ? s->provider->disk(s) : NULL;
 }
 
-static enum server_stop how(const struct server *s, enum verb_id id)
+static enum server_stop stop_mode_of(const struct server *s, enum verb_id id)
 {
     switch (id) {
     case VERB_KILL_HOST:
@@ -43,7 +43,7 @@ bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
 
     // The canary proves that the disk lost what was not flushed, and that it kept the rest. Pages
     // that are being written give the cut something to tear.
-    if (how(s, r->spec->verb->id) != SERVER_STOP_POWER)
+    if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
     bool ok = conn && disk_stir(fault_server_disk(s), conn, e);
@@ -63,7 +63,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
     PQfinish(c->admin);
     c->admin = NULL;
-    return c->server->provider->stop(c->server, how(c->server, r->spec->verb->id), e);
+    return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
 }
 
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -73,13 +73,13 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // Without an old start time the stop was never tried, because the server was away.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
-        return how(c->server, r->spec->verb->id) == SERVER_STOP_POWER
+        return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
     // A stop that did nothing would pass every check on the collector.
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
-    if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
+    if (stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
         snprintf(r->evidence, sizeof r->evidence, "%s", fault_server_disk(c->server)->evidence);
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);

@@ -30,7 +30,7 @@ static uint32_t big_endian_number(const char *bytes)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-static bool opaque(struct wire *w)
+static bool become_opaque(struct wire *w)
 {
     w->phase = WIRE_OPAQUE;
     return false;
@@ -51,7 +51,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     uint32_t total = big_endian_number(data), code = big_endian_number(data + 4);
     // Not PostgreSQL's protocol. The bytes pass as they are; only cuts are not possible.
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
-        return opaque(w);
+        return become_opaque(w);
     // This waits for the whole message, because the observer wants to read its content.
     if (len < total)
         return false;
@@ -64,7 +64,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     if (code == CODE_CANCEL)
         return start_message(w, m, MESSAGE_CANCEL_REQUEST, total);
     if (code >> 16 != PROTOCOL_3)
-        return opaque(w);
+        return become_opaque(w);
     w->phase = WIRE_MESSAGES;
     return start_message(w, m, MESSAGE_STARTUP, total);
 }
@@ -90,7 +90,7 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
     // The protocol's types are letters and digits. Smaller values are our own numbers for messages
     // without a type.
     if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
-        return opaque(w);
+        return become_opaque(w);
     // The tag of a CommandComplete decides whether this is the place to cut, so its text must be
     // there.
     bool tagged = w->sender == MESSAGE_SERVER && *data == 'C';
