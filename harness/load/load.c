@@ -135,7 +135,7 @@ static int64_t next_txn_due_ns(const struct load *l)
 }
 
 // Returns how many connections the phase of the next transaction may use.
-static size_t allowed(const struct load *l)
+static size_t allowed_conns(const struct load *l)
 {
     return l->next < l->config->end ? (size_t)next_txn_phase(l)->connections : 0;
 }
@@ -173,7 +173,7 @@ static int64_t do_due(struct load *l, int64_t now)
                 conn_begin_change(l, c, change, clock_now_ns());
             next = clock_min(next, change_due_ns(l));
         }
-        if (c->state == CONN_IDLE && i < allowed(l)) {
+        if (c->state == CONN_IDLE && i < allowed_conns(l)) {
             // Reads the clock again. A loop that begins many transactions in one turn would
             // otherwise give the last one too early a time.
             if (next_txn_due_ns(l) <= now) {

@@ -95,7 +95,7 @@ struct remote_clock remote_clock_over(
         first->offset_ns + (last->offset_ns - first->offset_ns) / 2, (apart_ns + 1) / 2 + error_ns};
 }
 
-static int64_t moved(int64_t ns, int64_t by_ns)
+static int64_t moved_time_ns(int64_t ns, int64_t by_ns)
 {
     return ns ? ns + by_ns : 0;
 }
@@ -106,9 +106,9 @@ struct txn_record remote_ours(const struct txn_record *theirs, const struct remo
 
     // A send counts as early as it can have been, an answer as late, so the error of the clocks
     // never makes a collector guilty.
-    ours.sent_ns = moved(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
-    ours.commit_ns = moved(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
-    ours.ended_ns = moved(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
+    ours.sent_ns = moved_time_ns(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
+    ours.commit_ns = moved_time_ns(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
+    ours.ended_ns = moved_time_ns(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
     return ours;
 }
 
@@ -196,7 +196,7 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
     return true;
 }
 
-static bool hire(struct worker *w, const char *command, const struct scenario *s,
+static bool hire_worker(struct worker *w, const char *command, const struct scenario *s,
     const struct buf *text, uint64_t print, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -232,7 +232,7 @@ struct remote *remote_open(const char *const *commands, unsigned count,
         struct worker *w = &r->workers[i];
         r->count++;
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
-        ok = hire(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
+        ok = hire_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
     if (ok)

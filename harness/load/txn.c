@@ -37,7 +37,7 @@ static bool shares_account(const struct plan *plan, uint32_t token)
     return plan_code(plan, token, code);
 }
 
-static bool recovers(const struct plan *plan, uint32_t token)
+static bool is_own_recovery(const struct plan *plan, uint32_t token)
 {
     return plan->kinds[token] == TOKEN_RECOVERY && !shares_account(plan, token);
 }
@@ -68,7 +68,7 @@ static const struct statement {
 } statements[] = {
     {"accounts", load_sql_insert_accounts, has_account, EMAILS_AND_LOGINS, true},
     {"upserts", load_sql_upsert_accounts, has_account, EMAILS_AND_LOGINS, true},
-    {"recoveries", load_sql_insert_recoveries, recovers, LOGINS, true},
+    {"recoveries", load_sql_insert_recoveries, is_own_recovery, LOGINS, true},
     {"recoveries_again", load_sql_insert_recoveries_again, shares_account, LOGINS_AND_CODES, true},
     {"without_code", load_sql_insert_without_code, is_without_code, LOGINS, true},
     {"active", load_sql_insert_activations, is_active, LOGINS, true},
@@ -109,7 +109,8 @@ bool txn_ends_at_once(const struct plan_txn *txn)
     return !(txn->flags & TXN_HOLD);
 }
 
-static bool alone(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
+static bool commits_alone(
+    const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
@@ -275,7 +276,7 @@ static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_t
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch)
 {
-    if (alone(plan, txn, insert))
+    if (commits_alone(plan, txn, insert))
         return send_account(conn, plan, txn, txn->first_token);
     return send_word(conn, "BEGIN") &&
            (insert != INSERT_SAVEPOINT || send_savepoints(conn, plan, txn, scratch)) &&
