@@ -15,7 +15,7 @@ static double next_level(double level)
     return next > level ? next : 100;
 }
 
-static void row(struct buf *out, int64_t value, double unit, double level, int64_t seen)
+static void put_level(struct buf *out, int64_t value, double unit, double level, int64_t seen)
 {
     double share = level / 100;
 
@@ -26,7 +26,7 @@ static void row(struct buf *out, int64_t value, double unit, double level, int64
 }
 
 // The rows stop at the bucket that holds the last value. A row at 100% closes them.
-static void rows(struct buf *out, const struct histogram *h, double unit)
+static void put_levels(struct buf *out, const struct histogram *h, double unit)
 {
     double level = 0;
     int64_t seen = 0;
@@ -39,13 +39,13 @@ static void rows(struct buf *out, const struct histogram *h, double unit)
         double reached = 100 * (double)seen / (double)h->total;
         bool last = seen == h->total;
         while (level <= reached && level < 100) {
-            row(out, value, unit, level, seen);
+            put_level(out, value, unit, level, seen);
             level = next_level(level);
             if (last)
                 break;
         }
         if (last)
-            row(out, value, unit, 100, seen);
+            put_level(out, value, unit, 100, seen);
     }
 }
 
@@ -55,7 +55,7 @@ bool hgrm_write(struct buf *out, const struct histogram *h, double unit)
 
     buf_printf(
         out, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
-    rows(out, h, unit);
+    put_levels(out, h, unit);
     buf_printf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", histogram_mean(h) / unit,
         histogram_stddev(h) / unit);
     buf_printf(

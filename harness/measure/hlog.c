@@ -11,7 +11,7 @@
 // The C reader keeps a header line in 128 bytes, newline and NUL included.
 #define HEADER_LINE_MAX 126
 
-static bool full(struct err *e)
+static bool fail_full(struct err *e)
 {
     return err_set(e, ERR_SYSTEM, "no room left for the histogram log");
 }
@@ -40,7 +40,7 @@ bool hlog_write_header(struct buf *out, const char *comment, int64_t start_wall_
         out, "#[StartTime: %.3f (seconds since epoch), %s]\n", (double)start_wall_ns / 1e9, date);
     buf_append_str(out, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
                         "\"Interval_Compressed_Histogram\"\n");
-    return !out->failed || full(e);
+    return !out->failed || fail_full(e);
 }
 
 static bool check_tag(const char *tag, struct err *e)
@@ -67,7 +67,7 @@ bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, 
     bool done = payload_encode(out, interval->histogram, e);
     buf_append_char(out, '\n');
     if (done && out->failed)
-        done = full(e);
+        done = fail_full(e);
     if (!done)
         // A half line would make the file unreadable.
         out->len = before;

@@ -44,7 +44,7 @@ static void add_interval(struct buf *log, struct histogram *all, int second, uin
     histogram_fini(&h);
 }
 
-static void save(const struct buf *content, const char *path)
+static void save_sample(const struct buf *content, const char *path)
 {
     FILE *f = fopen(path, "w");
 
@@ -70,8 +70,8 @@ int main(int argc, char **argv)
         add_interval(&log, &all, second, &random);
     if (!hgrm_write(&distribution, &all, 1e6))
         fail_sample("the distribution is too long");
-    save(&log, argv[1]);
-    save(&distribution, argv[2]);
+    save_sample(&log, argv[1]);
+    save_sample(&distribution, argv[2]);
     histogram_fini(&all);
     buf_fini(&log);
     buf_fini(&distribution);

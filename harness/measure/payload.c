@@ -35,12 +35,12 @@ enum {
 // The bits of 1.0 as an IEEE 754 double. No other ratio of integer to value is supported.
 #define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
-static bool no_room(struct err *e)
+static bool fail_no_room(struct err *e)
 {
     return err_set(e, ERR_SYSTEM, "no room left for an encoded histogram");
 }
 
-static bool garbage(struct err *e, const char *what)
+static bool refuse_payload(struct err *e, const char *what)
 {
     return err_set(e, ERR_USAGE, "not an encoded histogram: %s", what);
 }
@@ -159,7 +159,7 @@ bool payload_encode(struct buf *out, const struct histogram *h, struct err *e)
     buf_fini(&counts);
     buf_fini(&plain);
     buf_fini(&packed);
-    return done || no_room(e);
+    return done || fail_no_room(e);
 }
 
 // Checks the characters of the text. OpenSSL's decoder takes white space and padding anywhere, and
@@ -178,21 +178,21 @@ static bool get_packed(struct buf *packed, struct buf *text, struct err *e)
     size_t padding;
 
     if (!s)
-        return no_room(e);
+        return fail_no_room(e);
     if (!is_base64(s, text->len, &padding))
-        return garbage(e, "bad base64");
+        return refuse_payload(e, "bad base64");
     char *room = buf_reserve(packed, text->len / 4 * 3);
     if (!room)
-        return no_room(e);
+        return fail_no_room(e);
     // The decoder counts the bytes of the padding as well.
     int len = EVP_DecodeBlock((unsigned char *)room, (const unsigned char *)s, (int)text->len);
     if (len < PACKED_HEADER + (int)padding)
-        return garbage(e, "too short");
+        return refuse_payload(e, "too short");
     packed->len = (size_t)len - padding;
     if (get_be(packed->data, 4) != PACKED_COOKIE)
-        return garbage(e, "another cookie");
+        return refuse_payload(e, "another cookie");
     if (get_be(packed->data + 4, 4) != packed->len - PACKED_HEADER)
-        return garbage(e, "another length");
+        return refuse_payload(e, "another length");
     return true;
 }
 
@@ -203,22 +203,22 @@ static bool get_plain(struct buf *plain, const struct buf *packed, struct err *e
     Bytef *room = (Bytef *)buf_reserve(plain, len);
 
     if (!room)
-        return no_room(e);
+        return fail_no_room(e);
     // Into a buffer of the greatest length that a histogram can have, because the length in the
     // header is not to be trusted.
     int rc = uncompress2(room, &len, (const Bytef *)packed->data + PACKED_HEADER, &used);
     if (rc != Z_OK || used != packed->len - PACKED_HEADER)
-        return garbage(e, "damaged compression");
+        return refuse_payload(e, "damaged compression");
     plain->len = len;
     const char *at = plain->data;
     if (len < PLAIN_HEADER || get_be(at, 4) != PLAIN_COOKIE)
-        return garbage(e, "another cookie inside");
+        return refuse_payload(e, "another cookie inside");
     if (get_be(at + AT_LENGTH, 4) != len - PLAIN_HEADER)
-        return garbage(e, "another length inside");
+        return refuse_payload(e, "another length inside");
     if (get_be(at + AT_OFFSET, 4) != 0 || get_be(at + AT_DIGITS, 4) != DIGITS ||
         get_be(at + AT_LOWEST, 8) != 1 || get_be(at + AT_RATIO, 8) != RATIO_ONE ||
         get_be(at + AT_HIGHEST, 8) > INT64_MAX)
-        return garbage(e, "another layout");
+        return refuse_payload(e, "another layout");
     return true;
 }
 
@@ -241,13 +241,13 @@ static bool get_counts(struct histogram *h, struct cursor c, struct err *e)
     while (c.at < c.end) {
         int64_t n;
         if (!get_number(&c, &n))
-            return garbage(e, "a number without an end");
+            return refuse_payload(e, "a number without an end");
         size_t left = h->count_len - index;
         // The file may come from anywhere. A run of zeros must end within the range.
         if (n < 0 ? n < -(int64_t)left : left == 0)
-            return garbage(e, "more counts than its range has room for");
+            return refuse_payload(e, "more counts than its range has room for");
         if (n > 0 && !add_bucket(h, index, n))
-            return garbage(e, "more values than can be counted");
+            return refuse_payload(e, "more values than can be counted");
         index += n < 0 ? (size_t)-n : 1;
     }
     return true;
@@ -261,7 +261,7 @@ bool payload_decode(struct histogram *h, const char *text, size_t len, struct er
     buf_init(&copy, TEXT_MAX);
     buf_init(&packed, TEXT_MAX);
     buf_init(&plain, PLAIN_MAX);
-    bool done = buf_append(&copy, text, len) || garbage(e, "too long");
+    bool done = buf_append(&copy, text, len) || refuse_payload(e, "too long");
     done = done && get_packed(&packed, &copy, e) && get_plain(&plain, &packed, e) &&
            histogram_init(h, (int64_t)get_be(plain.data + AT_HIGHEST, 8), e) &&
            get_counts(h, (struct cursor){plain.data + PLAIN_HEADER, plain.data + plain.len}, e);

@@ -17,7 +17,7 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 // Returns the variance of Kendall's S. Groups of t equal values make it smaller.
-static double variance(const double *sorted, size_t count)
+static double kendall_variance(const double *sorted, size_t count)
 {
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);
 
@@ -63,7 +63,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
         memcpy(sorted, y, count * sizeof *sorted);
         s->level = stats_median(sorted, count);
         // The interval is that of Kendall's test: so many ranks to both sides of the median.
-        double within = z * sqrt(variance(sorted, count));
+        double within = z * sqrt(kendall_variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
         s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
         s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));

@@ -105,7 +105,7 @@ static double tie_term(const double *a, size_t n, const double *b, size_t m)
     return term;
 }
 
-static double deviation(double n, double m, double ties)
+static double rank_sum_deviation(double n, double m, double ties)
 {
     return sqrt(n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1))));
 }
@@ -117,7 +117,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
 
     if (!tied && n + m <= EXACT_MAX)
         return fmin(1, 2 * exact_below(lower, n, m));
-    double sigma = deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
+    double sigma = rank_sum_deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
     // Without a deviation all values are equal.
     if (!(sigma > 0))
         return 1;
@@ -126,7 +126,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
 
 // Returns how many of the sorted ratios lie below the interval, and how many above it. SIZE_MAX:
 // there is no interval.
-static size_t outside(size_t n, size_t m, double alpha)
+static size_t ratios_outside(size_t n, size_t m, double alpha)
 {
     double u = -1;
 
@@ -134,7 +134,8 @@ static size_t outside(size_t n, size_t m, double alpha)
         while (exact_below(u + 1, n, m) <= alpha / 2)
             u++;
     } else {
-        double mean = (double)n * (double)m / 2, sigma = deviation((double)n, (double)m, 0);
+        double mean = (double)n * (double)m / 2,
+               sigma = rank_sum_deviation((double)n, (double)m, 0);
         while (normal_below((u + 1 - mean + 0.5) / sigma) <= alpha / 2)
             u++;
     }
@@ -157,7 +158,7 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
     // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. It sorts them,
     // and the ends of the interval are ranks among them.
     r->estimate = stats_median(ratios, n * m);
-    size_t cut = outside(n, m, alpha);
+    size_t cut = ratios_outside(n, m, alpha);
     r->low = cut == SIZE_MAX ? 0 : ratios[cut];
     r->high = cut == SIZE_MAX ? INFINITY : ratios[n * m - 1 - cut];
     free(ratios);
