@@ -104,7 +104,7 @@ bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
     return drop_link(l->members[member], "cable", e) && drop_link(l->middle, port, e);
 }
 
-static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)
+static bool let_packets_pass(int net, const char *device, uint64_t *dropped, struct err *e)
 {
     char chain[64], text[1000];
     unsigned long long packets = 0;
@@ -127,8 +127,8 @@ bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped
 
     *dropped = 0;
     snprintf(port, sizeof port, "m%d", member);
-    bool here = pass(l->members[member], "cable", dropped, e);
-    return pass(l->middle, port, dropped, here ? e : &ignored) && here;
+    bool here = let_packets_pass(l->members[member], "cable", dropped, e);
+    return let_packets_pass(l->middle, port, dropped, here ? e : &ignored) && here;
 }
 
 // --- a socket in another namespace ------------------------------------------------

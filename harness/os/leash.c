@@ -55,7 +55,7 @@ static size_t freeze_family(void)
 }
 
 // True when there is no child any more.
-static bool reap(int flags)
+static bool reap_children(int flags)
 {
     pid_t pid;
 
@@ -71,7 +71,7 @@ static void kill_family(void)
         size_t count = freeze_family();
         for (size_t i = 0; i < count; i++)
             kill(family[i], SIGKILL);
-    } while (!reap(0));
+    } while (!reap_children(0));
 }
 
 static pid_t start_child(char **argv)
@@ -99,7 +99,7 @@ static int watch_child(const sigset_t *signals)
             kill_family();
             return 0;
         }
-        if (signal == SIGCHLD && reap(WNOHANG))
+        if (signal == SIGCHLD && reap_children(WNOHANG))
             return 1;
     }
 }

@@ -70,7 +70,7 @@ static void child_signals(void)
     signal(SIGTERM, SIG_DFL);
 }
 
-static _Noreturn void child(const struct process_spec *spec, int report, pid_t parent)
+static _Noreturn void run_child(const struct process_spec *spec, int report, pid_t parent)
 {
     setpgid(0, 0);
     child_signals();
@@ -108,7 +108,7 @@ static pid_t start_process(const struct process_spec *spec, struct err *e)
     }
     pid_t pid = fork();
     if (pid == 0)
-        child(spec, report[1], parent);
+        run_child(spec, report[1], parent);
     close(report[1]);
     if (pid < 0) {
         err_sys(e, ERR_SYSTEM, "cannot start %s", spec->argv[0]);

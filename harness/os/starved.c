@@ -103,7 +103,7 @@ static struct task *find_task(struct starved *s, pid_t tid)
     return &s->tasks[s->task_count++];
 }
 
-static uint64_t longest(uint64_t a, uint64_t b)
+static uint64_t longer_wait(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -112,14 +112,14 @@ static void count_process(struct starved *s, enum whose whose, uint64_t waited_u
 {
     switch (whose) {
     case OF_COLLECTOR:
-        s->look.thread_us = longest(s->look.thread_us, waited_us);
+        s->look.thread_us = longer_wait(s->look.thread_us, waited_us);
         break;
     case OF_COLLECTOR_BACKEND:
-        s->look.backend_us = longest(s->look.backend_us, waited_us);
+        s->look.backend_us = longer_wait(s->look.backend_us, waited_us);
         s->sum.own_us += ran_us;
         break;
     case OF_DISK:
-        s->look.disk_us = longest(s->look.disk_us, waited_us);
+        s->look.disk_us = longer_wait(s->look.disk_us, waited_us);
         break;
     case OF_LOAD_BACKEND:
         s->sum.load_us += waited_us;
