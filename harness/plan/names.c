@@ -39,7 +39,7 @@ static void fill_name(char *out, const char *start, const char *filler, const ch
     stpcpy(at, end);
 }
 
-static const char *control(uint32_t token)
+static const char *control_char(uint32_t token)
 {
     // The last of these characters is U+0085, which some programs take for a line break.
     static const char *const characters[] = {"\t", "\x01", "\x1b", "\x7f", "\r", "\xc2\x85"};
@@ -83,7 +83,7 @@ static void make_name(
         snprintf(out, NAMES_SHAPED_MAX, "%s\"%s", start, end);
         return;
     case NAME_CONTROL:
-        snprintf(out, NAMES_SHAPED_MAX, "%s%s%s", start, control(token), end);
+        snprintf(out, NAMES_SHAPED_MAX, "%s%s%s", start, control_char(token), end);
         return;
     case NAME_NEWLINE:
         snprintf(out, NAMES_SHAPED_MAX, "%s\n%s%s", start, start, end);

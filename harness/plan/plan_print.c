@@ -19,7 +19,7 @@ struct printer {
 
 // Returns the transaction to print after this one. A closed loop shows only its first, because the
 // others have no planned time and their number is not known.
-static size_t after(const struct printer *pr, size_t txn)
+static size_t next_printed(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;
     uint8_t phase = p->txns[txn++].phase;
@@ -46,7 +46,7 @@ static bool print_merged(struct printer *pr)
             pr->fault(pr, &p->faults[f++]);
         } else if (t < p->txn_count && txn_ns <= change_ns) {
             pr->txn(pr, &p->txns[t], t);
-            t = after(pr, t);
+            t = next_printed(pr, t);
         } else if (c < p->change_count) {
             pr->change(pr, &p->changes[c++]);
         } else {
