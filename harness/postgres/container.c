@@ -150,7 +150,7 @@ static bool find_image(struct container *c, struct err *e)
 }
 
 // Creates the container: at its first start the image makes the cluster in the volume.
-static bool create(struct container *c, struct err *e)
+static bool create_container(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
         "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
@@ -268,7 +268,7 @@ static bool container_start(struct server *s, struct err *e)
 
     if (s->running)
         return true;
-    if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create(c, e)))
+    if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create_container(c, e)))
         return false;
     // The entry point of the image starts a server without TCP first, to make the cluster, so only
     // a handshake over TCP shows that it is ready.

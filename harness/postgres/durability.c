@@ -213,7 +213,7 @@ static bool check_server_settings(
 }
 
 // Accepts a remote server by its settings, because nothing else of the server is visible.
-static bool declared(
+static bool declare_durable(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
     if (!check_server_settings(admin, settings, proof, e))
@@ -228,7 +228,7 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
     const bool elsewhere = !s->data_dir && !s->provider->exec;
 
     *proof = (struct durability_proof){0};
-    if (elsewhere && declared(admin, settings, proof, e))
+    if (elsewhere && declare_durable(admin, settings, proof, e))
         return true;
     proof->durable =
         !elsewhere && check_server_settings(admin, settings, proof, e) &&

@@ -164,7 +164,7 @@ static bool socket_address(
 }
 
 // True when the address takes connections. libpq tries all addresses of a name in this way.
-static bool answers(const struct addrinfo *a)
+static bool address_answers(const struct addrinfo *a)
 {
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct pollfd polled = {.fd = fd, .events = POLLOUT};
@@ -202,7 +202,7 @@ bool target_address(
         return err_set(e, ERR_CONNECTION, "%s: %s", first, gai_strerror(failed));
     // The last address needs no trial.
     struct addrinfo *one = found;
-    while (one->ai_next && !answers(one))
+    while (one->ai_next && !address_answers(one))
         one = one->ai_next;
     memcpy(out, one->ai_addr, one->ai_addrlen);
     *len = one->ai_addrlen;

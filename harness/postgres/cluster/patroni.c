@@ -53,7 +53,7 @@ static bool find_ports(int ports[PORTS], struct err *e)
     return ok;
 }
 
-static struct patroni_place place(const char *host, int port)
+static struct patroni_place make_place(const char *host, int port)
 {
     struct patroni_place p = {.port = port};
 
@@ -72,10 +72,10 @@ static bool find_places(struct patroni *p, struct err *e)
     for (int i = 0; i < PATRONI_MEMBERS; i++) {
         char address[CLUSTER_NET_ADDRESS];
         const char *host = lan ? cluster_net_address(i, address) : middle;
-        p->at.servers[i] = place(host, ports[i]);
-        p->at.rests[i] = place(host, ports[PATRONI_MEMBERS + i]);
+        p->at.servers[i] = make_place(host, ports[i]);
+        p->at.rests[i] = make_place(host, ports[PATRONI_MEMBERS + i]);
     }
-    p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
+    p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
     p->at.proxy_port = CLUSTER_NET_MEMBERS; // no open port: it only names a socket
     return true;
 }

@@ -19,7 +19,7 @@ const char *patroni_member(int member, char name[8])
 
 // Returns the server's settings. Later settings win, so those of the scenario come last. Patroni
 // keeps the settings that must be the same on every member in the store.
-static json_t *parameters(const struct patroni_layout *l)
+static json_t *parameters_json(const struct patroni_layout *l)
 {
     json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
         "unix_socket_directories", l->dir, "unix_socket_permissions", "0700", "fsync", "on",
@@ -39,10 +39,10 @@ static json_t *shared_part(const struct patroni_layout *l)
     return json_pack("{s:i, s:i, s:i, s:i, s:b, s:{s:b, s:b, s:o}}", //
         "ttl", PATRONI_TTL_S, "loop_wait", PATRONI_LOOP_WAIT_S, "retry_timeout", PATRONI_RETRY_S,
         "maximum_lag_on_failover", 1 << 30, "synchronous_mode", l->synchronous, //
-        "postgresql", "use_pg_rewind", 1, "use_slots", 1, "parameters", parameters(l));
+        "postgresql", "use_pg_rewind", 1, "use_slots", 1, "parameters", parameters_json(l));
 }
 
-static json_t *account(const struct patroni_layout *l)
+static json_t *account_json(const struct patroni_layout *l)
 {
     return json_pack("{s:s, s:s}", "username", "mailproof", "password", l->password);
 }
@@ -60,8 +60,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",
         pgpass, "use_unix_socket", 1, "use_unix_socket_repl", 1,
         "remove_data_directory_on_rewind_failure", 1, "remove_data_directory_on_diverged_timelines",
-        1, "authentication", "superuser", account(l), "replication", account(l), "rewind",
-        account(l), //
+        1, "authentication", "superuser", account_json(l), "replication", account_json(l), "rewind",
+        account_json(l), //
         "pg_hba", "local all all trust", "local replication all trust",
         "host all all all scram-sha-256", "host replication all all scram-sha-256");
 }

@@ -144,7 +144,7 @@ bool patroni_strike(struct server *s, enum cluster_fault fault, struct failover 
 
 // --- undoing them -----------------------------------------------------------------------
 
-static bool revive(struct server *s, struct err *e)
+static bool revive_member(struct server *s, struct err *e)
 {
     struct patroni *p = s->state;
     int member = p->killed;
@@ -205,7 +205,7 @@ bool patroni_mend(struct server *s, enum cluster_fault fault, struct failover *o
     case CLUSTER_SWITCHOVER:
         return true;
     case CLUSTER_KILL_LEADER:
-        return revive(s, e);
+        return revive_member(s, e);
     case CLUSTER_PARTITION_LEADER:
         return heal_cut(s, out, e);
     case CLUSTER_KILL_STORE:

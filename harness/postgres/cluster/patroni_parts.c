@@ -78,14 +78,14 @@ static void add_word(struct command_line *c, const char *word)
     c->argv[c->count] = NULL;
 }
 
-static char *room(struct command_line *c)
+static char *text_room(struct command_line *c)
 {
     return c->texts[c->used++];
 }
 
 static void begin_command_line(struct command_line *c, const struct patroni *p)
 {
-    char *home = room(c);
+    char *home = text_room(c);
 
     snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.server);
     add_word(c, p->leash);
@@ -98,7 +98,7 @@ static void begin_command_line(struct command_line *c, const struct patroni *p)
 
 static void add_file(struct command_line *c, const char *dir, const char *name)
 {
-    char *path = room(c);
+    char *path = text_room(c);
 
     snprintf(path, sizeof c->texts[0], "%s/%s", dir, name);
     add_word(c, path);
@@ -109,7 +109,7 @@ static void store_words(struct command_line *c, const struct patroni *p)
     // etcd believes its peers, of which there are none: their place is a socket in the working
     // folder, where nobody else comes.
     static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
-    char *clients = room(c);
+    char *clients = text_room(c);
     size_t size = sizeof c->texts[0];
 
     snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);

@@ -119,7 +119,7 @@ static bool write_request(const struct rest_target *t, const char *method, const
            err_set(e, ERR_INTERNAL, "the request is too long");
 }
 
-static bool exchange(
+static bool exchange_rest(
     int fd, const struct rest_target *t, const struct buf *request, struct buf *wire, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + answer_limit_ns;
@@ -137,7 +137,7 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     buf_init(&request, 8192);
     buf_init(&wire, sizeof out->text + 8192);
     bool ok = fd >= 0 && write_request(t, method, path, body, &request, e) &&
-              exchange(fd, t, &request, &wire, e) && rest_take(wire.data, wire.len, out, e);
+              exchange_rest(fd, t, &request, &wire, e) && rest_take(wire.data, wire.len, out, e);
     if (fd >= 0)
         close(fd);
     buf_fini(&request);
