@@ -63,9 +63,9 @@ struct worker {
 
 static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e);
 static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e);
-static bool learn(struct cuts *c, struct err *e);
+static bool learn_messages(struct cuts *c, struct err *e);
 static bool try_all_cuts(struct cuts *c, struct err *e);
-static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
+static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_cuts(struct cuts *c);
 
 // If the collector fails without any cut, this failure is the verdict, and no trial with a cut is
@@ -81,9 +81,9 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
         ok = ok && take_merged_cuts(&c, s, e);
     else
         ok = ok && prepare_cuts(&c, s, e) &&               // server and template database
-             learn(&c, e) &&                               // learns which messages there are
+             learn_messages(&c, e) &&                      // learns which messages there are
              (c.points.count == 0 || try_all_cuts(&c, e)); // one trial for each
-    ok = ok && report(&c, outcome, e);
+    ok = ok && report_trials(&c, outcome, e);
     close_cuts(&c);
     return ok;
 }
@@ -162,7 +162,7 @@ static void bench_close(struct trial_bench *b)
 // --- which cuts there are ----------------------------------------------------------------
 
 // Keeps the smaller of each count.
-static void agree(struct trial_tally *known, const struct trial_tally *seen)
+static void keep_smaller_counts(struct trial_tally *known, const struct trial_tally *seen)
 {
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++) {
@@ -220,7 +220,7 @@ static void choose_own(struct cuts *c)
     p->count = count;
 }
 
-static bool learn(struct cuts *c, struct err *e)
+static bool learn_messages(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
 
@@ -234,7 +234,7 @@ static bool learn(struct cuts *c, struct err *e)
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
             return false;
-        agree(&known, &seen);
+        keep_smaller_counts(&known, &seen);
     }
     // The lesson is recorded even if it failed: the merged report of several machines needs a
     // reason.
@@ -406,7 +406,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     return !atomic_load(&c->failed);
 }
 
-static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
+static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct err *e)
 {
     const struct cutreport told = {
         .scenario = c->setting.scenario,

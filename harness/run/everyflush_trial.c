@@ -200,8 +200,8 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
 
 // Examines the database. Data that the server cannot read, or that makes the server crash, counts
 // as damage.
-static PGconn *examine(const struct flush_trial_setting *setting, const struct before *before,
-    struct fates *f, struct flush_trial_result *r)
+static PGconn *examine_database(const struct flush_trial_setting *setting,
+    const struct before *before, struct fates *f, struct flush_trial_result *r)
 {
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
@@ -307,7 +307,7 @@ static void count_after_stop(
         r->exits += !log->processes[i].asked;
 }
 
-static bool drain(const struct flush_trial_setting *setting, PGconn *conn, int instances,
+static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn, int instances,
     struct fates *f, struct flush_trial_result *r, struct err *e)
 {
     struct command command = {0};
@@ -405,9 +405,9 @@ bool flush_trial_run(const struct flush_trial_setting *setting, const struct bef
     if (!start_on_state(setting, trial, result, e))
         return false;
     if (result->starts) {
-        PGconn *conn = examine(setting, before, &f, result);
+        PGconn *conn = examine_database(setting, before, &f, result);
         // A database that cannot be opened is counted already, by examine.
-        ok = !conn || drain(setting, conn, trial->instances, &f, result, e);
+        ok = !conn || drain_state(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }
     judge_fates(&f, before, state->at_ns, setting->leased, result);
