@@ -13,7 +13,7 @@
 // --- load -------------------------------------------------------------------------------
 
 // Rounds a rate to as many digits as a person would write, so that the file reads back the same.
-static double rounded(double rate)
+static double rounded_rate(double rate)
 {
     return round(rate * 1000) / 1000;
 }
@@ -34,8 +34,8 @@ static void cut_phase(struct load_phase *p, const struct span *span, int halving
     double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
 
     // The part keeps its piece of the slope, so that the load at a fault stays what it was.
-    p->rate_from = rounded(ldexp(first + slope * (double)span->from_ns, -halvings));
-    p->rate_to = rounded(ldexp(first + slope * (double)span->to_ns, -halvings));
+    p->rate_from = rounded_rate(ldexp(first + slope * (double)span->from_ns, -halvings));
+    p->rate_to = rounded_rate(ldexp(first + slope * (double)span->to_ns, -halvings));
     cut_trace(p, span);
     p->for_ns = span->to_ns - span->from_ns;
 }

@@ -175,7 +175,7 @@ static bool is_phase_left(const struct search *s, size_t phase)
 }
 
 // Returns the special features (bits of enum plain) that the load still has.
-static unsigned special(const struct search *s)
+static unsigned special_features(const struct search *s)
 {
     unsigned have = 0;
 
@@ -208,7 +208,7 @@ static bool try_plain(struct search *s, unsigned plain)
 // Takes all special features away at once, or else as many as can go.
 static bool try_plain_phases(struct search *s)
 {
-    unsigned have = special(s);
+    unsigned have = special_features(s);
     // All at once first: mostly none of them matters, and that costs one run.
     bool any = try_plain(s, have);
 

@@ -68,7 +68,7 @@ static bool keep_candidate(struct search *s, struct sketch *candidate)
 // Returns whether the candidate fails in one of its remaining tries. A candidate that broke only
 // some of what the whole scenario broke gets one more chance to break the rest. It counts as
 // failing.
-static bool fails(struct search *s, const struct sketch *candidate, struct tried *t)
+static bool candidate_fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;
 
@@ -104,7 +104,8 @@ bool search_attempt(struct search *s, struct sketch *candidate)
     uint64_t hash = sketch_hash(candidate, s->whole);
     if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
         struct tried *t = tried_of(s, hash);
-        better = t ? fails(s, candidate, t) && keep_candidate(s, candidate) : fail_search(s);
+        better =
+            t ? candidate_fails(s, candidate, t) && keep_candidate(s, candidate) : fail_search(s);
     }
     sketch_fini(candidate);
     return better;

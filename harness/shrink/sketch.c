@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-static bool allocate(struct sketch *k, const struct whole *w, struct err *e)
+static bool allocate_sketch(struct sketch *k, const struct whole *w, struct err *e)
 {
     k->spans = calloc(w->scenario->load_count + 1, sizeof *k->spans);
     k->faults = calloc(w->plan->fault_count + 1, sizeof *k->faults);
@@ -20,7 +20,7 @@ bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e)
     const struct scenario *s = w->scenario;
 
     *k = (struct sketch){.instances = s->collector.instances};
-    if (!allocate(k, w, e))
+    if (!allocate_sketch(k, w, e))
         return false;
     for (size_t i = 0; i < s->load_count; i++) {
         k->spans[i].to_ns = s->load[i].for_ns;
@@ -36,7 +36,7 @@ bool sketch_copy(struct sketch *k, const struct sketch *from, const struct whole
     *k = *from;
     k->spans = NULL;
     k->faults = NULL;
-    if (!allocate(k, w, e))
+    if (!allocate_sketch(k, w, e))
         return false;
     memcpy(k->spans, from->spans, w->scenario->load_count * sizeof *k->spans);
     memcpy(k->faults, from->faults, w->plan->fault_count * sizeof *k->faults);
