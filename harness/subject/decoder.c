@@ -63,7 +63,7 @@ bool decode_shape(const char *line, size_t len, size_t *tokens)
     return len > 0 && fields % DECODE_FIELDS == 0;
 }
 
-static int sextet(char c)
+static int base64_sextet(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -83,7 +83,7 @@ static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
     size_t used = 0;
 
     for (size_t i = 0; i < ENCODED_LEN; i++) {
-        int value = sextet(text[i]);
+        int value = base64_sextet(text[i]);
         if (value < 0)
             return false;
         bits = (bits << 6 | (uint32_t)value) & 0xffffff;

@@ -44,7 +44,7 @@ static bool find_file(char out[PATH_MAX], const char *word, const char *dir, boo
            is_regular_file(out);
 }
 
-static bool checksum(const char *path, unsigned char *sum)
+static bool file_checksum(const char *path, unsigned char *sum)
 {
     FILE *file = fopen(path, "re");
     EVP_MD_CTX *digest = EVP_MD_CTX_new();
@@ -66,7 +66,7 @@ static void append_file(struct buf *out, const char *path)
     unsigned char sum[EVP_MAX_MD_SIZE];
     const char *slash = strrchr(path, '/');
 
-    if (!checksum(path, sum))
+    if (!file_checksum(path, sum))
         return;
     buf_printf(out, "%s%s sha256:", out->len ? ", " : "", slash ? slash + 1 : path);
     for (size_t i = 0; i < SHOWN; i++)

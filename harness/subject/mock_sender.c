@@ -68,7 +68,7 @@ void mock_sender_begin(struct mock_sender *s, int fd)
 
 // --- a heap of the answers that are due, the earliest first -----------------------
 
-static bool push(struct mock_sender *s, struct sender_due due)
+static bool push_due(struct mock_sender *s, struct sender_due due)
 {
     if (!array_grow(&s->heap, s->count, 1, sizeof due))
         return false;
@@ -79,7 +79,7 @@ static bool push(struct mock_sender *s, struct sender_due due)
     return true;
 }
 
-static struct sender_due pop(struct mock_sender *s)
+static struct sender_due pop_due(struct mock_sender *s)
 {
     struct sender_due first = s->heap[0], last = s->heap[--s->count];
     size_t at = 0;
@@ -147,13 +147,13 @@ bool mock_sender_line(
         if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply) &&
-            !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                         .number = number,
-                         .delivery = l->first_delivery + i,
-                         .place = i + 1,
-                         .reply = r.reply,
-                         .twice = r.twice,
-                         .oddly = r.oddly}))
+            !push_due(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                             .number = number,
+                             .delivery = l->first_delivery + i,
+                             .place = i + 1,
+                             .reply = r.reply,
+                             .twice = r.twice,
+                             .oddly = r.oddly}))
             return false;
     }
     return true;
@@ -219,7 +219,7 @@ bool mock_sender_say(
     bool died = false;
 
     while (mood != SENDER_PAUSES && s->fd >= 0 && s->count > 0 && s->heap[0].at_ns <= now_ns) {
-        struct sender_due due = pop(s);
+        struct sender_due due = pop_due(s);
         // From this moment on, the collector may know the answer.
         log->deliveries[due.delivery].replied_ns = now_ns;
         died = due.reply == REPLY_DIED;

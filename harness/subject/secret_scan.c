@@ -24,7 +24,7 @@ struct row {
     unsigned char window[HEX_LEN];
 };
 
-static uint64_t power(size_t exponent)
+static uint64_t power_of_base(size_t exponent)
 {
     uint64_t result = 1;
 
@@ -34,12 +34,12 @@ static uint64_t power(size_t exponent)
 }
 
 // Adds a letter, which is not 0. Returns the hash of the last `window` letters; 0: there are fewer.
-static uint64_t roll(struct row *r, size_t window, unsigned char letter)
+static uint64_t roll_hash(struct row *r, size_t window, unsigned char letter)
 {
     size_t place = r->len++ % window;
     unsigned char oldest = r->len > window ? r->window[place] : 0;
 
-    r->oldest = r->oldest ? r->oldest : power(window);
+    r->oldest = r->oldest ? r->oldest : power_of_base(window);
     r->window[place] = letter;
     r->hash = r->hash * base + letter - oldest * r->oldest;
     return r->len >= window ? r->hash : 0;
@@ -95,7 +95,7 @@ static bool take_letter(struct secret_scan *t, struct row *r, size_t window, uns
         r->hash = 0;
         return true;
     }
-    return keep_hash(t, roll(r, window, letter));
+    return keep_hash(t, roll_hash(r, window, letter));
 }
 
 static bool read_part(struct secret_scan *t, FILE *file)
