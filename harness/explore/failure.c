@@ -82,7 +82,7 @@ static unsigned read_json_count(const json_t *line, const char *key)
     return (unsigned)json_integer_value(json_object_get(line, key));
 }
 
-// True for a name as `append` makes it. It becomes a file's name.
+// True for a name as `append_name` makes it. It becomes a file's name.
 static bool is_failure_name(const char *name)
 {
     return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';

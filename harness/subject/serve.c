@@ -286,8 +286,8 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
     }
 }
 
-// Fills in two entries per instance, as serve() reads them, and the one that wakes the thread.
-// Returns when an instance is due at the latest.
+// Fills in two entries per instance, as serve_subject() reads them, and the one that wakes the
+// thread. Returns when an instance is due at the latest.
 static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
