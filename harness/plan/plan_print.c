@@ -93,6 +93,7 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
     print_txn_kinds(pr, t);
+    // The others have no time of their own: each follows the answer to the one before it.
     if (phase->closed && !(t->flags & TXN_BACKLOG))
         buf_printf(pr->out, "  and on, as fast as %d connections can, for %g s", phase->connections,
             (double)phase->for_ns / 1e9);
