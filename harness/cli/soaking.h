@@ -7,7 +7,7 @@
 #include "runner.h"
 
 // The largest segment, in tokens: with it the harness needs less than 256 MiB.
-#define SOAKING_TOKENS_MAX 300000u
+#define SOAKING_TOKENS_MAX 250000u
 
 // The most segments: two weeks of four minutes each.
 #define SOAKING_SEGMENTS_MAX 5040

@@ -3,6 +3,7 @@
 // segment's history, and a token of an earlier segment that comes again is a duplicate.
 #include "run/run.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "postgres/sql.h"
@@ -96,6 +97,8 @@ bool run_take_up(struct run *r, struct err *e)
     r->folder = r->turned.folder;
     r->log_from = r->turned.log_from;
     r->turned = (struct turned){0};
+    // Else the memory of a process of many hours would grow with the holes between what it kept.
+    malloc_trim(0);
     return sql_exec(r->context.admin, run_sql_forget, e) && run_prepare_load(r, e) &&
            run_make_backlog(r, e);
 }

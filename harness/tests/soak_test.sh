@@ -116,7 +116,7 @@ refused() {
     grep -q -- "$1" "$place/err" || fail "no '$1' in: $(cat "$place/err")"
 }
 refused 'takes a time' --soak never
-refused 'may have up to 300000' --soak 9s --set load.0.for=2s --set load.0.rate=200000/s
+refused 'may have up to 250000' --soak 9s --set load.0.for=2s --set load.0.rate=200000/s
 refused 'a backlog' --soak 9s --set load.0.backlog=5
 refused 'recovery_limit' --soak 9s --set 'faults=[{at: 500ms, do: kill-collector}]'
 refused '--repeat' --soak 9s --repeat 2
