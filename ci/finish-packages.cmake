@@ -23,10 +23,13 @@ License: MIT
     file(WRITE ${doc}/changelog
 "${package} (${CPACK_PACKAGE_VERSION}) stable; urgency=medium
 
-  * See CHANGELOG.md in the source.
+  * See CHANGELOG.md.gz beside this file.
 
  -- mailproof maintainers <maintainers@mailproof.invalid>  ${date}
 ")
+    if(EXISTS ${doc}/ci/examples)
+        file(CREATE_LINK ci/examples ${doc}/examples SYMBOLIC)
+    endif()
     file(GLOB pages ${stage}/share/man/man1/*.1)
-    execute_process(COMMAND gzip -9nf ${pages} ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND gzip -9nf ${pages} ${doc}/changelog ${doc}/CHANGELOG.md COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

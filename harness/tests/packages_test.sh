@@ -36,6 +36,14 @@ for program in mailroom-collector mailproof; do
     nm -D "$place/root/usr/bin/$program" | grep '_chk$\|_chk@' >/dev/null || fail "$program: no fortified call"
 done
 
+doc=$place/root/usr/share/doc
+for file in mailproof/README.md mailproof/harness/cli/COMMANDS.md mailproof/harness/report/FAILURES.md \
+    mailproof/examples/github.yml mailproof/examples/grafana/harness.json mailroom-collector/CHANGELOG.md.gz \
+    mailroom-collector/collector/INSTALL.md mailroom-collector/examples/grafana/alerts.yml \
+    mailroom-collector/examples/grafana/collector.json; do
+    [ -s "$doc/$file" ] || fail "no $file in the packages"
+done
+[ -s "$place/root/usr/lib/systemd/system/mailroom-collector@.service" ] || fail "no unit"
 mailproof=$place/root/usr/bin/mailproof
 cd /
 expect_exit 0 run steady --set load.0.for=1s
