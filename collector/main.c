@@ -14,23 +14,24 @@
 
 static int help(void)
 {
-    printf("mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
-           "  mailroom-collector                        collects until TERM or INT\n"
-           "  mailroom-collector -- COMMAND ARGUMENT…   in leased mode: runs the sender, too\n"
-           "  mailroom-collector --switch-mode          changes the mode of the queue\n"
-           "  mailroom-collector --settings             prints the settings as a table\n"
-           "  mailroom-collector --version\n\n"
-           "The sender is started again when it ends, but for exit code 78. --switch-mode carries "
-           "the queue over to the\n"
-           "mode that MAILROOM_DEQUEUE names. Exit code 75 means that collectors still run: stop\n"
-           "them and try again. These environment variables are the settings:\n\n");
+    printf(
+        "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
+        "  mailroom-collector                        collects until TERM or INT\n"
+        "  mailroom-collector -- COMMAND ARGUMENT…   in leased mode: runs the sender, too\n"
+        "  mailroom-collector --switch-mode          changes the mode of the queue\n"
+        "  mailroom-collector --settings             prints the settings as a table\n"
+        "  mailroom-collector --version\n\n"
+        "The sender is started again when it ends; exit code 78 ends the collector, too.\n"
+        "--switch-mode carries the queue over to the mode that MAILROOM_DEQUEUE names. Exit code\n"
+        "75 means that collectors still run: stop them and try again.\n"
+        "These environment variables are the settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  64 unknown argument\n"
            "  70 internal error\n"
            "  74 standard output failed\n"
            "  75 stopped before the last line could be confirmed\n"
-           "  78 settings or schema do not fit, or the sender ended with 78\n");
+           "  78 settings or schema do not fit\n");
     return 0;
 }
 
