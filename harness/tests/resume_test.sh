@@ -44,7 +44,7 @@ runs=("$mailproof" run steady promise-limit --collector "$place/collector" --set
 cuts=("$mailproof" run steady --collector "$place/collector" --set collector.layout=reference
     --every-cut --cut-at 'client Parse' --out "$place/results")
 
-tuned=("$mailproof" tune steady --quiet --limit 1,10 --timeout 50ms --repeat 2 --within 1s
+tuned=("$mailproof" tune steady --quiet --limit '1,10' --timeout 50ms --repeat 2 --within 1s
     --collector "$place/collector" --set collector.layout=reference --set load.0.for=500ms
     --set load.0.rate=40/s --set expect={} --set slack=3s --out "$place/results")
 
