@@ -57,19 +57,30 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
     return o->flushes;
 }
 
+// A server in a container has pids of its own namespace. Its backends are then found below its
+// first process.
+static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
+{
+    return server->shares_pids ? NULL : &o->outer_pid;
+}
+
+bool observers_watch(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e)
+{
+    observers_follow(o, server);
+    return start_starved(o, outer_pid(o, server), subject, e);
+}
+
 bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
-    // A server in a container has pids of its own namespace. Its backends are then found below its
-    // first process.
-    const atomic_int *outer_pid = server->shares_pids ? NULL : &o->outer_pid;
     struct buf conninfo;
 
-    observers_follow(o, server);
     buf_init(&conninfo, 4096);
-    bool ok = migrate_conninfo(server, server->superuser, &conninfo, e) &&
-              start_sampler(o, conninfo.data, outer_pid, subject, e) &&
-              start_starved(o, outer_pid, subject, e) && start_probes(o, conninfo.data, e);
+    bool ok = observers_watch(o, server, subject, e) &&
+              migrate_conninfo(server, server->superuser, &conninfo, e) &&
+              start_sampler(o, conninfo.data, outer_pid(o, server), subject, e) &&
+              start_probes(o, conninfo.data, e);
     buf_fini(&conninfo);
     return ok;
 }
@@ -79,11 +90,16 @@ void observers_follow(struct observers *o, const struct server *server)
     atomic_store(&o->outer_pid, server->outer_pid);
 }
 
+void observers_end_watch(struct observers *o, struct ledger *l)
+{
+    starved_stop(o->starved);
+    l->starved = starved_samples(o->starved, &l->starved_count);
+}
+
 void observers_end_samples(struct observers *o, struct ledger *l)
 {
     sampler_stop(o->sampler);
-    starved_stop(o->starved);
-    l->starved = starved_samples(o->starved, &l->starved_count);
+    observers_end_watch(o, l);
     const struct presence *p = sampler_presence(o->sampler);
     if (!p)
         return;

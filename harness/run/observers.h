@@ -21,6 +21,11 @@ struct observers {
 MUST_USE bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 
+// Starts only the watch of the wait for a processor. It ends with observers_end_watch.
+MUST_USE bool observers_watch(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e);
+void observers_end_watch(struct observers *o, struct ledger *l);
+
 // Tells the observers the pid of the server, which changes with each start of the server.
 void observers_follow(struct observers *o, const struct server *server);
 

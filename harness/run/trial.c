@@ -15,6 +15,7 @@
 #include "os/mutant.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
+#include "run/observers.h"
 #include "run/steps.h"
 #include "subject/command.h"
 #include "subject/subject.h"
@@ -43,7 +44,8 @@ struct trial {
     struct steps steps;
     struct command command;
     struct subject *subject;
-    pthread_mutex_t lock; // guards what the proxy's thread uses: subject and faults
+    struct observers observers; // only the wait for a processor
+    pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64];
     struct ledger ledger;
@@ -166,7 +168,7 @@ static bool start_collector(struct trial *t, struct err *e)
         proxy_conninfo(t->bench->proxy, &conninfo) && buf_str(&conninfo) &&
         command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
-    return ok && start_subject(t, e);
+    return ok && start_subject(t, e) && observers_watch(&t->observers, s->server, t->subject, e);
 }
 
 // --- the steps --------------------------------------------------------------------------
@@ -307,6 +309,8 @@ static void end_trial_collector(struct trial *t)
     t->ledger.load_end_ns = clock_now_ns();
     t->ledger.drain_end_ns = t->ledger.load_end_ns;
     subject_stop(t->subject, collector_end_ns);
+    // Not before: the time that the collector takes to end is judged, too.
+    observers_end_watch(&t->observers, &t->ledger);
     int64_t deadline = clock_now_ns() + links_end_ns;
     while (proxy_counts(t->bench->proxy).links > 0 && clock_now_ns() < deadline)
         usleep(200);
@@ -363,6 +367,7 @@ static void close_trial(struct trial *t)
 {
     // The proxy's thread may use the subject until the hook is released.
     proxy_forget_cut(t->bench->proxy);
+    observers_fini(&t->observers);
     subject_free(t->subject);
     command_fini(&t->command);
     ledger_fini(&t->ledger);
