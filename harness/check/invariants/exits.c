@@ -142,10 +142,12 @@ static bool is_paused(const struct check *c, int64_t from_ns, const struct proce
 static bool is_late(const struct check *c, const struct process_record *p, int64_t asked_ns)
 {
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
+    uint32_t process = (uint32_t)(p - c->l->log->processes);
 
     return !scenario_is_queue(c->l->scenario) && asked_ns != CLOCK_NEVER &&
            !(killed && asked_ns >= c->l->drain_end_ns) && !is_paused(c, asked_ns, p) &&
-           p->ended_ns - asked_ns > ending_ns + c->r->slack_ns;
+           p->ended_ns - asked_ns - check_denied_ns(c->l, process, asked_ns, p->ended_ns) >
+               ending_ns + c->r->slack_ns;
 }
 
 bool check_exits(const struct check *c, struct err *e)
