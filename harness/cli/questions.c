@@ -42,7 +42,7 @@ const struct question questions[] = {
         ASKS_RERUN},
     {"a handler longer than its claim", "smoke", {FEW("3/s", "2s"), "collector.instances=2"},
         ASKS_AT_ONCE},
-    {"a job that always fails", "smoke", {FEW("25/s", "4s"), "collector.sender={permanent: 10%}"},
+    {"a job that always fails", "smoke", {FEW("10/s", "1s"), "collector.sender={permanent: 30%}"},
         ASKS_ATTEMPTS},
     {"commits out of order", "late-commits",
         {"load=[{name: paced, for: 6s, rate: 100/s, connections: 24, hold_open: {share: 0.1, for: "
