@@ -5,14 +5,12 @@
 
 #include "base/array.h"
 #include "ledger/rows.h"
-#include "scenario/parse.h"
 #include "story/inside.h"
 
 struct build {
     struct told *t;
     const struct event *events;
     size_t count;
-    struct node *root;
     struct usual usual;
     const struct event **kind; // room for the events of one kind, in the order of time
 };
@@ -25,88 +23,6 @@ static bool append(void *items, size_t *count, const void *item, size_t size, st
     memcpy(*(char **)items + *count * size, item, size);
     ++*count;
     return true;
-}
-
-// --- the maps of the faults -------------------------------------------------------------------
-
-static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
-{
-    char text[32];
-    struct node *n;
-
-    if (node_child(map, key))
-        return true;
-    snprintf(text, sizeof text, "%lld.%06lldms", (long long)(ns / NS_PER_MS),
-        (long long)(ns % NS_PER_MS));
-    n = node_new(NODE_SCALAR, text, &map->origin);
-    if (n && node_add(map, n, key, &map->origin))
-        return true;
-    node_free(n);
-    return err_memory(e);
-}
-
-// Adds a fault's map to the scenario. The times of the event say when it comes and how long it
-// lasts.
-static bool add_spec(struct node *faults, const struct event *told, struct err *e)
-{
-    struct node *map = NULL;
-    struct event event = *told;
-
-    if (!parse_yaml(&map, told->text, strlen(told->text), &told->origin, e))
-        return false;
-    if (!node_add(faults, map, NULL, NULL)) {
-        node_free(map);
-        return err_memory(e);
-    }
-    event_complete(&event, NULL);
-    const struct node *verb = node_child(map, "do");
-    const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
-    int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
-    if (map->kind != NODE_MAP)
-        return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
-    // The scenario refuses a lasting fault without a length, and the story has told it by struck
-    // and undone.
-    if (v && (v->params & PARAM_NEEDS_FOR) &&
-        !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
-        return false;
-    // A scenario cannot plan a fault before the load, a story can tell of one.
-    return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
-}
-
-static bool add_specs(struct build *b, struct err *e)
-{
-    static const struct origin here = {.file = "story", .line = 1, .column = 1};
-    struct node *faults = node_new(NODE_LIST, NULL, &here);
-
-    if (!faults || !node_add(b->root, faults, "faults", &here)) {
-        node_free(faults);
-        return err_memory(e);
-    }
-    for (size_t i = 0; i < b->count; i++)
-        if (b->events[i].kind == EVENT_FAULT && b->events[i].text &&
-            !add_spec(faults, &b->events[i], e))
-            return false;
-    return true;
-}
-
-// Returns the number of the fault's map among all maps; the event may name an earlier fault.
-static bool spec_of(const struct build *b, const struct event *event, uint32_t *spec, struct err *e)
-{
-    uint32_t fault = 0;
-
-    *spec = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        const struct event *other = &b->events[i];
-        // Faults are numbered as they stand in the file, not by time.
-        if (other->kind != EVENT_FAULT)
-            continue;
-        if (event->text ? other == event : fault == event->first)
-            return other->text ||
-                   origin_err(&event->origin, e, "there is no fault %u with a map", fault);
-        fault++;
-        *spec += other->text != NULL;
-    }
-    return origin_err(&event->origin, e, "there is no fault %u with a map", event->first);
 }
 
 // --- kinds that are more than a record --------------------------------------------------------
@@ -229,7 +145,7 @@ static bool build_fault(
     size_t faults = plan->fault_count;
     struct plan_fault fault = {.at_ns = r->planned_ns - STORY_START_NS};
 
-    if (!spec_of(b, told, &fault.spec, e))
+    if (!story_spec_of(b->events, b->count, told, &fault.spec, e))
         return false;
     fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
     r->spec = &b->t->scenario.faults[fault.spec];
@@ -517,10 +433,10 @@ static bool settle(struct build *b, struct err *e)
 bool story_build(
     struct told *t, const struct event *events, size_t count, struct node *root, struct err *e)
 {
-    struct build b = {.t = t, .events = events, .count = count, .root = root};
+    struct build b = {.t = t, .events = events, .count = count};
 
     b.kind = calloc(count + 1, sizeof *b.kind);
-    bool ok = (b.kind || err_memory(e)) && add_specs(&b, e) &&
+    bool ok = (b.kind || err_memory(e)) && story_specs(events, count, root, e) &&
               scenario_make(&t->scenario, root, e) && observe(&b, e) && settle(&b, e);
     free(b.kind);
     return ok;

@@ -256,6 +256,16 @@ const void *record_before(const struct history *h, const struct event *e, size_t
 MUST_USE bool story_build(
     struct told *t, const struct event *events, size_t count, struct node *root, struct err *e);
 
+// --- faults.c ----------------------------------------------------------------------------
+
+// Adds the maps of the faults to the scenario's tree, with the times of their events.
+MUST_USE bool story_specs(
+    const struct event *events, size_t count, struct node *root, struct err *e);
+
+// Finds the number of the fault's map among all maps; the event may name an earlier fault.
+MUST_USE bool story_spec_of(const struct event *events, size_t count, const struct event *event,
+    uint32_t *spec, struct err *e);
+
 // --- claims.c ----------------------------------------------------------------------------
 
 // Reads the claims behind =>.
@@ -269,7 +279,7 @@ MUST_USE bool story_base(struct node **root, struct err *e);
 // Keeps a copy of a text; NULL without memory.
 const char *story_keep(struct told *t, const char *text);
 
-// --- pick.c, settings.c, write.c ---------------------------------------------------------
+// --- pick.c, records.c, settings.c, write.c ----------------------------------------------
 
 #define DROPPED UINT32_MAX // the new number of what is not written
 
@@ -308,3 +318,25 @@ void write_pick(struct writer *w);
 
 // Writes the settings that are not those of every story.
 MUST_USE bool write_scenario(const struct writer *w);
+
+// Writes the records of a kind, one event each.
+void write_records(struct writer *w, enum event_kind kind);
+
+// Writes what the tables hold at the end, where a reader would not expect it.
+MUST_USE bool write_rows(struct writer *w);
+void write_attempts(struct writer *w);
+
+// Returns the record as an event of which everything is said.
+struct event write_event_of(const struct writer *w, enum event_kind kind, const void *record);
+
+// Takes away what a reader fills in by itself.
+void write_spare(const struct writer *w, struct event *event);
+
+// Writes an event without what a reader fills in by itself.
+void write_event(struct writer *w, struct event *event);
+
+// Writes an event that is spared already, at its place in the order of time.
+void write_spared(struct writer *w, const struct event *event, int64_t ns);
+
+// True when the second event says of the next numbers what the first says.
+bool write_follows(const struct event *event, const struct event *next);

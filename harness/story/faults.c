@@ -1,0 +1,85 @@
+// The maps of a story's faults, which become a part of its scenario.
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/parse.h"
+#include "story/inside.h"
+
+static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
+{
+    char text[32];
+    struct node *n;
+
+    if (node_child(map, key))
+        return true;
+    snprintf(text, sizeof text, "%lld.%06lldms", (long long)(ns / NS_PER_MS),
+        (long long)(ns % NS_PER_MS));
+    n = node_new(NODE_SCALAR, text, &map->origin);
+    if (n && node_add(map, n, key, &map->origin))
+        return true;
+    node_free(n);
+    return err_memory(e);
+}
+
+// Adds a fault's map to the scenario. The times of the event say when it comes and how long it
+// lasts.
+static bool add_spec(struct node *faults, const struct event *told, struct err *e)
+{
+    struct node *map = NULL;
+    struct event event = *told;
+
+    if (!parse_yaml(&map, told->text, strlen(told->text), &told->origin, e))
+        return false;
+    if (!node_add(faults, map, NULL, NULL)) {
+        node_free(map);
+        return err_memory(e);
+    }
+    event_complete(&event, NULL);
+    const struct node *verb = node_child(map, "do");
+    const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
+    int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
+    if (map->kind != NODE_MAP)
+        return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
+    // The scenario refuses a lasting fault without a length, and the story has told it by struck
+    // and undone.
+    if (v && (v->params & PARAM_NEEDS_FOR) &&
+        !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
+        return false;
+    // A scenario cannot plan a fault before the load, a story can tell of one.
+    return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
+}
+
+bool story_specs(const struct event *events, size_t count, struct node *root, struct err *e)
+{
+    static const struct origin here = {.file = "story", .line = 1, .column = 1};
+    struct node *faults = node_new(NODE_LIST, NULL, &here);
+
+    if (!faults || !node_add(root, faults, "faults", &here)) {
+        node_free(faults);
+        return err_memory(e);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_FAULT && events[i].text && !add_spec(faults, &events[i], e))
+            return false;
+    return true;
+}
+
+bool story_spec_of(const struct event *events, size_t count, const struct event *event,
+    uint32_t *spec, struct err *e)
+{
+    uint32_t fault = 0;
+
+    *spec = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct event *other = &events[i];
+        // Faults are numbered as they stand in the file, not by time.
+        if (other->kind != EVENT_FAULT)
+            continue;
+        if (event->text ? other == event : fault == event->first)
+            return other->text ||
+                   origin_err(&event->origin, e, "there is no fault %u with a map", fault);
+        fault++;
+        *spec += other->text != NULL;
+    }
+    return origin_err(&event->origin, e, "there is no fault %u with a map", event->first);
+}
