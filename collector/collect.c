@@ -15,7 +15,6 @@
 #include "take.h"
 #include "work.h"
 
-#define TAKEN_MOST 8               // lines that are taken at once
 #define REMEMBERED 16              // lines that are over and stay known, for late answers
 #define LEAVE_NS (150 * NS_PER_MS) // how long the database has, at the end, to record what remains
 
@@ -26,7 +25,7 @@ bool collect_init(struct collector *c, int output_fd, char *const command[], str
 
     settle_init(c);
     return lines_init(
-               &c->lines, out + TAKEN_MOST + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
+               &c->lines, out + TAKE_LINES + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
            sender_init(c, output_fd, command, e);
 }
 

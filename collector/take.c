@@ -23,9 +23,8 @@
 #define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
 #define SOON_NS (125 * NS_PER_MS)  // lines that were used up sooner may be more next time
 #define OBJECT_IN_USE "55006"      // the server says that another collector has the queue
-#define LINES_MOST 8               // most lines, and
 #define LARGE_ROWS 500             // memory for more than this is given back when idle
-#define TOKENS_MOST 4000           // most tokens, that are taken at once
+#define TOKENS_MOST 4000           // most tokens that are taken at once
 
 void take_restart(struct collector *c)
 {
@@ -81,7 +80,7 @@ bool take_hold_old(struct collector *c, struct err *e)
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
-    int64_t most = clock_min(LINES_MOST, TOKENS_MOST / c->queue.limit);
+    int64_t most = clock_min(TAKE_LINES, TOKENS_MOST / c->queue.limit);
 
     if (c->queue.lanes || c->queue.budget)
         return 1;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #define TAKE_TRIPS 4
+#define TAKE_LINES 32 // most lines that are taken at once
 
 struct taking {
     int64_t asked_ns;   // when the take that is under way was sent
