@@ -93,7 +93,7 @@ migrations()
         'apply it and those after it'
     migrate 000004 000018
     doctor midway 1 "$here"
-    says midway '000021_protocol.up.sql is missing'
+    says midway '000019_outcome.up.sql is missing'
     migrate 000019 999999
     doctor migrated 0 "$here"
     says migrated 'ok      schema' 'ok      encoding' 'ok      creators'
