@@ -3,7 +3,8 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-expect_exit 0 run backend-kill-storm --set load.0.for=6s --set faults.0.until=5.5s
+expect_exit 0 run backend-kill-storm --set load.0.for=6s \
+    --set 'faults=[{at: 500ms, every: 300ms, until: 5500ms, do: terminate-backend, target: collector}]'
 result=$place/results/backend-kill-storm/latest/result.json
 grep -q '^backend-kill-storm: pass' "$place/out" || fail "no verdict"
 [ "$(number lost "$result")" = 0 ] || fail "lost"
@@ -17,8 +18,8 @@ done
 expect_nothing_left
 
 # Kills come faster than the collector returns. Those that find no backend are left out.
-expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20ms \
-    --set faults.0.until=2s --set drain=30s
+expect_exit 0 run backend-kill-storm --set load.0.for=3s --set drain=30s \
+    --set 'faults=[{at: 500ms, every: 20ms, until: 2s, do: terminate-backend, target: collector}]'
 grep -q 'left out: no target' "$place/out" || fail "every one of 76 moments found a backend"
 
 # Faults may overlap. Sessions that send a query to a paused server wait for it. A

@@ -11,7 +11,7 @@ result=$place/results/backend-kill-storm/latest
 shrink=("$mailproof" shrink --out "$place/results" --collector "$bad")
 
 expect_exit 1 run backend-kill-storm "${says[@]}" --collector "$bad" --set drain=1s --set load.0.for=2s \
-    --set faults.0.at=200ms --set faults.0.until=1900ms
+    --set 'faults=[{at: 200ms, every: 300ms, until: 1900ms, do: terminate-backend, target: collector}]'
 
 # The search takes more time only on a slow machine.
 "${shrink[@]}" "$result" --within 20s >"$place/out" 2>"$place/err" ||

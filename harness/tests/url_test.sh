@@ -72,7 +72,8 @@ for scenario in steady jobs-locked backend-kill-storm; do
     case $scenario in
     steady) few=(--set load.0.for=1s) ;;
     jobs-locked) few=() ;;
-    *) few=(--set load.0.for=4s --set faults.0.every=1s --set faults.0.until=3s) ;;
+    *) few=(--set load.0.for=4s
+        --set 'faults=[{at: 500ms, every: 1s, until: 3s, do: terminate-backend, target: collector}]') ;;
     esac
     # These are about rights; a low rate suits a busy machine, too.
     expect_exit 0 run "$scenario" --postgres "host=$PGHOST user=managed dbname=postgres" \
