@@ -113,10 +113,11 @@ static int64_t due_ms(struct collector *c)
 // True if what is found need not be taken before its line is begun: its settling moves the cursor.
 // So a token that comes alone is written without waiting for a flush. A line of several lanes, of
 // rows, or with a budget must be taken; and under a backlog it is cheaper to take several at once.
+// Only a take leaves out what no line can carry, and fills the line up.
 static bool is_lazy(const struct collector *c, const struct settled *settled, int64_t due)
 {
     return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !settled &&
-           !c->take.more && c->lines.held_count == 0 && due == 0;
+           !c->take.more && !c->take.judge && c->lines.held_count == 0 && due == 0;
 }
 
 // Writes the rows to read again as an array. One that works alone names all, so that their tokens
@@ -147,6 +148,7 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
     t->asked_all = due < 0;
     t->asked_partial = fewest < c->queue.limit;
     t->hold = !is_lazy(c, settled, due);
+    t->judge = false;
     t->look_at_ns = CLOCK_NEVER;
     if (t->again == 0)
         window_reading(&c->window, c->now_ns);
@@ -391,9 +393,30 @@ static void note_times(struct collector *c, const PGresult *r, int head, bool an
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
 }
 
+static bool holds_unsendable(const PGresult *r)
+{
+    for (int row = 0; row < PQntuples(r); row++) {
+        int kind = column_int32(r, row, LINES_KIND);
+        if (kind != TOKEN_ACTIVATION && kind != TOKEN_PASSWORD_RECOVERY)
+            continue;
+        struct token t = lines_token(r, row);
+        if (line_unsendable(&t))
+            return true;
+    }
+    return false;
+}
+
 static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
 {
     struct taking *t = &c->take;
+
+    // Nothing was taken. A line that a dead letter makes short would go out before its timeout.
+    if (!t->hold && holds_unsendable(r)) {
+        PQclear(r);
+        t->judge = true;
+        t->look_at_ns = 0;
+        return true;
+    }
     bool any = false, waits = false;
 
     for (int row = 0; row < PQntuples(r); row++) {

@@ -16,6 +16,7 @@ struct taking {
     bool asked_all;     // it looks at everything that is due
     int again;          // it reads so many rows of ours again, the first that are held
     bool hold;          // it takes what it finds
+    bool judge;         // the next one must: what was found holds a token that no line can carry
     bool asked_partial; // it takes less than a full line
     bool at_once;       // what waited before our session goes out without a wait
     bool more;          // more was left behind the last take
