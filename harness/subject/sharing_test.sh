@@ -32,6 +32,7 @@ main()
     add_accounts 401 500
     until_true "SELECT count(*) = 500 FROM mailroom_status WHERE state = 'sent'"
     until_true "SELECT count(*) = 0 FROM deliveries"
+    until_true "SELECT count(*) = 2 FROM owners WHERE owner <> 0" # the killed one is forgotten
     for name in b c; do
         pid=$(cat "$server_dir/$name.pid")
         kill -TERM "$pid"
