@@ -1,7 +1,7 @@
 // A take looks first, in the database: if too few tokens wait, it changes nothing and tells their
 // ids, which the window (window.h) needs. So a look and a take are one request.
 //
-// While tokens wait in plenty, several lines are taken at once, and the next take rides in the
+// While tokens wait in plenty, two lines are taken at once, and the next take rides in the
 // transaction that settles the last of them, so that it costs no flush of its own. Each line must
 // be begun soon after its tokens were read. If it was not, its row is still ours and is read again:
 // a token may have expired meanwhile, and a collector that was stopped learns so that it lost the

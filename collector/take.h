@@ -9,7 +9,9 @@
 #include "base/err.h"
 
 #define TAKE_TRIPS 4
-#define TAKE_LINES 32 // most lines that are taken at once
+// Most lines that are taken at once. What a line holds must be as the database had it at the earliest
+// when the line before the last one was out, so a third line would be too old (`ineligible`).
+#define TAKE_LINES 2
 
 struct taking {
     int64_t asked_ns;   // when the take that is under way was sent
