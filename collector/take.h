@@ -9,8 +9,9 @@
 #include "base/err.h"
 
 #define TAKE_TRIPS 4
-// Most lines that are taken at once. What a line holds must be as the database had it at the earliest
-// when the line before the last one was out, so a third line would be too old (`ineligible`).
+// Most lines that are taken at once. What a line holds must be as the database had it at the
+// earliest when the line before the last one was out, so a third line would be too old
+// (`ineligible`).
 #define TAKE_LINES 2
 
 struct taking {
