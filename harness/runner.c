@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/noun.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -222,11 +223,12 @@ static void print_handlers(const struct handlers *h, FILE *out)
         fprintf(out, ", after %.1f s at most", seconds(h->again_ns));
     fputs(h->in_hand > 0 ? "\n" : "", out);
     if (h->at_once > 0)
-        fprintf(out, "  at once     %u handlers began while another one of their job still ran\n",
-            h->at_once);
+        fprintf(out, "  at once     %u %s while another one of %s job still ran\n", h->at_once,
+            NOUN(h->at_once, "handler began", "handlers began"), NOUN(h->at_once, "its", "their"));
     if (h->failing > 0)
-        fprintf(out, "  failing     %u jobs that always fail, %u attempts at most", h->failing,
-            h->attempts);
+        fprintf(out, "  failing     %u %s, %u %s at most", h->failing,
+            NOUN(h->failing, "job that always fails", "jobs that always fail"), h->attempts,
+            NOUN(h->attempts, "attempt", "attempts"));
     if (h->attempts > 1)
         fprintf(out, ", %.1f to %.1f s apart", seconds(h->gap_min_ns), seconds(h->gap_max_ns));
     fputs(h->failing > 0 ? "\n" : "", out);
@@ -240,9 +242,11 @@ static void print_queue(const struct run *r, const struct report *report, FILE *
     size_t at = 0;
 
     if (r->end.left > 0)
-        fprintf(out, "  left        %.0f jobs by its end_state\n", r->end.left);
+        fprintf(out, "  left        %.0f %s by its end_state\n", r->end.left,
+            NOUN(r->end.left, "job", "jobs"));
     if (r->end.failed > 0)
-        fprintf(out, "  failed      %.0f jobs are kept as failed\n", r->end.failed);
+        fprintf(out, "  failed      %.0f %s kept as failed\n", r->end.failed,
+            NOUN(r->end.failed, "job is", "jobs are"));
     print_handlers(&r->end.handlers, out);
     while ((q = report_broken_promise(report, &at)) != NULL)
         fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);

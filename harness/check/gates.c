@@ -5,6 +5,7 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 static const int64_t lag_limit_ns = 100 * NS_PER_MS; // limit of the p99 of the inserts' lag
 static const double sent_least = 0.99; // least share of the inserts that must be sent in time
@@ -66,14 +67,15 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     if (check_ended_early(in))
         return;
     if (r->values[METRIC_GENERATOR_DROPPED] > 0)
-        result_reason(r, "the generator could not send %.0f tokens before the drain was over (%s)",
-            r->values[METRIC_GENERATOR_DROPPED], users(in));
+        result_reason(r, "the generator could not send %.0f %s before the drain was over (%s)",
+            r->values[METRIC_GENERATOR_DROPPED],
+            NOUN(r->values[METRIC_GENERATOR_DROPPED], "token", "tokens"), users(in));
     else if (sent < sent_least)
         result_reason(r, "the generator sent only %.1f%% of its inserts within the load (%s)",
             sent * 100, users(in));
     if (in->load->lost_workers > 0)
-        result_reason(
-            r, "%u of the workers were lost; %s", in->load->lost_workers, in->load->lost_worker);
+        result_reason(r, "%u of the workers %s lost; %s", in->load->lost_workers,
+            NOUN(in->load->lost_workers, "was", "were"), in->load->lost_worker);
     // Commits and lines are compared across these clocks.
     if (in->load->clock_bound_ns > r->slack_ns / 2)
         result_reason(r,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 // Returns how many cases `allow` tolerates. When the harness knows which tokens each failover left
 // behind, no more tokens may have vanished than were left behind.
@@ -247,8 +248,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
                 l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
         }
         if (left_out > 0 && left_out == planned)
-            result_reason(r, "%s found nothing to hit at any of its %zu times",
-                s->faults[i].verb->name, planned);
+            result_reason(r, "%s found nothing to hit at any of its %zu %s",
+                s->faults[i].verb->name, planned, NOUN(planned, "time", "times"));
     }
 }
 
@@ -307,8 +308,8 @@ static void find_reasons(
     check_gates(r, l, in);
     check_judged(r, l->scenario);
     if (in->load->refused > 0)
-        result_reason(
-            r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
+        result_reason(r, "the server refused %zu %s: %s", in->load->refused,
+            NOUN(in->load->refused, "transaction", "transactions"), in->load->refusal);
     if (r->values[METRIC_PENDING] > 0)
         result_reason(r,
             "the run ended too soon: tokens still to be tried again: %.0f; set a longer drain, "

@@ -435,7 +435,7 @@ static void plan_runs(struct field_run *f)
     struct forecast forecast = {0};
     forecast_add(&forecast, f->planned, USUAL_NS, USUAL_TOKENS, 1);
     if (!f->options->quiet && !f->options->merged)
-        forecast_tell(&forecast, "run");
+        forecast_tell(&forecast, "run", "runs");
 }
 
 static bool ask_all(struct field_run *f, struct err *e)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "cli/replay.h"
@@ -137,7 +138,8 @@ static void print_counts(const char *dir, const struct gathered *g, const struct
         if (counts->verdicts[v] > 0)
             printf(", %zu %s", counts->verdicts[v], verdict_name(v));
     }
-    printf("; they have %llu tokens\n", (unsigned long long)counts->tokens);
+    printf("; they have %llu %s\n", (unsigned long long)counts->tokens,
+        NOUN(counts->tokens, "token", "tokens"));
 }
 
 // Judges all results below a folder, such as the segments of a soak, the oldest first. One is in

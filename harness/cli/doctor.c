@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/noun.h"
 #include "cli/cli.h"
 
 static const char *const marks[] = {
@@ -25,10 +26,10 @@ static void print(const struct diagnosis *d, bool quiet)
     if (breaks == 0 && notes == 0)
         puts("no problems");
     else if (breaks == 0)
-        printf("no problems; %zu note%s\n", notes, notes == 1 ? "" : "s");
+        printf("no problems; %zu %s\n", notes, NOUN(notes, "note", "notes"));
     else
-        printf("%zu problem%s would break a collector or a run; %zu note%s\n", breaks,
-            breaks == 1 ? "" : "s", notes, notes == 1 ? "" : "s");
+        printf("%zu %s would break a collector or a run; %zu %s\n", breaks,
+            NOUN(breaks, "problem", "problems"), notes, NOUN(notes, "note", "notes"));
 }
 
 int cli_doctor(const struct options *o)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "cli/cli.h"
 #include "cli/exploring.h"
 #include "cli/files.h"
@@ -322,7 +323,7 @@ static void tell_forecast(const struct exploring *x)
     forecast_add(&f, (size_t)draws, USUAL_NS, USUAL_TOKENS, x->jobs);
     f.ns = draws * each_ns;
     f.kept = 0; // only what broke keeps its results
-    forecast_tell(&f, "draw");
+    forecast_tell(&f, "draw", "draws");
 }
 
 static void tell_start(const struct exploring *x)
@@ -330,8 +331,9 @@ static void tell_start(const struct exploring *x)
     if (x->options->quiet)
         return;
     if (x->journal.tried > 0)
-        printf("explore: goes on after %zu draws of %zu call%s\n", x->journal.tried,
-            x->journal.calls, x->journal.calls == 1 ? "" : "s");
+        printf("explore: goes on after %zu %s of %zu %s\n", x->journal.tried,
+            NOUN(x->journal.tried, "draw", "draws"), x->journal.calls,
+            NOUN(x->journal.calls, "call", "calls"));
     tell_forecast(x);
     fflush(stdout);
 }

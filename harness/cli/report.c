@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/noun.h"
 #include "cli/cli.h"
 #include "cli/replay.h"
 #include "os/paths.h"
@@ -84,7 +85,9 @@ static int render_all(const char *dir, const struct options *o)
         ok = err_set(&e, ERR_USAGE, "report: %.500s holds no result of a run", dir);
     ok = ok && index_write(dir, &e);
     if (ok && without > 0)
-        printf("%zu results have no history and stay as they are\n", without);
+        printf("%zu %s\n", without,
+            NOUN(without, "result has no history and stays as it is",
+                "results have no history and stay as they are"));
     if (ok)
         printf("index  %s/index.html\n", dir);
     gather_fini(&g);

@@ -403,7 +403,7 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     // Nobody knows how many cuts and flushes there are before a run was watched.
     if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
         (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
-        forecast_tell(&forecast, "run");
+        forecast_tell(&forecast, "run", "runs");
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/noun.h"
 #include "cli/cli.h"
 #include "cli/shrinking.h"
 #include "os/interrupt.h"
@@ -61,9 +62,9 @@ static void tell_run(const struct shrinking *h, const struct scenario *s, size_t
 
     if (h->options->quiet)
         return;
-    printf("  %s %d: load %.2f s, %zu token%s, %zu fault%s: %s", h->confirming ? "again" : "run",
-        h->runs, (double)scenario_load_ns(s) / NS_PER_S, tokens, tokens == 1 ? "" : "s", faults,
-        faults == 1 ? "" : "s", verdict_name(run->verdict));
+    printf("  %s %d: load %.2f s, %zu %s, %zu %s: %s", h->confirming ? "again" : "run", h->runs,
+        (double)scenario_load_ns(s) / NS_PER_S, tokens, NOUN(tokens, "token", "tokens"), faults,
+        NOUN(faults, "fault", "faults"), verdict_name(run->verdict));
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (run->broken[id])
             printf(", %s %.0f", metrics[id].name, run->values[id]);
@@ -172,7 +173,8 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
     if (h->err.kind != ERR_NONE && h->err.kind != ERR_INTERRUPTED)
         return cli_fail(&h->err);
     if (h->search.kept_count == 1)
-        printf("in %d runs nothing smaller was found that breaks the same invariant%s\n", h->runs,
+        printf("in %d %s nothing smaller was found that breaks the same invariant%s\n", h->runs,
+            NOUN(h->runs, "run", "runs"),
             !h->search.stopped || interrupt_signal() ? ""
             : h->runs > 0                            ? "; more time may help: --within"
                           : ": --within leaves no time for a first one, and to confirm it");

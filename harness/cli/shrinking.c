@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "cli/files.h"
 #include "compare/compare.h"
 #include "ledger/history.h"
@@ -220,11 +221,12 @@ static void print_broken(const struct shrinking *h, const struct stored *after)
 static void print_confirmation(const struct shrinking *h, const struct confirmation *c)
 {
     if (c->asked)
-        printf("the small scenario fails in %d of %d run%s%s", c->failed, c->asked,
-            c->asked == 1 ? "" : "s", c->failed < c->asked ? "; repeat it with --repeat 5" : "");
+        printf("the small scenario fails in %d of %d %s%s", c->failed, c->asked,
+            NOUN(c->asked, "run", "runs"),
+            c->failed < c->asked ? "; repeat it with --repeat 5" : "");
     else
         printf("the small scenario failed once, and there was no time to see how often it does");
-    printf("; %d runs in all, in %s\n", h->runs, h->out);
+    printf("; %d %s in all, in %s\n", h->runs, NOUN(h->runs, "run", "runs"), h->out);
 }
 
 static void print_repeat(const struct shrinking *h)

@@ -312,7 +312,7 @@ static void tell_forecast(const struct tuning *t)
     forecast_add(&f, pairs * rounds, load_ns, tokens, 1);
     forecast_add(&f, pairs, clock_min(load_ns, counting_ns), 0, 1);
     if (!t->options->quiet)
-        forecast_tell(&f, "run");
+        forecast_tell(&f, "run", "runs");
 }
 
 static bool make_runs(struct tuning *t, struct err *e)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/noun.h"
 static const char *metric_unit_text(const struct compared *row)
 {
     return metric_unit_name(metrics[row->id].unit);
@@ -77,8 +78,8 @@ void print_cells(const struct compared *row, struct print_cells *cells)
 
 void print_compared_counts(const struct comparison *c, struct buf *out)
 {
-    buf_printf(out, "%s: %zu run%s of %s, %zu of %s", c->scenario, c->base->count,
-        c->base->count == 1 ? "" : "s", c->base->name, c->new->count, c->new->name);
+    buf_printf(out, "%s: %zu %s of %s, %zu of %s", c->scenario, c->base->count,
+        NOUN(c->base->count, "run", "runs"), c->base->name, c->new->count, c->new->name);
 }
 
 static void print_metric_rows(const struct comparison *c, struct buf *out)

@@ -6,6 +6,7 @@
 #include <yaml.h>
 
 #include "base/array.h"
+#include "base/noun.h"
 #include "os/paths.h"
 #include "report/files/environment.h"
 #include "scenario/scenario.h"
@@ -209,8 +210,8 @@ static void note_difference(
 
 static void put_machine(const struct environment *v, char *text, size_t size)
 {
-    snprintf(text, size, "%.80s, %d processors, %d MiB, %.60s", v->machine, v->cpus, v->memory_mb,
-        v->kernel);
+    snprintf(text, size, "%.80s, %d %s, %d MiB, %.60s", v->machine, v->cpus,
+        NOUN(v->cpus, "processor", "processors"), v->memory_mb, v->kernel);
 }
 
 static void put_server(const struct environment *v, char *text, size_t size)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "doctor/patient.h"
 #include "scenario/scenario.h"
 
@@ -166,13 +167,14 @@ static void examine_connections(struct patient *p)
     // gone.
     if (left < 2)
         patient_breaks(p, "Raise max_connections, or end idle sessions.",
-            "%.0f connections are left: a collector that loses its session may not come back",
-            left);
+            "%.0f %s left: a collector that loses its session may not come back", left,
+            NOUN(left, "connection is", "connections are"));
     else if (left < 16)
         patient_note(p, "Raise max_connections, or set load.N.connections lower.",
-            "%.0f connections are left: a run opens eight and more", left);
+            "%.0f %s left: a run opens eight and more", left,
+            NOUN(left, "connection is", "connections are"));
     else
-        patient_good(p, "%.0f connections are left", left);
+        patient_good(p, "%.0f %s left", left, NOUN(left, "connection is", "connections are"));
 }
 
 static void examine_neighbours(struct patient *p)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/noun.h"
 #include "explore_page.h"
 #include "report/escape.h"
 #include "report/pages/template.h"
@@ -38,11 +39,12 @@ static void print_tried_counts(const struct page *p, struct buf *out)
     const struct journal *j = p->journal;
 
     buf_printf(out,
-        "%zu draws in %.0f s: %zu pass, %zu violated, %zu inconclusive, %zu missed, "
-        "%zu not judged; %zu failure%s",
-        j->tried, p->spent_s, j->verdicts[VERDICT_PASS], j->verdicts[VERDICT_VIOLATED],
-        j->verdicts[VERDICT_INCONCLUSIVE], j->verdicts[VERDICT_MISSED], j->unjudged,
-        j->failure_count, j->failure_count == 1 ? "" : "s");
+        "%zu %s in %.0f s: %zu pass, %zu violated, %zu inconclusive, %zu missed, "
+        "%zu not judged; %zu %s",
+        j->tried, NOUN(j->tried, "draw", "draws"), p->spent_s, j->verdicts[VERDICT_PASS],
+        j->verdicts[VERDICT_VIOLATED], j->verdicts[VERDICT_INCONCLUSIVE],
+        j->verdicts[VERDICT_MISSED], j->unjudged, j->failure_count,
+        NOUN(j->failure_count, "failure", "failures"));
 }
 
 static void print_coverage(const struct page *p, struct buf *out)
@@ -77,7 +79,7 @@ bool page_text(const struct page *p, struct buf *out)
         if (f->again == 0)
             buf_append_str(out, "no other draw");
         else
-            buf_printf(out, "%u other draw%s", f->again, f->again == 1 ? "" : "s");
+            buf_printf(out, "%u %s", f->again, NOUN(f->again, "other draw", "other draws"));
         buf_printf(out, "; %s\n", f->file);
     }
     return buf_str(out);
@@ -101,7 +103,8 @@ static void print_failure(const struct failure *f, struct buf *out)
     else
         buf_printf(out, "It could not be repeated (0 of %u)", f->asked);
     if (f->again > 0)
-        buf_printf(out, ", and was seen in %u other draw%s", f->again, f->again == 1 ? "" : "s");
+        buf_printf(
+            out, ", and was seen in %u %s", f->again, NOUN(f->again, "other draw", "other draws"));
     buf_append_str(out, ".</p>\n<p>");
     append_escaped(out, f->example);
     buf_printf(out, "</p>\n<pre>mailproof run %s</pre>\n", f->file);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
@@ -120,9 +121,8 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
     // interrupts.
     if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
-    int len = snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s",
-        victims.count, victims.count == 1 ? "" : "s", (int)strcspn(victims.text, " "),
-        victims.text);
+    int len = snprintf(r->evidence, sizeof r->evidence, "%d %s gone, first pid %.*s", victims.count,
+        NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.text, " "), victims.text);
     // A session that young has hardly served, so its end says little about who serves.
     if (victims.age_ms < birth_ms)
         snprintf(r->evidence + len, sizeof r->evidence - (size_t)len, ", at its birth: %ld ms old",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "fault/family.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
@@ -85,16 +86,17 @@ static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct 
                err_set(e, ERR_SYSTEM, "the notification queue got %.2f%% full, not %.2f%%",
                    100 * s->fullest, 100 * s->spec->to);
     case VERB_EXHAUST_CONNECTIONS:
-        snprintf(r->evidence, sizeof r->evidence,
-            "%zu connections taken, further ones refused %llu times", s->session_count, rounds);
+        snprintf(r->evidence, sizeof r->evidence, "%zu %s taken, further ones refused %llu %s",
+            s->session_count, NOUN(s->session_count, "connection", "connections"), rounds,
+            NOUN(rounds, "time", "times"));
         return rounds > 0 || err_set(e, ERR_SYSTEM, "the server never refused a connection");
     case VERB_LONG_VACUUM:
-        snprintf(
-            r->evidence, sizeof r->evidence, "VACUUM of tokens seen at work %llu times", rounds);
+        snprintf(r->evidence, sizeof r->evidence, "VACUUM of tokens seen at work %llu %s", rounds,
+            NOUN(rounds, "time", "times"));
         return rounds > 0 || err_set(e, ERR_SYSTEM, "no VACUUM was seen at work");
     default:
-        snprintf(r->evidence, sizeof r->evidence, "%d sessions read everything %llu times", READERS,
-            rounds);
+        snprintf(r->evidence, sizeof r->evidence, "%d sessions read everything %llu %s", READERS,
+            rounds, NOUN(rounds, "time", "times"));
         return rounds > 0 || err_set(e, ERR_SYSTEM, "no session read anything");
     }
 }

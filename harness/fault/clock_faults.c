@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/noun.h"
 #include "os/own_clock.h"
 #include "postgres/sql.h"
 
@@ -59,8 +60,8 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
         return err_set(e, ERR_SKIP, "no collector was running at that time");
     if (!own_clock_step(clock, r->spec->by_ns, e))
         return false;
-    snprintf(r->evidence, sizeof r->evidence, "%zu collector%s; clock %+.1f s off", count,
-        count == 1 ? "" : "s", (double)clock->offset_ns / 1e9);
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s; clock %+.1f s off", count,
+        NOUN(count, "collector", "collectors"), (double)clock->offset_ns / 1e9);
     return true;
 }
 

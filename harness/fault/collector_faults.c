@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/interrupt.h"
 #include "os/process.h"
 
@@ -59,8 +60,9 @@ static bool fault_end_collector(
         return err_set(e, ERR_SKIP, "no collector was running in time");
     if (!fault_await_end(c, pids, count, e))
         return false;
-    snprintf(r->evidence, sizeof r->evidence, "%zu process%s gone%s, first pid %d", count,
-        count == 1 ? "" : "es", r->spec->for_ns == FOR_REST ? " for good" : "", (int)pids[0]);
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s gone%s, first pid %d", count,
+        NOUN(count, "process", "processes"), r->spec->for_ns == FOR_REST ? " for good" : "",
+        (int)pids[0]);
     return true;
 }
 
@@ -110,8 +112,8 @@ static bool pause_collector(struct fault_context *c, struct fault_record *r, str
         if (!process_wait_group_stopped(pids[i], clock_now_ns() + gone_wait_ns))
             return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);
     }
-    snprintf(r->evidence, sizeof r->evidence, "%zu process%s seen stopped, first pid %d", count,
-        count == 1 ? "" : "es", (int)pids[0]);
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s seen stopped, first pid %d", count,
+        NOUN(count, "process", "processes"), (int)pids[0]);
     return true;
 }
 

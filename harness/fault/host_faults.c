@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #define INSTANCES_MAX 64
 
 // Kills the collectors first, so that none of them sees its server die. The reader is on another
@@ -30,8 +31,8 @@ static bool start_host(struct fault_context *c, struct fault_record *r, struct e
     // The collectors are started even if the server failed to start, so that nothing stays broken.
     bool ok = fault_start_server(c, r, e);
     memcpy(server, r->evidence, sizeof server);
-    snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.110s", died,
-        died == 1 ? "" : "s", server);
+    snprintf(r->evidence, sizeof r->evidence, "%d %s killed; %.110s", died,
+        NOUN(died, "collector", "collectors"), server);
     return fault_start_collector(c, r, ok ? e : &down) && ok;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/interrupt.h"
 
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
@@ -62,8 +63,9 @@ static bool end_silence(struct fault_context *c, struct fault_record *r, struct 
     proxy_heal(c->proxy, to_server, to_collector, r->spec->reset);
     if (withheld == 0)
         return err_set(e, ERR_SKIP, "nothing was sent while the network was silent");
-    snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", withheld,
-        counts.links, counts.links == 1 ? "" : "s",
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s on %zu %s %s", withheld,
+        NOUN(withheld, "byte", "bytes"), counts.links,
+        NOUN(counts.links, "connection", "connections"),
         r->spec->reset ? "withheld and dropped" : "withheld until the end");
     return true;
 }
@@ -85,8 +87,8 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
 
     if (count == 0)
         return no_connection(e);
-    snprintf(
-        r->evidence, sizeof r->evidence, "%zu connection%s reset", count, count == 1 ? "" : "s");
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s reset", count,
+        NOUN(count, "connection", "connections"));
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/noun.h"
 #define INSTANCES_MAX 64
 
 static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -31,8 +32,8 @@ static bool resume_reader(struct fault_context *c, struct fault_record *r, struc
     subject_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
     if (unread == 0)
         return err_set(e, ERR_SKIP, "no bytes waited in the pipe when the fault ended");
-    snprintf(r->evidence, sizeof r->evidence, "%llu bytes read meanwhile, %zu waiting at its end",
-        (unsigned long long)read, unread);
+    snprintf(r->evidence, sizeof r->evidence, "%llu %s read meanwhile, %zu waiting at its end",
+        (unsigned long long)read, NOUN(read, "byte", "bytes"), unread);
     return true;
 }
 
@@ -43,8 +44,8 @@ static bool close_reader(struct fault_context *c, struct fault_record *r, struct
 
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector with a reader was running in time");
-    snprintf(r->evidence, sizeof r->evidence, "pipe of %zu process%s read empty and closed, pid %d",
-        count, count == 1 ? "" : "es", (int)pids[0]);
+    snprintf(r->evidence, sizeof r->evidence, "pipe of %zu %s read empty and closed, pid %d", count,
+        NOUN(count, "process", "processes"), (int)pids[0]);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "fault/family.h"
 #include "os/interrupt.h"
 #include "subject/mock_sender.h"
@@ -54,8 +55,8 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    snprintf(r->evidence, sizeof r->evidence, "%zu process%s ended without a sender, pid %d", count,
-        count == 1 ? "" : "es", (int)pids[0]);
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s ended without a sender, pid %d", count,
+        NOUN(count, "process", "processes"), (int)pids[0]);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
 #include "postgres/migrate.h"
@@ -176,7 +177,8 @@ static bool accept_writes(struct fault_context *c, struct fault_record *r, struc
         refused =
             fault_count_in_log(c->server->log_path, (long)r->mark, "in a read-only transaction");
     snprintf(r->evidence, sizeof r->evidence,
-        "new sessions were read-only; the server refused %u statements", refused);
+        "new sessions were read-only; the server refused %u %s", refused,
+        NOUN(refused, "statement", "statements"));
     return ok;
 }
 

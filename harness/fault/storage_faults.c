@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
 
@@ -37,8 +38,9 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
         return false;
     if (delayed <= (int64_t)r->mark)
         return err_set(e, ERR_SYSTEM, "the disk was not flushed while it was slow");
-    snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " flushes took %.0f ms and more",
-        delayed - (int64_t)r->mark, (double)r->spec->by_ns / 1e6);
+    snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " %s took %.0f ms and more",
+        delayed - (int64_t)r->mark, NOUN(delayed - (int64_t)r->mark, "flush", "flushes"),
+        (double)r->spec->by_ns / 1e6);
     return true;
 }
 
@@ -138,8 +140,8 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
     // The server may live on what it has reserved. Then nothing was full for it.
     if (refused == 0)
         return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");
-    snprintf(r->evidence, sizeof r->evidence, "the server found no room %u times and %s", refused,
-        started ? "was started again" : "lived on");
+    snprintf(r->evidence, sizeof r->evidence, "the server found no room %u %s and %s", refused,
+        NOUN(refused, "time", "times"), started ? "was started again" : "lived on");
     return true;
 }
 

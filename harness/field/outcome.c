@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "scenario/promises.h"
 
 // At least so many runs of a cell must break a promise before the cell convicts.
@@ -76,7 +77,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
         double count = count_meaning(s, p, MEANS_BROKEN, t);
         if (!(count > 0))
             continue;
-        append(text, size, "%s%.0f %s", before, count, count > 1 ? parts[p].many : parts[p].one);
+        append(text, size, "%s%.0f %s", before, count, NOUN(count, parts[p].one, parts[p].many));
         before = ", ";
     }
 }
@@ -120,7 +121,7 @@ static bool tell_ranges(
         append(text, size, "%s", any ? ", " : before);
         if (r->most > r->least)
             append(text, size, "%.0f to ", r->least);
-        append(text, size, "%.0f %s", r->most, r->most > 1 ? parts[p].many : parts[p].one);
+        append(text, size, "%.0f %s", r->most, NOUN(r->most, parts[p].one, parts[p].many));
         any = true;
     }
     return any;

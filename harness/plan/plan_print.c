@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/noun.h"
 #include "plan/plan.h"
 
 struct printer {
@@ -95,8 +96,8 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
     print_txn_kinds(pr, t);
     // The others have no time of their own: each follows the answer to the one before it.
     if (phase->closed && !(t->flags & TXN_BACKLOG))
-        buf_printf(pr->out, "  and on, as fast as %d connections can, for %g s", phase->connections,
-            (double)phase->for_ns / 1e9);
+        buf_printf(pr->out, "  and on, as fast as %d %s can, for %g s", phase->connections,
+            NOUN(phase->connections, "connection", "connections"), (double)phase->for_ns / 1e9);
     if (t->flags & TXN_HOLD)
         buf_printf(pr->out, "  held %g s", (double)phase->hold_for_ns / 1e9);
     if (t->flags & TXN_ROLLBACK)
@@ -147,9 +148,10 @@ bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
         .change = print_change,
         .fault = print_fault};
 
-    buf_printf(out,
-        "# %s, seed %" PRIu64 ": %zu tokens in %zu transactions, %zu faults, %g s of load\n",
-        s->name, s->seed, p->token_count, p->txn_count, p->fault_count, (double)p->load_ns / 1e9);
+    buf_printf(out, "# %s, seed %" PRIu64 ": %zu %s in %zu %s, %zu %s, %g s of load\n", s->name,
+        s->seed, p->token_count, NOUN(p->token_count, "token", "tokens"), p->txn_count,
+        NOUN(p->txn_count, "transaction", "transactions"), p->fault_count,
+        NOUN(p->fault_count, "fault", "faults"), (double)p->load_ns / 1e9);
     return print_merged(&pr);
 }
 

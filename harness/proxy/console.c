@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "scenario/units.h"
 
 #define WORDS_MAX 12
@@ -232,8 +233,9 @@ static void tell_status(const struct console *c)
 {
     struct proxy_counts n = proxy_counts(c->proxy);
 
-    say(c, "status: %zu connections (%zu encrypted), %llu bytes passed, %zu withheld, %llu refused",
-        n.links, n.opaque, (unsigned long long)n.passed, n.withheld[0] + n.withheld[1],
+    say(c, "status: %zu %s (%zu encrypted), %llu %s passed, %zu withheld, %llu refused", n.links,
+        NOUN(n.links, "connection", "connections"), n.opaque, (unsigned long long)n.passed,
+        NOUN(n.passed, "byte", "bytes"), n.withheld[0] + n.withheld[1],
         (unsigned long long)n.refused);
 }
 

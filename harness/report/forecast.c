@@ -6,11 +6,13 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "report/suite.h"
 
 // Measured with steady at 200 and 2000 tokens a second. report.html is most of a small result.
 #define KEPT_RUN (400 << 10)
 #define KEPT_TOKEN 16
+#define KEPT_TRIAL 3000 // its rows, and what collector and server log
 #define SERVER (64 << 20)
 #define SERVER_TOKEN 1500
 
@@ -25,6 +27,15 @@ void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tok
     f->kept += (int64_t)runs * (KEPT_RUN + count * KEPT_TOKEN);
     if (runs > 0 && running > f->running)
         f->running = running;
+}
+
+void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, size_t beside)
+{
+    f->runs += trials;
+    f->ns += (int64_t)(trials / beside) * each_ns;
+    f->kept += KEPT_RUN + (int64_t)trials * KEPT_TRIAL;
+    f->running = SERVER;
+    f->together = true;
 }
 
 static const char *time_text(int64_t ns, char text[TEXT_MAX])
@@ -52,18 +63,20 @@ static const char *size_text(int64_t bytes, char text[TEXT_MAX])
     return text;
 }
 
-void forecast_tell(const struct forecast *f, const char *what)
+void forecast_tell(const struct forecast *f, const char *one, const char *many)
 {
     const char *place = getenv("MAILPROOF_TMPDIR");
     char text[TEXT_MAX];
     struct statvfs disk;
 
     place = place && *place ? place : "/var/tmp";
-    fprintf(stderr, "%zu %s%s: %s", f->runs, what, f->runs == 1 ? "" : "s", time_text(f->ns, text));
+    fprintf(stderr, "%zu %s: %s", f->runs, NOUN(f->runs, one, many), time_text(f->ns, text));
     if (f->kept > 0)
         fprintf(stderr, ", %s of results", size_text(f->kept, text));
     if (f->running > 0)
-        fprintf(stderr, "\neach needs up to %s in %s", size_text(f->running, text), place);
+        fprintf(stderr, "\n%s up to %s in %s",
+            f->together ? "all need" : NOUN(f->runs, "it needs", "each needs"),
+            size_text(f->running, text), place);
     if (f->running > 0 && statvfs(place, &disk) == 0) {
         double bytes = (double)disk.f_bavail * (double)disk.f_frsize;
         fprintf(stderr, " (%s free)", size_text((int64_t)bytes, text));

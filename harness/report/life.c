@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/noun.h"
 #include "check/check.h"
 #include "report/met.h"
 
@@ -34,8 +35,8 @@ void life_delivery(const struct ledger *l, const struct delivery *d, char *out, 
     const struct line_record *line = &l->log->lines[d->line];
     const struct process_record *p = &l->log->processes[line->process];
 
-    snprintf(out, size, "read from collector %d (pid %d), line of %u token%s%s%s%s", p->instance,
-        (int)p->pid, line->tokens, line->tokens == 1 ? "" : "s",
+    snprintf(out, size, "read from collector %d (pid %d), line of %u %s%s%s%s", p->instance,
+        (int)p->pid, line->tokens, NOUN(line->tokens, "token", "tokens"),
         line->state == LINE_WHOLE ? "" : ", torn", d->flags & DELIVERY_FORGED ? ", forged" : "",
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
@@ -135,8 +136,8 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     const size_t later = tell_faults(l, &met, tell, context);
     tell_deliveries(l, token, tell, context);
     if (later > 0 && met.overdue) {
-        snprintf(
-            text, sizeof text, "%zu later fault%s not listed", later, later == 1 ? " is" : "s are");
+        snprintf(text, sizeof text, "%zu later %s not listed", later,
+            NOUN(later, "fault is", "faults are"));
         tell(l, met.until_ns, text, context);
     }
 }
@@ -200,8 +201,8 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
 
     *out = '\0';
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED && (t->flags & TOKEN_PRESENT))
-        snprintf(out, size, ", recorded: %s after %u attempt%s", ends[t->outcome], t->attempts,
-            t->attempts == 1 ? "" : "s");
+        snprintf(out, size, ", recorded: %s after %u %s", ends[t->outcome], t->attempts,
+            NOUN(t->attempts, "attempt", "attempts"));
 }
 
 // Returns where a token waits that was not delivered. In shared mode a token is first taken, and

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/paths.h"
 #include "base/utf8.h"
 
@@ -204,8 +205,8 @@ static bool is_silent(struct silence *s, const struct ledger *l)
         l->drain_end_ns - last_ns < 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S)
         return false;
     snprintf(s->what, sizeof s->what,
-        "the collector wrote nothing after %.3f s, though %zu tokens were committed later",
-        ledger_seconds(l, last_ns), unheard);
+        "the collector wrote nothing after %.3f s, though %zu %s committed later",
+        ledger_seconds(l, last_ns), unheard, NOUN(unheard, "token was", "tokens were"));
     return true;
 }
 
@@ -233,8 +234,8 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
             WEXITSTATUS(status));
     else
         snprintf(s->cause, sizeof s->cause,
-            "it ended by itself %zu times, last with %s %d after %.3f s", ended,
-            WIFEXITED(status) ? "exit code" : "signal",
+            "it ended by itself %zu %s, last with %s %d after %.3f s", ended,
+            NOUN(ended, "time", "times"), WIFEXITED(status) ? "exit code" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), lived_s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/noun.h"
 #include "measure/stats.h"
 #include "report/terminal.h"
 
@@ -393,7 +394,7 @@ void suite_print_counts(const struct suite *s, struct buf *out)
         buf_printf(out, ", %zu failed", failed);
     buf_printf(out, ", %zu skipped", skipped);
     if (s->not_run > 0)
-        buf_printf(out, ", %zu scenario%s not run", s->not_run, s->not_run == 1 ? "" : "s");
+        buf_printf(out, ", %zu %s not run", s->not_run, NOUN(s->not_run, "scenario", "scenarios"));
     if (s->gaps && *s->gaps)
         buf_printf(out, "; incomplete: %s", s->gaps);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/noun.h"
 static double value(const struct report *r, enum metric_id id)
 {
     return r->result->values[id];
@@ -86,7 +87,7 @@ static void print_faults(const struct report *r, FILE *out)
 
 static void print_count(FILE *out, double count, const char *one, const char *many)
 {
-    fprintf(out, "%.0f %s, ", count, units_noun(count, one, many));
+    fprintf(out, "%.0f %s, ", count, NOUN(count, one, many));
 }
 
 static void print_collector(const struct report *r, FILE *out)
@@ -147,10 +148,11 @@ static void print_invariants(const struct report *r, FILE *out)
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
     if (value(r, METRIC_REPEATED) > 0)
-        fprintf(out, "\n              %.0f repeated deliveries of unconfirmed lines",
-            value(r, METRIC_REPEATED));
+        fprintf(out, "\n              %.0f %s of unconfirmed lines", value(r, METRIC_REPEATED),
+            NOUN(value(r, METRIC_REPEATED), "repeated delivery", "repeated deliveries"));
     if (value(r, METRIC_LATE_LINES) > 0)
-        fprintf(out, ", %.0f late lines", value(r, METRIC_LATE_LINES));
+        fprintf(out, ", %.0f %s", value(r, METRIC_LATE_LINES),
+            NOUN(value(r, METRIC_LATE_LINES), "late line", "late lines"));
     fputc('\n', out);
     print_excused(r, out);
     print_groups(r, out);

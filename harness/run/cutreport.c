@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "run/cutfiles.h"
 #include "run/cutkinds.h"
 
@@ -171,9 +172,10 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
     size_t left = WORST_SHOWN;
 
     print_cut_kinds(c);
-    printf("  %zu %s points tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
-        c->how->action == ACTION_KILL ? "kill" : "cut", (double)(c->end_ns - c->start_ns) / 1e9,
-        n->reached, n->broken);
+    printf("  %zu %s tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
+        c->how->action == ACTION_KILL ? NOUN(n->tried, "kill point", "kill points")
+                                      : NOUN(n->tried, "cut point", "cut points"),
+        (double)(c->end_ns - c->start_ns) / 1e9, n->reached, n->broken);
     size_t broken = print_points(c, is_broken, &left);
     size_t unjudged = print_points(c, is_unjudged, &left);
     if (broken + unjudged > 0)

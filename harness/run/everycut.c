@@ -351,12 +351,13 @@ static void tell_cuts_start(const struct cuts *c)
 {
     size_t left = c->points.count - count_known(c);
     size_t workers = left / CUTS_PER_WORKER + 1;
-    struct forecast f = {.runs = left};
+    bool kills = c->how->action == ACTION_KILL;
+    struct forecast f = {0};
 
     workers = workers > WORKERS ? WORKERS : workers;
-    f.ns = (int64_t)(left / workers) * 2 * c->trial_ns;
+    forecast_add_trials(&f, left, 2 * c->trial_ns, workers);
     if (!c->options->quiet)
-        forecast_tell(&f, c->how->action == ACTION_KILL ? "kill" : "cut");
+        forecast_tell(&f, kills ? "kill" : "cut", kills ? "kills" : "cuts");
 }
 
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)

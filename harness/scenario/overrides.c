@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scenario/parse.h"
+#include "base/noun.h"
 #include "base/utf8.h"
 
 // Below these keys a name may hold dots, and a value is free text.
@@ -98,8 +99,8 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
         }
         size_t index = strtoul(piece, NULL, 10);
         if (index > at->count) {
-            set_err(w, e, "the list has %zu item%s; number %zu would be the next", at->count,
-                at->count == 1 ? "" : "s", at->count);
+            set_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
+                NOUN(at->count, "item", "items"), at->count);
             return NULL;
         }
         n = index < at->count ? node_item(at, index) : add_child(at, NULL, w);

@@ -244,8 +244,3 @@ bool units_print_number(struct buf *out, double number)
     }
     return buf_append_str(out, text);
 }
-
-const char *units_noun(double count, const char *one, const char *many)
-{
-    return fabs(count - 1) < 1e-9 ? one : many;
-}

@@ -41,6 +41,3 @@ MUST_USE bool units_comparison(
 // Print the shortest text that reads back as the same value.
 bool units_print_duration(struct buf *out, int64_t ns);
 bool units_print_number(struct buf *out, double number);
-
-// Returns the word for a count: units_noun(1, "death", "deaths") is "death".
-const char *units_noun(double count, const char *one, const char *many);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/noun.h"
 #include "os/paths.h"
 
 // Records are looked for this many levels below a folder, so that / is not searched whole. A CI
@@ -145,7 +146,7 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
     if (count == 0)
         return;
     len += (size_t)snprintf(
-        out + len, size - len, "%sshard%s ", len ? "; " : "", count == 1 ? "" : "s");
+        out + len, size - len, "%s%s ", len ? "; " : "", NOUN(count, "shard", "shards"));
     for (int i = 0; i < of && named < NAMED_MAX; i++) {
         if (state[i] != what)
             continue;

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/noun.h"
 #include "plan/names.h"
 
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
@@ -236,8 +237,8 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         fields += text[i] == ',';
     if (!wrong) {
         subject_note(&r->log, line, TOKEN_UNKNOWN,
-            "not a valid line ('%s', %zu bytes): its fields are %zu, and not a multiple of 5",
-            begins, len, fields);
+            "not a valid line ('%s', %zu %s): its fields are %zu, and not a multiple of 5", begins,
+            len, NOUN(len, "byte", "bytes"), fields);
         return;
     }
     size_t column = (size_t)(wrong->wrong - text);
@@ -358,7 +359,8 @@ static void note_tail(struct reader *r, const char *text, size_t len)
     char begins[48];
 
     subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
-        "%zu bytes without a newline at the end of its output; begins with '%s'", len,
+        "%zu %s without a newline at the end of its output; begins with '%s'", len,
+        NOUN(len, "byte", "bytes"),
         printable_text(text, len < 40 ? len : 40, begins, sizeof begins));
 }
 

@@ -1,6 +1,7 @@
 // Makes tune.html: one file without scripts. Every colour comes with a number that says the same.
 #include <math.h>
 
+#include "base/noun.h"
 #include "report/escape.h"
 #include "report/pages/template.h"
 #include "scenario/units.h"
@@ -43,7 +44,7 @@ static void print_how(const struct tune *t, struct buf *out)
         buf_append_str(out, "Simulated with a model of the batch window; nothing was run.");
         return;
     }
-    buf_printf(out, "%zu runs in shuffled order", runs);
+    buf_printf(out, "%zu %s in shuffled order", runs, NOUN(runs, "run", "runs"));
     if (inconclusive > 0)
         buf_printf(out, ", %zu of them inconclusive and left out", inconclusive);
     buf_append_str(out, "; each figure is the median of a pair's runs. ");

@@ -7,6 +7,7 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "plan/names.h"
 
 // A token that was in more lines than this is not judged.
@@ -131,8 +132,8 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
     uint64_t ends = (uint64_t)1 << h->count |
                     (h->count > 0 && may_be_open(h) ? (uint64_t)1 << (h->count - 1) : 0);
     if (!(set & ends))
-        finding_add(r, METRIC_MISRECORDED, NAMES_TOKEN ": one of its %d lines has no attempt",
-            h->token, h->count);
+        finding_add(r, METRIC_MISRECORDED, NAMES_TOKEN ": one of its %d %s has no attempt",
+            h->token, h->count, NOUN(h->count, "line", "lines"));
 }
 
 // Returns the first record of this token or of a later one.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 static const double load_most = 0.8; // the highest rate that is judged, as a share of the capacity
 static const int64_t stretch_least_ns = 2 * NS_PER_S;
@@ -175,8 +176,8 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
             return;
     }
     finding_add(c->r, METRIC_FALLS_BEHIND,
-        "%d tokens waited when %s was over at %.3f s, and still %d at %.3f s",
-        (int)b->waiting[first],
+        "%d %s waited when %s was over at %.3f s, and still %d at %.3f s", (int)b->waiting[first],
+        NOUN(b->waiting[first], "token", "tokens"),
         out->cause.kind != CAUSE_SENDER ? c->l->faults[out->cause.index].spec->verb->name
                                         : "a sender's death",
         ledger_seconds(c->l, out->until_ns), (int)b->waiting[backlog_step(b, due_ns)],

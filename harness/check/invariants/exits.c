@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
 
@@ -174,7 +175,7 @@ bool check_exits(const struct check *c, struct err *e)
                 ledger_seconds(l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
     }
     if (stalled > 0)
-        result_reason(
-            c->r, "%zu collectors ended late while the harness itself stood still", stalled);
+        result_reason(c->r, "%zu %s ended late while the harness itself stood still", stalled,
+            NOUN(stalled, "collector", "collectors"));
     return true;
 }

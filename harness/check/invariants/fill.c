@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "check/lookup.h"
 #include "plan/names.h"
 
@@ -221,10 +222,10 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
         return;
     names_login(login, token);
     finding_add(c->r, METRIC_UNDERFULL,
-        "pid %d, read at %.3f s: %u tokens, limit %d, but %s had waited since %.3f s",
+        "pid %d, read at %.3f s: %u %s, limit %d, but %s had waited since %.3f s",
         (int)c->l->log->processes[line->process].pid, ledger_seconds(c->l, line->read_ns),
-        line->tokens, c->l->scenario->collector.batch_limit, login,
-        ledger_seconds(c->l, waits_since_ns(f, token)));
+        line->tokens, NOUN(line->tokens, "token", "tokens"), c->l->scenario->collector.batch_limit,
+        login, ledger_seconds(c->l, waits_since_ns(f, token)));
     finding_add_faults(c->r, METRIC_UNDERFULL, c->l, line->read_ns);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 static const int64_t idle_ns = 2 * NS_PER_S;
 static const int64_t session_ns = NS_PER_S; // time that a new process needs to connect
@@ -140,9 +141,9 @@ static void check_instance(struct idle *t)
         // One finding for each stretch, however long it lasts.
         told = true;
         finding_add(c->r, METRIC_IDLE_INSTANCE,
-            "collector %d wrote nothing from %.3f s to %.3f s beside a backlog of %d tokens",
+            "collector %d wrote nothing from %.3f s to %.3f s beside a backlog of %d %s",
             t->instance, ledger_seconds(c->l, since_ns), ledger_seconds(c->l, at_ns),
-            (int)t->backlog.waiting[i]);
+            (int)t->backlog.waiting[i], NOUN(t->backlog.waiting[i], "token", "tokens"));
     }
 }
 

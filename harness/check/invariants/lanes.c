@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "plan/plan.h"
 #include "scenario/leased.h"
 #include "plan/names.h"
@@ -96,10 +97,10 @@ static void judge_share(const struct lanes *n)
             continue;
         finding_add(c->r, METRIC_STARVED,
             NAMES_TOKEN
-            " of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f "
+            " of a lower lane had waited since %.3f s, and got none of %d %s up to %.3f "
             "s",
             n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
-            ledger_seconds(l, now_ns));
+            NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
         // The next finding needs as many lines again.
         run = 0;
     }
@@ -126,12 +127,11 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
         return;
     finding_add(c->r, METRIC_STARVED,
-        NAMES_TOKEN
-        " of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower "
-        "one "
-        "until %.3f s, %u of them without any token that had aged",
+        NAMES_TOKEN " of a higher lane, acknowledged at %.3f s, was overtaken by %u %s of a lower "
+                    "one "
+                    "until %.3f s, %u of them without any token that had aged",
         token, ledger_seconds(l, ledger_txn(l, token)->ended_ns), lower,
-        ledger_seconds(l, ledger_read_ns(l, token)), young);
+        NOUN(lower, "line", "lines"), ledger_seconds(l, ledger_read_ns(l, token)), young);
 }
 
 static int by_acknowledgement(const void *a, const void *b, void *ledger)

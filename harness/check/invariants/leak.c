@@ -8,6 +8,7 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+#include "base/noun.h"
 
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 
@@ -144,9 +145,9 @@ static void check_process(struct result *r, const struct ledger *l, uint32_t pro
     judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     if (plain && grows(&env))
         finding_add(r, METRIC_LEAK,
-            "pid %d: never below %u kB around %.3f s, never below %u kB around %.3f s, %u lines",
+            "pid %d: never below %u kB around %.3f s, never below %u kB around %.3f s, %u %s",
             (int)p->pid, env.least_kb[0], ledger_seconds(l, from_ns), env.least_kb[env.count - 1],
-            ledger_seconds(l, end_ns), p->lines);
+            ledger_seconds(l, end_ns), p->lines, NOUN(p->lines, "line", "lines"));
 }
 
 bool check_leak(const struct check *c, struct err *e)

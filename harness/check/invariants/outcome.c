@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "scenario/leased.h"
 #include "plan/names.h"
 
@@ -228,8 +229,9 @@ static void judge_waits(struct result *r, const struct waits *w)
     if (w->count >= enough && w->total_ns < w->most_ns / 4)
         for (size_t i = 0; i < w->count; i++)
             finding_add(r, METRIC_EARLY_RETRY,
-                "%zu retries came after %.0f ms on average; full jitter would be %.0f ms", w->count,
-                w->total_ns / (double)w->count / 1e6, w->most_ns / (double)w->count / 2e6);
+                "%zu %s came after %.0f ms on average; full jitter would be %.0f ms", w->count,
+                NOUN(w->count, "retry", "retries"), w->total_ns / (double)w->count / 1e6,
+                w->most_ns / (double)w->count / 2e6);
 }
 
 // Returns for how long a reader was away between two times, so that lines may have lain unread.

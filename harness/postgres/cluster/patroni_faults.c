@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "os/paths.h"
 #include "postgres/cluster/rest.h"
 #include "postgres/sql.h"
@@ -44,8 +45,8 @@ static bool look_back(
     clock_gettime(CLOCK_REALTIME, &wall);
     out->left_ns =
         left.first_wall_ns - ((int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns());
-    snprintf(out->text + len, sizeof out->text - len, "; %u commit%s stayed on timeline %d",
-        left.commits, left.commits == 1 ? "" : "s", left.timeline);
+    snprintf(out->text + len, sizeof out->text - len, "; %u %s stayed on timeline %d", left.commits,
+        NOUN(left.commits, "commit", "commits"), left.timeline);
     return true;
 }
 

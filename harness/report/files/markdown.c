@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "report/escape.h"
 #include "report/excused.h"
 #include "scenario/units.h"
@@ -127,7 +128,8 @@ static void silence(const struct silence *s, struct buf *out)
         return;
     buf_printf(out, "\n**%s%s%s**\n", s->what, s->cause[0] ? "; " : "", s->cause);
     if (s->times > 1)
-        buf_printf(out, "\nIts log says %zu times:\n\n    %s\n", s->times, s->common);
+        buf_printf(out, "\nIts log says %zu %s:\n\n    %s\n", s->times,
+            NOUN(s->times, "time", "times"), s->common);
     if (s->end_count > 0)
         buf_append_str(out, "\nIts log ends with:\n\n");
     for (size_t i = 0; i < s->end_count; i++)
@@ -166,16 +168,15 @@ static void deliveries(const struct report *r, struct buf *out)
         buf_printf(out, ", %.0f repeated because the server lost the cursor's move",
             v[METRIC_REDELIVERED]);
     buf_printf(out, "; %zu %s; %s.\n", r->ledger->fault_count,
-        units_noun((double)r->ledger->fault_count, "fault", "faults"),
-        r->environment->proof.verdict);
+        NOUN(r->ledger->fault_count, "fault", "faults"), r->environment->proof.verdict);
 }
 
 static void trials(const struct report_cuts *c, struct buf *out)
 {
     buf_printf(out,
-        "\n%zu trials, %zu reached their message, %zu broke an invariant, %zu inconclusive; each "
+        "\n%zu %s, %zu reached their message, %zu broke an invariant, %zu inconclusive; each "
         "is a row of cuts.csv.\n",
-        c->tried, c->reached, c->broken, c->inconclusive);
+        c->tried, NOUN(c->tried, "trial", "trials"), c->reached, c->broken, c->inconclusive);
 }
 
 bool report_summary(const struct report *r, struct buf *out, struct err *e)

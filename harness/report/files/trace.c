@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/noun.h"
 #include "base/utf8.h"
 #include "report/report.h"
 
@@ -123,8 +124,8 @@ static void emit_processes(const struct report *r, struct sink *to)
             .until_ns = p->ended_ns};
         if (s.until_ns == CLOCK_NEVER)
             s.until_ns = r->ledger->drain_end_ns;
-        snprintf(s.detail, sizeof s.detail, "instance %d, pid %d, %u lines", p->instance,
-            (int)p->pid, p->lines);
+        snprintf(s.detail, sizeof s.detail, "instance %d, pid %d, %u %s", p->instance, (int)p->pid,
+            p->lines, NOUN(p->lines, "line", "lines"));
         emit_span(to, r, &s);
     }
 }

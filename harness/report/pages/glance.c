@@ -105,7 +105,10 @@ static void print_groups(const struct ledger *l, const struct group *groups, siz
         buf_append_str(out, ", ");
     // A fault that is seconds away explains nothing.
     if (n->verb && n->most_ns <= gap_ns + NS_PER_S) {
-        buf_printf(out, "%s within %.0f ms %s a %s", count > 1 ? "each" : "all",
+        buf_printf(out, "%swithin %.0f ms %s a %s",
+            count > 1                            ? "each "
+            : groups->until_ns > groups->from_ns ? "all "
+                                                 : "",
             ceil((double)n->most_ns / 1e6), is_before ? "before" : "after", n->verb->name);
         return;
     }
