@@ -12,6 +12,7 @@
 #include "plan/rng.h"
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
+#include "report/forecast.h"
 #include "run/everyflush_inside.h"
 #include "run/make_lanes.h"
 #include "scenario/leased.h"
@@ -180,6 +181,17 @@ static void show_flush_progress(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
+// The first state has shown how long one takes. Which states there are, only this recording knows:
+// a run that is stopped here begins anew.
+static void tell_flushes_start(const struct flushes *f, int64_t first_ns)
+{
+    struct forecast forecast = {0};
+
+    forecast_add_trials(&forecast, f->count, first_ns, 1);
+    if (!f->options->quiet)
+        forecast_tell(&forecast, "state", "states");
+}
+
 // Returns the trial of a state. Every second state starts all collectors, the others start only
 // one. The seed decides which states get a second cut, and where it comes.
 static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
@@ -218,6 +230,8 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
         struct flush_trial trial = trial_of(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
              flush_trial_run(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
+        if (ok && i == 0)
+            tell_flushes_start(f, clock_now_ns() - began_ns);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }

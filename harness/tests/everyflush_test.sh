@@ -15,6 +15,23 @@ every_flush() {
     expect_exit "$code" run power-cut --every-flush --set postgres.durability=waive "$@"
 }
 
+# A run that is not quiet says what it takes, after its first state.
+says_how_long() {
+    : >"$place/err"
+    "$mailproof" run power-cut --every-flush --set postgres.durability=waive --out "$place/results" \
+        >"$place/out" 2>"$place/err" &
+    local pid=$! deadline=$((SECONDS + 120))
+    until grep -q ' free)' "$place/err"; do
+        kill -0 "$pid" && [ "$SECONDS" -lt "$deadline" ] || fail "no forecast: $(cat "$place/err")"
+        sleep 0.05
+    done
+    kill -TERM "$pid"
+    wait "$pid" || true
+    grep -qE '^[0-9]+ states: about [0-9]+ (s|min), [0-9.]+ .B of results$' "$place/err" &&
+        grep -qE '^all need up to [0-9]+ MB in /.* free\)' "$place/err" ||
+        fail "no right forecast: $(cat "$place/err")"
+}
+
 # sum NAME: prints how often a failure occurred, over all states.
 sum() {
     awk -v name="$1" '$1 == name {print $3}' "$place/out"
@@ -31,6 +48,7 @@ if [ "${1-}" = collector ]; then
     expect_nothing_left
     exit 0
 fi
+says_how_long
 every_flush 0
 states=$(sed -n 's/^  \([0-9]*\) states .*/\1/p' "$place/out")
 [ "$states" -gt 40 ] || fail "only $states states of 40 commits"
