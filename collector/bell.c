@@ -36,6 +36,18 @@ void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
         again(b, LAST_LOOK_NS, now_ns);
 }
 
+bool bell_suspects(const struct bell *b, int64_t now_ns)
+{
+    return b->step == BELL_OURS && b->silent_below > 0 && b->look_at_ns > 0 &&
+           b->look_at_ns <= now_ns;
+}
+
+void bell_cleared(struct bell *b)
+{
+    if (b->step == BELL_OURS)
+        b->silent_below = 0;
+}
+
 int64_t bell_due_ns(const struct bell *b)
 {
     return b->look_at_ns > 0 || b->step == BELL_LET_GO ? b->look_at_ns : CLOCK_NEVER;

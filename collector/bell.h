@@ -6,6 +6,11 @@
 // finds its transaction running. In the second case its commit will not be announced, so the
 // collector looks again and again until the transaction has ended. All later tokens are announced.
 //
+// Some transaction runs on most servers, for hours or in another database. So before the second
+// look the collector asks which of them have inserted tokens, by their locks, and forgets the
+// others. It does not ask at once, because the locks of the whole server must be read for it, and
+// when nothing runs the first look says so.
+//
 // Under a backlog, and while tokens come fast (flow.h), the collector lets the bell go, and
 // producers are silent. It then looks at times of its own choice. It never sleeps without one of
 // the two, the bell or a planned look. Where several collectors share one bell, a sleeper without
@@ -23,7 +28,7 @@ struct bell {
         BELL_ASKED,  // an answer is awaited
         BELL_OURS,
     } step;
-    uint64_t silent_below; // transactions below this may have stayed silent
+    uint64_t silent_below; // transactions below this may have stayed silent; 0: none that runs
     int64_t every_ns;      // the last pause between two looks, or two tries to take the bell
     int64_t look_at_ns;    // 0: no look is planned
 };
@@ -35,6 +40,13 @@ void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns);
 // A look saw everything that is visible in this snapshot (xmin:xmax:…): all transactions below xmin
 // have ended.
 void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns);
+
+// True when a look is due only because a transaction runs that may have stayed silent: ask first
+// whether one does that has inserted tokens.
+bool bell_suspects(const struct bell *b, int64_t now_ns);
+
+// None does. The next look sees all tokens that were not announced.
+void bell_cleared(struct bell *b);
 
 // Returns when to look without an announcement; 0: at once; CLOCK_NEVER: not at all.
 int64_t bell_due_ns(const struct bell *b);

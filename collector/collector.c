@@ -123,6 +123,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_BELL:
         ok = ring_on_bell(c, reply.result, e);
         break;
+    case QUEUE_SILENT:
+        ok = ring_on_silent(c, reply.result, e);
+        break;
     case QUEUE_CHECK:
         ok = queue_decode_check(&c->queue, reply.result, e);
         break;

@@ -188,6 +188,22 @@ bool queue_send_bell_let_go(
         s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell_taken), deadline_ns, e);
 }
 
+bool queue_send_silent(struct session *s, uint64_t below, int64_t deadline_ns, struct err *e)
+{
+    char number[SESSION_NUMBER_LEN];
+
+    return session_query(s, QUEUE_SILENT, queue_sql_bell_silent,
+        SESSION_PARAMS(session_number(number, (int64_t)below)), deadline_ns, e);
+}
+
+bool queue_decode_silent(const PGresult *r, bool *silent, struct err *e)
+{
+    if (!session_check_row(r, e))
+        return false;
+    *silent = PQgetvalue(r, 0, 0)[0] == 't';
+    return true;
+}
+
 bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e)
 {
     if (!session_check_row(r, e))

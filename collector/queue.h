@@ -19,6 +19,7 @@ enum queue_request {
     QUEUE_SELF,
     QUEUE_CHECK,
     QUEUE_BELL,
+    QUEUE_SILENT,
     QUEUE_JOIN,
     QUEUE_PEERS,
     QUEUE_LINES,    // a take, or a look
@@ -105,6 +106,10 @@ bool queue_send_bell(
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+// Asks whether a transaction below this number runs that may have been silent.
+bool queue_send_silent(
+    struct session *s, uint64_t below, int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_decode_silent(const PGresult *r, bool *silent, struct err *e) MUST_USE;
 
 // Proves that the session works and that its LISTEN is registered, and asks how
 // tokens are announced.

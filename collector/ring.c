@@ -12,6 +12,8 @@ static bool take(struct collector *c, struct err *e)
 
 bool ring_take(struct collector *c, struct err *e)
 {
+    if (bell_suspects(&c->bell, c->now_ns))
+        return queue_send_silent(&c->link.session, c->bell.silent_below, work_deadline_ns(c), e);
     return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take(c, e);
 }
 
@@ -64,6 +66,17 @@ bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
     if (!queue_decode_bell(result, &silent_below, e))
         return false;
     bell_answered(&c->bell, silent_below, c->now_ns);
+    return true;
+}
+
+bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e)
+{
+    bool silent;
+
+    if (!queue_decode_silent(result, &silent, e))
+        return false;
+    if (!silent)
+        bell_cleared(&c->bell);
     return true;
 }
 

@@ -42,6 +42,26 @@ static void looks_go_on_until_the_silent_have_ended(void **state)
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 
+// Transaction 100 runs, and the server says that it has inserted no token.
+static void those_that_inserted_nothing_are_forgotten(void **state)
+{
+    (void)state;
+    struct bell b = {.step = BELL_ASKED};
+
+    bell_answered(&b, 103, 0);
+    assert_false(bell_suspects(&b, 0));
+    bell_looked(&b, "100:104:100", 0);
+    assert_false(bell_suspects(&b, 0));
+    assert_true(bell_suspects(&b, bell_due_ns(&b)));
+    bell_cleared(&b);
+    bell_looked(&b, "100:104:100", bell_due_ns(&b));
+    assert_true(bell_due_ns(&b) == CLOCK_NEVER);
+    // Another bell is another question, and an answer to the old one does not count for it.
+    b = (struct bell){.step = BELL_ASKED, .silent_below = 7};
+    bell_cleared(&b);
+    assert_true(b.silent_below == 7);
+}
+
 static void a_taken_bell_is_tried_again(void **state)
 {
     (void)state;
@@ -65,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_look_is_planned_while_nobody_is_silent),
         cmocka_unit_test(looks_go_on_until_the_silent_have_ended),
+        cmocka_unit_test(those_that_inserted_nothing_are_forgotten),
         cmocka_unit_test(a_taken_bell_is_tried_again),
     };
 

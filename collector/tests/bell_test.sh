@@ -16,6 +16,7 @@ main()
     migrate
     sql "SELECT mailroom_announce('bell')" >/dev/null
     tokens_from_before_the_bell_are_found
+    silent_ones_are_found_beside_others
     a_sleeping_collector_hears_of_tokens
     a_lost_session_is_not_deaf
     the_last_transaction_may_be_silent
@@ -43,6 +44,38 @@ tokens_from_before_the_bell_are_found()
     sql "COMMIT PREPARED 'three'"
     delivered a 2
     exec 6>&-
+}
+
+# Transactions run that have inserted no token: one in another database, and a prepared one that
+# nobody will ever end. The silent ones are a transaction whose token is in a partition, and a
+# prepared one.
+silent_ones_are_found_beside_others()
+{
+    ends a TERM 0
+    sql "CREATE DATABASE other" >/dev/null
+    open_session elsewhere 6 other
+    echo "BEGIN; CREATE TABLE long AS SELECT 1;" >&6
+    sql "CREATE TABLE others (); BEGIN; DROP TABLE others; PREPARE TRANSACTION 'orphan'"
+    sql "CALL mailroom_partition()"
+    open_session silent 8
+    echo "BEGIN; $(account 24);" >&8
+    sql "BEGIN; $(account 25); PREPARE TRANSACTION 'silent'"
+    until_true "SELECT count(*) = 2 FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    run a
+    has_logged a collecting
+    asleep
+    echo "COMMIT;" >&8
+    delivered a 1
+    sql "COMMIT PREPARED 'silent'"
+    delivered a 2
+    exec 8>&-
+    asleep
+    sql "$(account 26)"
+    delivered a 3
+    echo "ROLLBACK;" >&6
+    exec 6>&-
+    sql "ROLLBACK PREPARED 'orphan'"
+    sql "SELECT mailroom_unpartition()" >/dev/null
 }
 
 a_sleeping_collector_hears_of_tokens()
@@ -233,10 +266,10 @@ asleep()
 }
 
 # Opens a psql that takes its statements from a pipe, until the pipe is closed.
-open_session() # name, descriptor
+open_session() # name, descriptor, database (or none)
 {
     mkfifo "$server_dir/$1"
-    psql -qAtX <"$server_dir/$1" >"$server_dir/$1.out" &
+    psql -qAtX ${3:+-d "$3"} <"$server_dir/$1" >"$server_dir/$1.out" &
     eval "exec $2>\"$server_dir/$1\""
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# An idle collector sleeps: between two health checks nothing wakes it. Its memory stays small, even
-# with a large batch limit and after a backlog.
+# An idle collector sleeps: between two health checks nothing wakes it, with or without the bell, and
+# whatever transactions others leave open. Its memory stays small, even with a large batch limit and
+# after a backlog.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -11,16 +12,21 @@ set -eu
 main()
 {
     [ -r /proc/self/status ] || { echo "skipped: no /proc here"; exit 77; }
-    start_server
+    start_server -c max_prepared_transactions=1
     migrate
+    others_work
     export MAILROOM_HEALTHCHECK_INTERVAL=86400000 MAILROOM_BATCH_LIMIT=5000
-    for mode in cursor shared; do
-        if [ "$mode" = shared ]; then
+    for mode in cursor cursor_bell shared_bell shared; do
+        case $mode in
+        *_bell) sql "SELECT mailroom_announce('bell')" >/dev/null ;;
+        *) sql "SELECT mailroom_announce('each')" >/dev/null ;;
+        esac
+        if [ "$mode" = shared_bell ]; then
             MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
                 MAILROOM_DEQUEUE=shared run switch --switch-mode
             ends switch none 0
         fi
-        MAILROOM_DEQUEUE=$mode run "$mode"
+        MAILROOM_DEQUEUE=${mode%_bell} run "$mode"
         has_logged "$mode" collecting
         add_accounts "$((1 + $(sql 'SELECT count(*) FROM accounts')))" \
             "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
@@ -47,6 +53,18 @@ main()
     echo "idle means asleep"
 }
 
+# Opens a transaction in another database, and a prepared one here. None of them inserts a token.
+others_work()
+{
+    sql "CREATE DATABASE other"
+    mkfifo "$server_dir/other"
+    psql -qAtX -d other <"$server_dir/other" >/dev/null &
+    exec 6>"$server_dir/other"
+    echo "BEGIN; CREATE TABLE long AS SELECT 1;" >&6
+    sql "CREATE TABLE orphan (); BEGIN; DROP TABLE orphan; PREPARE TRANSACTION 'orphan'"
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
+}
+
 switches() # name
 {
     awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(pid_of "$1")/status"
@@ -62,7 +80,9 @@ ticks() # name
 settled() # name
 {
     lib_last=
+    lib_deadline=$(($(date +%s) + 30))
     until [ "$lib_last" = "$(switches "$1")" ]; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never comes to rest"
         lib_last=$(switches "$1")
         sql "SELECT pg_sleep(1.2)" >/dev/null
     done
