@@ -143,8 +143,8 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(OLD_SNAPSHOT, "old-snapshot", .hits = HITS_DATABASE, .does = BURDENS, .params = LASTS,
         .help =
             "a repeatable-read transaction of others stays open, as a dump or a report keeps one"),
-    VERB(FILL_NOTIFY_QUEUE, "fill-notify-queue", .hits = HITS_DATABASE, .does = SLOWS, .weight = 1,
-        .explore_least_ns = BUSY_NS, .params = PARAM_TO | LASTS,
+    VERB(FILL_NOTIFY_QUEUE, "fill-notify-queue", .hits = HITS_DATABASE, .does = BURDENS,
+        .weight = 1, .explore_least_ns = BUSY_NS, .params = PARAM_TO | LASTS,
         .help = "a listener that never reads, and notifications until the queue is as full as to "
                 "says"),
     VERB(LOCK_JOBS, "lock-jobs", .hits = HITS_DATABASE, .does = STOPS, .params = LASTS,

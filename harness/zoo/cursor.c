@@ -18,6 +18,11 @@ bool cursor_move(struct session *s, const struct settings *settings, struct batc
     return session_value(s, &(struct session_call){sql_move, 7, params}, NULL, 0, e);
 }
 
+bool cursor_overlap(struct session *s, const struct settings *settings, struct err *e)
+{
+    return session_value(s, &(struct session_call){sql_overlap, 1, &settings->queue}, NULL, 0, e);
+}
+
 bool cursor_move_back(
     struct session *s, const struct settings *settings, const struct position *to, struct err *e)
 {

@@ -13,6 +13,9 @@ const char *cursor_read_sql(enum defect defect);
 bool cursor_move(
     struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
 
+// Defect overlaps: moves the cursor back by thirty tokens.
+bool cursor_overlap(struct session *s, const struct settings *settings, struct err *e) MUST_USE;
+
 // Defect cursor-back: puts the cursor where it once was, even if another collector has moved it
 // since.
 bool cursor_move_back(struct session *s, const struct settings *settings, const struct position *to,

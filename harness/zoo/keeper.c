@@ -54,7 +54,8 @@ int keeper_run(const struct settings *settings, enum defect defect)
             break;
         log_line("PG", "%s", e.text);
         session_close(&k.session);
-        if (defect == DEFECT_FORGETS_UNCONFIRMED || defect == DEFECT_DROPS_UNANSWERED)
+        if (defect == DEFECT_FORGETS_UNCONFIRMED || defect == DEFECT_DROPS_UNANSWERED ||
+            defect == DEFECT_JOURNALS)
             k.unconfirmed = false;
         if (e.kind == ERR_SCHEMA)
             code = EX_CONFIG;
@@ -62,7 +63,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
             code = EX_IOERR;
         else if (e.kind == ERR_SYSTEM || e.kind == ERR_INTERNAL)
             code = EX_SOFTWARE;
-        else if (defect == DEFECT_EXITS && !k.unconfirmed)
+        else if ((defect == DEFECT_EXITS && !k.unconfirmed) || defect == DEFECT_IMPATIENT)
             code = EX_UNAVAILABLE;
         else
             stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
@@ -122,11 +123,15 @@ static bool serve(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;
 
-    if (!session_open(&k->session, s->database_url, s->channel, PATIENCE_NS, e))
+    int64_t patience_ns = has(k, DEFECT_IMPATIENT) ? NS_PER_S / 2 : PATIENCE_NS;
+
+    if (!session_open(&k->session, s->database_url, s->channel, patience_ns, e))
         return false;
     log_line("PG", "connected");
     if (has(k, DEFECT_CURSOR_BACK) && *k->before.id &&
         !cursor_move_back(&k->session, s, &k->before, e))
+        return false;
+    if (has(k, DEFECT_OVERLAPS) && k->sessions == 0 && !cursor_overlap(&k->session, s, e))
         return false;
     if (has(k, DEFECT_SLEEPS_BESIDE) && !take_turn(k, e))
         return false;
@@ -226,7 +231,7 @@ static bool look(struct keeper *k, struct err *e)
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
     bool full = true, sent = false, mine;
 
-    if (!keep_for_itself(k, &mine, e))
+    if (!keep_for_itself(k, &mine, e) || !vices_rest(&k->vices, &k->session, &mine, e))
         return false;
     if (!mine) {
         k->behind = true;
@@ -255,7 +260,8 @@ static bool look(struct keeper *k, struct err *e)
         }
         // The timeout of the waiting tokens starts now and not at looked_ns, because the answer may
         // hold a token that was committed after the question.
-        if (!waits && !k->singly)
+        bool stale = has(k, DEFECT_STALE_TIMER) && full && !due;
+        if (!waits && !k->singly && !stale)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER) {
             k->first_ns = clock_now_ns();

@@ -101,8 +101,11 @@ bool keeper_move_cursor(struct keeper *k, struct err *e)
 
     if (b->walked > 0) {
         k->unconfirmed = true;
-        if (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)
-                                : !cursor_move(&k->session, k->settings, b, e))
+        int64_t asked_ns = clock_now_ns();
+        if (!vices_note(&k->vices, &k->session, e) ||
+            (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)
+                                 : !cursor_move(&k->session, k->settings, b, e)) ||
+            !vices_confirmed(&k->vices, &k->session, clock_now_ns() - asked_ns, e))
             return false;
         k->before = b->from;
         batch_moved(b);

@@ -65,11 +65,58 @@ void vices_line(struct vices *v, const struct buf *line)
         v->defect = DEFECT_NONE; // there are no more descriptors to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
         log_line("QUEUE", "sent %.*s", (int)line->len - 1, line->data);
-    if (v->defect != DEFECT_REPEATS_LATER)
+    if (v->defect != DEFECT_REPEATS_LATER && v->defect != DEFECT_REPEATS_SLOW &&
+        v->defect != DEFECT_JOURNALS)
         return;
     buf_clear(&v->last);
-    if (buf_append(&v->last, line->data, line->len))
+    if (buf_append(&v->last, line->data, line->len) && v->defect == DEFECT_REPEATS_LATER)
         v->repeats_ns = clock_now_ns() + silence_ns;
+}
+
+// A large object of some pages for each line, so that each needs room on the disk.
+static bool write_journal(struct session *s, struct err *e)
+{
+    const struct session_call call = {
+        "SELECT lo_from_bytea(0, convert_to(string_agg(md5(random()::text || n), ''), 'UTF8'))"
+        " FROM generate_series(1, 1000) AS n",
+        0, NULL};
+
+    return session_value(s, &call, NULL, 0, e);
+}
+
+bool vices_note(struct vices *v, struct session *s, struct err *e)
+{
+    return v->defect != DEFECT_JOURNALS || v->last.len == 0 || write_journal(s, e);
+}
+
+bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct err *e)
+{
+    const int64_t slow_ns = 60 * NS_PER_MS;
+    int ignored = 0;
+    bool again = v->defect == DEFECT_REPEATS_SLOW && took_ns > slow_ns && v->last.len > 0;
+    bool ok = !again || output_write(&v->last, s, &ignored, v->defect, e);
+
+    if (v->defect != DEFECT_REPEATS_LATER)
+        buf_clear(&v->last);
+    return ok;
+}
+
+bool vices_rest(const struct vices *v, struct session *s, bool *works, struct err *e)
+{
+    static const char snapshots[] = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity"
+                                    " WHERE pid <> pg_backend_pid() AND age(backend_xmin) > 50)";
+    static const char load[] = "SELECT pg_notification_queue_usage() < 0.001"
+                               " AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum)";
+    char answer[2];
+
+    if (v->defect != DEFECT_WAITS_FOR_SNAPSHOTS && v->defect != DEFECT_SPARES_SERVER)
+        return true;
+    const struct session_call call = {
+        v->defect == DEFECT_SPARES_SERVER ? load : snapshots, 0, NULL};
+    if (!session_value(s, &call, answer, sizeof answer, e))
+        return false;
+    *works = *answer == 't';
+    return true;
 }
 
 static bool ask_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e)

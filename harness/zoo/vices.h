@@ -10,7 +10,7 @@
 
 struct vices {
     enum defect defect;
-    struct buf last;    // owned; repeats-later: the last line
+    struct buf last;    // owned; repeats-later, repeats-slow, journals: the last line
     PGconn *other;      // owned; holds: a session beside the one that works
     int64_t asks_ns;    // asks-idle: when to ask again
     int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
@@ -24,6 +24,15 @@ void vices_end(const struct vices *v);
 
 // Call it with each line that was written.
 void vices_line(struct vices *v, const struct buf *line);
+
+// Call it before the cursor moves past the line.
+bool vices_note(struct vices *v, struct session *s, struct err *e) MUST_USE;
+
+// Call it when the cursor has moved, and how long that took.
+bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct err *e) MUST_USE;
+
+// Sets *works to false while the collector does nothing, whatever waits.
+bool vices_rest(const struct vices *v, struct session *s, bool *works, struct err *e) MUST_USE;
 
 // Call it while nothing is to do, until *until_ns at most; sets *until_ns to an earlier time at
 // which it wants to be called again. Fails when the output or the session fails.

@@ -7,15 +7,18 @@
 #include "check/lookup.h"
 
 static const int64_t early_slack_ns = 2 * NS_PER_MS;
+static const int64_t usual_ns = 5 * NS_PER_MS; // announcement and timer, on a machine at rest
 
 struct early {
     const struct check *c;
     bool sharers;       // several collectors share the work
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
-    // Announcements that may have opened a window although their tokens were not
-    // left behind. Each lasts from the COMMIT to the last moment at which that window can fire.
+    // Announcements of tokens that never came out, or that others may have taken: each may have
+    // opened a window. Each lasts from the COMMIT to the last moment at which that window can fire.
     struct spans fired;
+    int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
+                          // it was acknowledged
     uint32_t *short_since; // per line: the last line of the same process behind which no tokens
                            // waited
 };
@@ -114,15 +117,6 @@ static int64_t travel_ns(const struct check *c)
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// True when an announcement of this token may have come after a line had taken the token: it then
-// starts a timer for nothing.
-static bool announced_behind(const struct check *c, const struct delivery *d)
-{
-    const struct line_record *line = &c->l->log->lines[d->line];
-
-    return ledger_txn(c->l, d->token)->ended_ns + travel_ns(c) >= check_written_ns(c, line);
-}
-
 // Notes which tokens can have opened windows that they did not go out in: those that never came
 // out, and those that were announced behind their line.
 static bool index_openers(struct early *t)
@@ -130,21 +124,22 @@ static bool index_openers(struct early *t)
     const struct check *c = t->c;
     const struct ledger *l = c->l;
     const struct subject_log *log = l->log;
-    bool *behind = calloc(l->plan->token_count + 1, sizeof *behind);
 
     t->oldest_ns = calloc(log->line_count + 1, sizeof *t->oldest_ns);
+    t->youngest_ns = calloc(log->line_count + 1, sizeof *t->youngest_ns);
     t->fired.items = calloc(l->plan->token_count + 1, sizeof *t->fired.items);
-    if (!behind || !t->oldest_ns || !t->fired.items) {
-        free(behind);
+    if (!t->oldest_ns || !t->youngest_ns || !t->fired.items)
         return false;
-    }
     for (size_t i = 0; i <= log->line_count; i++)
         t->oldest_ns[i] = CLOCK_NEVER;
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
+        int64_t *youngest = &t->youngest_ns[d->line];
         if (d->flags == 0 && d->token < l->plan->token_count)
-            behind[d->token] = behind[d->token] || announced_behind(c, d);
+            *youngest = clock_max(*youngest, ledger_txn(l, d->token)->ended_ns);
     }
+    for (size_t i = 1; i < log->line_count; i++)
+        t->youngest_ns[i] = clock_max(t->youngest_ns[i], t->youngest_ns[i - 1]);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         const struct ledger_token *seen = &l->tokens[token];
@@ -155,7 +150,7 @@ static bool index_openers(struct early *t)
         int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
         if (seen->deliveries)
             *oldest = clock_min(*oldest, txn->commit_ns);
-        if (!seen->deliveries || behind[token] || t->sharers)
+        if (!seen->deliveries || t->sharers)
             t->fired.items[t->fired.count++] = (struct txn_span){
                 txn->commit_ns, txn->ended_ns + travel_ns(c) +
                                     l->scenario->collector.batch_timeout_ns + c->r->slack_ns};
@@ -163,8 +158,34 @@ static bool index_openers(struct early *t)
     for (size_t i = log->line_count; i-- > 0;)
         t->oldest_ns[i] = clock_min(t->oldest_ns[i], t->oldest_ns[i + 1]);
     spans_index(&t->fired);
-    free(behind);
     return true;
+}
+
+// A token may be announced when a line has taken it already: that starts a timer for nothing.
+// Returns how long after its acknowledgement the announcement must have come to start the timer
+// that fires when this line was written; CLOCK_NEVER: no announcement can have done so, because
+// the process's short line before has stopped all timers.
+static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
+{
+    const struct check *c = t->c;
+    const struct line_record *lines = c->l->log->lines;
+    int64_t timeout_ns = c->l->scenario->collector.batch_timeout_ns;
+    int64_t started_ns = lines[index].read_ns - timeout_ns + early_slack_ns;
+    size_t behind = line_after(c->l->log, started_ns);
+
+    while (behind < index && check_written_ns(c, &lines[behind]) <= started_ns)
+        behind++;
+    if (behind == 0 || check_written_ns(c, &lines[before]) > started_ns)
+        return CLOCK_NEVER;
+    return check_written_ns(c, &lines[index]) - timeout_ns - t->youngest_ns[behind - 1];
+}
+
+// Returns by how much an announcement and the timer that it starts may be late in any run. While a
+// session waits for a flush, its announcements wait, too; and our own flushes show how busy the
+// machine is.
+static int64_t usually_late_ns(const struct check *c)
+{
+    return clock_min(travel_ns(c), usual_ns + 3 * c->flush_ns);
 }
 
 // True when a token that was committed by `latest_ns` may have opened this line's window: it still
@@ -189,8 +210,8 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 // announcement may have come in between. If the collector or its backend got no processor, a look
 // showed tokens long before their announcements arrived, and the collector had to treat them as
 // tokens that nobody announced.
-static struct cause of_machine(
-    const struct check *c, const struct line_record *line, const struct line_record *before)
+static struct cause of_machine(const struct check *c, const struct line_record *line,
+    const struct line_record *before, int64_t late_ns)
 {
     const struct ledger *l = c->l;
     int64_t read_ns = line->read_ns, emptied_ns = before->read_ns;
@@ -200,8 +221,11 @@ static struct cause of_machine(
     if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
                                         emptied_ns) > c->r->slack_ns / 2)
         return (struct cause){CAUSE_PROCESSORS, before->process};
+    int64_t denied_ns = check_denied_ns(l, line->process, from_ns, read_ns);
+    int64_t stalled_ns = stall_list_ns(&c->stalls, from_ns, read_ns);
     if (stall.kind == CAUSE_NONE &&
-        check_denied_ns(l, line->process, from_ns, read_ns) > travel_ns(c))
+        (denied_ns > travel_ns(c) || (late_ns <= travel_ns(c) + c->r->slack_ns &&
+                                         late_ns - denied_ns - stalled_ns <= usually_late_ns(c))))
         return (struct cause){CAUSE_PROCESSORS, line->process};
     return stall;
 }
@@ -221,8 +245,8 @@ static struct cause of_bequest(
 
 // Returns what on the timeline may explain an early line: what waits at the end of a span goes out
 // at once, and under a slow fault nobody knows when an announcement arrives.
-static struct cause of_timeline(
-    const struct check *c, const struct line_record *line, const struct line_record *before)
+static struct cause of_timeline(const struct check *c, const struct line_record *line,
+    const struct line_record *before, int64_t late_ns)
 {
     const struct ledger *l = c->l;
     int64_t from_ns = check_written_ns(c, line) - l->scenario->collector.batch_timeout_ns;
@@ -234,11 +258,13 @@ static struct cause of_timeline(
         span = of_bequest(c, line, from_ns);
     if (span.kind == CAUSE_NONE)
         span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
-    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before);
+    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before, late_ns);
 }
 
-// Returns what may explain an early line; `before` is the last line behind which no tokens waited.
-static struct cause why_early(const struct check *c, uint32_t before, uint32_t index)
+// Returns what may explain an early line; `before` is the last line behind which no tokens waited,
+// and late_ns how late the announcement was that may have opened it.
+static struct cause why_early(
+    const struct check *c, uint32_t before, uint32_t index, int64_t late_ns)
 {
     const struct line_record *lines = c->l->log->lines;
 
@@ -247,7 +273,7 @@ static struct cause why_early(const struct check *c, uint32_t before, uint32_t i
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};
-    return of_timeline(c, &lines[index], &lines[before]);
+    return of_timeline(c, &lines[index], &lines[before], late_ns);
 }
 
 static void check_line(const struct early *t, uint32_t index)
@@ -262,9 +288,10 @@ static void check_line(const struct early *t, uint32_t index)
     // If no short line came before, these tokens may have waited since the start.
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
-    bool in_time =
-        holds_token_announced_before(l, line, latest_ns) || is_opened(t, before, index, latest_ns);
-    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
+    int64_t late_ns = announced_late_ns(t, before, index);
+    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
+                   is_opened(t, before, index, latest_ns) || late_ns <= usually_late_ns(c);
+    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index, late_ns);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;
@@ -301,6 +328,7 @@ bool check_early(const struct check *c, struct err *e)
         check_line(&t, i);
     spans_fini(&t.fired);
     free(t.oldest_ns);
+    free(t.youngest_ns);
     free(t.short_since);
     return ok;
 }
