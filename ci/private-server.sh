@@ -87,12 +87,12 @@ copy_cluster()
 # Starts the server again in the folder that it had.
 resume_server()
 {
-    # The settings are words without spaces, and are meant to be split. fsync is
-    # off, because no power is cut in a unit test. Shared memory lies in the data
-    # directory, so that what a killed server leaves goes with it.
+    # The settings are words without spaces, and are meant to be split, as are the variables that a
+    # test adds to the environment. fsync is off, because no power is cut in a unit test. Shared
+    # memory lies in the data directory, so that what a killed server leaves goes with it.
     # shellcheck disable=SC2086
-    (exec_as_server_user "$server_bindir/postgres" -D "$server_dir/data" -k "$server_dir" \
-        -c listen_addresses= -c fsync=off -c shared_buffers=32MB \
+    (exec_as_server_user env ${server_env-} "$server_bindir/postgres" -D "$server_dir/data" \
+        -k "$server_dir" -c listen_addresses= -c fsync=off -c shared_buffers=32MB \
         -c dynamic_shared_memory_type=mmap $server_settings) \
         >>"$server_dir/server.log" 2>&1 </dev/null &
     server_pid=$!

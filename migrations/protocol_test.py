@@ -548,11 +548,12 @@ def a_storm_loses_and_doubles_nothing():
 
 
 for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sent_is_passed,
-             two_takes_lose_and_double_nothing, a_transaction_of_its_own_loses_nothing, a_savepoint_is_refused,
+             two_takes_lose_and_double_nothing,
+             two_takes_of_the_lower_lane_double_nothing, a_transaction_of_its_own_loses_nothing, a_savepoint_is_refused,
              repeatable_read_ends_in_an_error, a_lazy_take_writes_nothing, the_order_outlives_two_deaths,
              what_is_given_back_comes_first, a_long_line_is_divided, a_long_line_is_consumed_in_parts, a_line_has_a_random_number,
              the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
-             a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
+             answers_leave_the_rest_of_their_lines, a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
              a_mode_that_changes_meanwhile_is_noticed, a_secret_of_another_length_is_not_sent,
              who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
              a_budget_is_spent_for_lines_only, an_alone_token_goes_alone, truncated_tokens_are_forgotten,

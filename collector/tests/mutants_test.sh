@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Takes a mend out of the collector; the test that guards it must fail. For ci/mutants, which sets
+# MAILPROOF_MUTANT=collector:NAME and runs this with the NAME as argument. Without the variable the
+# same test must pass. --list prints the names.
+set -euo pipefail
+
+# What each changes, which program it builds, and the test that must notice.
+mutant() { # name
+    case $1 in
+    bell-number) # B2: lets the bell go by the number that the last check told
+        edits=(collector/queue.c 's/SESSION_PARAMS(q->bell_taken)/SESSION_PARAMS(q->bell)/'
+            collector/sql/bell_let_go.sql "s/nullif(\$1, '')/\$1/")
+        target=mailroom-collector
+        test=(sh collector/tests/bell_test.sh)
+        ;;
+    own-pause) # D2: counts its own pause as time in which another did not renew its lease
+        edits=(collector/owners.c 's/now_ns - o->looked_ns > OWNERS_WATCH_NS/false/')
+        target=collector_owners_test
+        test=("$tree/build/tests/collector_owners_test")
+        ;;
+    torn-pipe) # L5: goes on behind what a killed collector left in a pipe
+        edits=(collector/output.c 's/o->torn = torn(o, &st)/o->torn = S_ISREG(st.st_mode) \&\& torn(o, \&st)/')
+        target=collector_output_test
+        test=("$tree/build/tests/collector_output_test")
+        ;;
+    all-due) # L4: never looks at all that is due
+        edits=(collector/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/')
+        target=mailroom-collector
+        test=(sh collector/tests/clock_test.sh)
+        ;;
+    silent) # the mend of B3 must not forget a silent producer
+        edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT false AND EXISTS (/')
+        target=mailroom-collector
+        test=(sh collector/tests/bell_test.sh)
+        ;;
+    any-transaction) # B3: looks again and again while any transaction runs
+        edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT true OR EXISTS (/')
+        target=mailroom-collector
+        test=(sh collector/tests/idle_test.sh)
+        ;;
+    *) echo "there is no mutant '$1'" >&2 && exit 64 ;;
+    esac
+}
+if [ "${1-}" = --list ]; then
+    sed -n 's/^    \([a-z-]*\)) # .*/collector:\1/p' "$0"
+    exit
+fi
+
+cd "$SOURCE_DIR"
+tree=$BUILD_DIR/mutant-tree
+mkdir -p "$tree"
+# The last mutant's files go back; all others keep their times.
+git ls-files -z | tar --null --ignore-failed-read -cf - -T - | tar -C "$tree" -xf -
+mutant "$1"
+[ -e "$tree/build/build.ninja" ] || (cd "$tree" && cmake -G Ninja --preset dev >/dev/null)
+if [ "${MAILPROOF_MUTANT-}" = "collector:$1" ]; then
+    for ((i = 0; i < ${#edits[@]}; i += 2)); do
+        sed -i "${edits[i + 1]}" "$tree/${edits[i]}"
+        ! cmp -s "${edits[i]}" "$tree/${edits[i]}" ||
+            { echo "FAILED: the substitution changes nothing in ${edits[i]}" && exit 1; }
+    done
+fi
+cmake --build "$tree/build" --target "$target" >/dev/null
+# The test is that of this tree, so only what it tests is changed.
+BUILD_DIR=$tree/build "${test[@]}"
