@@ -1,7 +1,9 @@
 // mailroom-collector: dequeues new tokens from PostgreSQL, signs them, and
 // writes them in batches, one line each, to standard output.
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -12,27 +14,33 @@
 #include "sandbox.h"
 #include "switch.h"
 
-static int help(void)
+static void help(FILE *out)
 {
-    printf(
+    fputs(
         "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
         "  mailroom-collector                        collects until TERM or INT\n"
         "  mailroom-collector -- COMMAND ARGUMENT…   in leased mode: runs the sender, too\n"
         "  mailroom-collector --switch-mode          changes the mode of the queue\n"
         "  mailroom-collector --settings             prints the settings as a table\n"
-        "  mailroom-collector --version\n\n"
+        "  mailroom-collector --help (-h), --version (-V)\n\n"
         "The sender is started again when it ends; exit code 78 ends the collector, too.\n"
         "--switch-mode carries the queue over to the mode that MAILROOM_DEQUEUE names. Exit code\n"
         "75 means that collectors still run: stop them and try again.\n"
-        "These environment variables are the settings:\n\n");
-    config_help(stdout);
-    printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
-           "  64 unknown argument\n"
-           "  70 internal error\n"
-           "  74 standard output failed\n"
-           "  75 stopped before the last line could be confirmed\n"
-           "  78 settings or schema do not fit\n");
-    return 0;
+        "These environment variables are the settings:\n\n",
+        out);
+    config_help(out);
+    fputs("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
+          "  64 unknown argument\n"
+          "  70 internal error\n"
+          "  74 standard output failed\n"
+          "  75 stopped before the last line could be confirmed\n"
+          "  78 settings or schema do not fit\n",
+        out);
+}
+
+static void version(FILE *out)
+{
+    fputs("mailroom-collector " MAILROOM_VERSION "\n", out);
 }
 
 static void warn_of_unknown(void)
@@ -123,25 +131,51 @@ static int run(bool switching, char *const command[])
     return code;
 }
 
+// Prints what is asked for. What could not be written is an error, as it is for every program.
+static int tell(void print(FILE *))
+{
+    print(stdout);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : COLLECTOR_OUTPUT;
+}
+
+static int refuse(void)
+{
+    fputs("Try 'mailroom-collector --help'.\n", stderr);
+    return EX_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 1)
-        return run(false, NULL);
-    if (argc > 2 && strcmp(argv[1], "--") == 0)
-        return run(false, argv + 2);
-    if (argc == 2 && strcmp(argv[1], "--switch-mode") == 0)
-        return run(true, NULL);
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return help();
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        puts("mailroom-collector " MAILROOM_VERSION);
-        return 0;
+    static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'}, {"settings", no_argument, NULL, 's'},
+        {"switch-mode", no_argument, NULL, 'm'}, {0}};
+    bool switching = false;
+    int option;
+
+    // The plus leaves all that follows '--' to the sender.
+    while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) != -1) {
+        switch (option) {
+        case 'h':
+            return tell(help);
+        case 'V':
+            return tell(version);
+        case 's':
+            return tell(config_markdown);
+        case 'm':
+            switching = true;
+            break;
+        default:
+            return refuse();
+        }
     }
-    if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
-        config_markdown(stdout);
-        return 0;
+    char **command = argv + optind;
+    bool sender = strcmp(argv[optind - 1], "--") == 0;
+    if (sender == !*command || (sender && switching)) {
+        fprintf(stderr, "mailroom-collector: %s\n",
+            !sender     ? "its arguments are options; a sender's command follows '--'"
+            : !*command ? "the sender's command is missing behind '--'"
+                        : "--switch-mode runs no sender");
+        return refuse();
     }
-    fprintf(stderr, "mailroom-collector: it takes no arguments but --help, --version, --settings,\n"
-                    "--switch-mode, or -- COMMAND ARGUMENT…\n");
-    return 64;
+    return run(switching, sender ? command : NULL);
 }

@@ -195,7 +195,7 @@ static int do_what_is_asked(int argc, char **argv)
         print_help(stdout);
         return EXIT_OK;
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("mailproof " MAILPROOF_VERSION);
         return EXIT_OK;
     }

@@ -1,10 +1,12 @@
 // mailroom-sender: reads the collector's lines from standard input, makes a mail
 // of each token, hands it to an SMTP server, and answers on standard output.
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <curl/curl.h>
@@ -250,41 +252,66 @@ static int run(bool answers)
     return (int)ending_of(&e);
 }
 
-static int help(void)
+static void help(FILE *out)
 {
-    printf("mailroom-sender: sends the mails that mailroom-collector's lines name.\n\n"
-           "  mailroom-collector -- mailroom-sender              with MAILROOM_DEQUEUE=leased\n"
-           "  mailroom-collector | mailroom-sender --no-answers  in the other modes\n\n"
-           "It answers on standard output, a line per mail: '12.3 sent',\n"
-           "'12.3 error transient 452 …', '12.3 error permanent 550 …'; '12 error …' speaks for\n"
-           "every mail of line 12 that has no answer yet. These environment variables are its\n"
-           "settings:\n\n");
-    settings_help(stdout);
-    printf("\nExit codes: 0 end of input, TERM or INT (the mail in hand was finished)\n"
-           "  64 unknown argument\n"
-           "  70 internal error\n"
-           "  74 answers cannot be written\n"
-           "  78 settings do not fit\n");
-    return 0;
+    fputs("mailroom-sender: sends the mails that mailroom-collector's lines name.\n\n"
+          "  mailroom-collector -- mailroom-sender              with MAILROOM_DEQUEUE=leased\n"
+          "  mailroom-collector | mailroom-sender --no-answers  in the other modes\n\n"
+          "It answers on standard output, a line per mail: '12.3 sent',\n"
+          "'12.3 error transient 452 …', '12.3 error permanent 550 …'; '12 error …' speaks for\n"
+          "every mail of line 12 that has no answer yet. These environment variables are its\n"
+          "settings:\n\n",
+        out);
+    settings_help(out);
+    fputs("\nExit codes: 0 end of input, TERM or INT (the mail in hand was finished)\n"
+          "  64 unknown argument\n"
+          "  70 internal error\n"
+          "  74 answers cannot be written\n"
+          "  78 settings do not fit\n",
+        out);
+}
+
+static void version(FILE *out)
+{
+    fputs("mailroom-sender " MAILROOM_VERSION "\n", out);
+}
+
+// Prints what is asked for. What could not be written is an error, as it is for every program.
+static int tell(void print(FILE *))
+{
+    print(stdout);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EX_IOERR;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 1)
-        return run(true);
-    if (argc == 2 && strcmp(argv[1], "--no-answers") == 0)
-        return run(false);
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return help();
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        puts("mailroom-sender " MAILROOM_VERSION);
-        return 0;
+    static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'}, {"settings", no_argument, NULL, 's'},
+        {"no-answers", no_argument, NULL, 'n'}, {0}};
+    bool answers = true;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hV", longs, NULL)) != -1) {
+        switch (option) {
+        case 'h':
+            return tell(help);
+        case 'V':
+            return tell(version);
+        case 's':
+            return tell(settings_markdown);
+        case 'n':
+            answers = false;
+            break;
+        default:
+            fputs("Try 'mailroom-sender --help'.\n", stderr);
+            return EX_USAGE;
+        }
     }
-    if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
-        settings_markdown(stdout);
-        return 0;
-    }
-    fprintf(stderr, "mailroom-sender: it takes no arguments but --no-answers, --help, --version or "
-                    "--settings\n");
-    return 64;
+    if (!argv[optind])
+        return run(answers);
+    fprintf(stderr,
+        "mailroom-sender: it takes options only, not '%.40s'\n"
+        "Try 'mailroom-sender --help'.\n",
+        argv[optind]);
+    return EX_USAGE;
 }

@@ -35,6 +35,23 @@ expect_exit 64 "$mailproof" --verison
 grep -qF "unknown option '--verison'; did you mean '--version'?" "$place/err" ||
     fail "no suggestion of an option"
 
+# The options that every GNU program has. What cannot be written is an error.
+for program in mailproof mailroom-collector mailroom-sender; do
+    for option in -V --version; do
+        expect_exit 0 "$BUILD_DIR/bin/$program" "$option"
+        grep -qx "$program [0-9.]*" "$place/out" || fail "$program $option: $(cat "$place/out")"
+    done
+    for option in -h --help; do
+        expect_exit 0 "$BUILD_DIR/bin/$program" "$option"
+        grep -q 'Exit codes: 0 ' "$place/out" || fail "$program $option: $(cat "$place/out")"
+        ! "$BUILD_DIR/bin/$program" "$option" >/dev/full 2>&1 || fail "$program $option wrote to a full disk"
+    done
+    for wrong in --nonsense -x nonsense; do
+        expect_exit 64 "$BUILD_DIR/bin/$program" "$wrong"
+        grep -q "$program --help" "$place/err" || fail "$program $wrong: $(cat "$place/err")"
+    done
+done
+
 refused 'mine.yaml:3:1: ' run "$(edited 's/^load/lod/')"
 refused 'mine.yaml:4:10: ' run "$(edited 's/1s/1/')"
 refused 'mine.yaml:5:11: ' run "$(edited 's,20/s,fast,')"
