@@ -126,6 +126,8 @@ const struct draw_row draw_rows[] = {
     {"faults.N.prepared", "true", 0.4, NULL},
     {"faults.N.database", "other", 0.3, NULL},
     {"faults.N.to", "0.01%|0.03%", 1, NULL},
+    {"faults.N.bytes", "1|20|100|1000|5000", 1, NULL},
+    {"faults.N.gap", "100us|500us|2ms", 0.7, NULL},
 };
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;

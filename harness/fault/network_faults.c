@@ -92,15 +92,28 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// Begins a delay or a throttle. Bytes that pass meanwhile prove that the fault took effect.
+// Sets how a network is slow, or ends just this, because a delay, a throttle and slices may
+// overlap.
+static void set_slow(struct fault_context *c, const struct fault_spec *spec, bool on)
+{
+    switch (spec->verb->id) {
+    case VERB_DELAY:
+        proxy_delay(c->proxy, on ? spec->by_ns : 0, on ? spec->jitter_ns : 0);
+        break;
+    case VERB_SLICE:
+        proxy_slice(c->proxy, on ? (size_t)spec->bytes : 0, on ? spec->gap_ns : 0);
+        break;
+    default:
+        proxy_throttle(c->proxy, on ? spec->rate : 0);
+    }
+}
+
+// Begins a delay, a throttle or slices. Bytes that pass meanwhile prove that the fault took effect.
 static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = proxy_counts(c->proxy).passed;
-    if (r->spec->verb->id == VERB_DELAY)
-        proxy_delay(c->proxy, r->spec->by_ns, r->spec->jitter_ns);
-    else
-        proxy_throttle(c->proxy, r->spec->rate);
+    set_slow(c, r->spec, true);
     return true;
 }
 
@@ -109,15 +122,33 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
-    // A delay and a throttle may overlap, so this ends only the one.
-    if (r->spec->verb->id == VERB_DELAY)
-        proxy_delay(c->proxy, 0, 0);
-    else
-        proxy_throttle(c->proxy, 0);
+    set_slow(c, r->spec, false);
     if (passed == 0)
         return err_set(e, ERR_SKIP, "nothing passed while the network was slow");
     snprintf(r->evidence, sizeof r->evidence, "%llu bytes passed in %.1f s",
         (unsigned long long)passed, seconds);
+    return true;
+}
+
+// A connection that is opened again ends again, so one is enough for evidence.
+static bool begin_limit(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = proxy_counts(c->proxy).limited;
+    proxy_limit(c->proxy, (uint64_t)r->spec->bytes);
+    return true;
+}
+
+static bool end_limit(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    uint64_t ended = proxy_counts(c->proxy).limited - r->mark;
+
+    proxy_limit(c->proxy, 0);
+    if (ended == 0)
+        return err_set(e, ERR_SKIP, "no connection had %d bytes to pass", r->spec->bytes);
+    snprintf(r->evidence, sizeof r->evidence, "%llu %s ended at %d %s", (unsigned long long)ended,
+        NOUN(ended, "connection", "connections"), r->spec->bytes,
+        NOUN(r->spec->bytes, "byte", "bytes"));
     return true;
 }
 
@@ -151,6 +182,8 @@ const struct fault_verb fault_network_verbs[] = {
     {VERB_RESET, .look = sees_connection, .begin = reset_connections, .need = NEEDS_ADDRESS},
     {VERB_DELAY, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
     {VERB_THROTTLE, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
+    {VERB_LIMIT_DATA, .begin = begin_limit, .end = end_limit, .need = NEEDS_ADDRESS},
+    {VERB_SLICE, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
     {VERB_CUT_AT, .begin = cut_at, .need = NEEDS_ADDRESS},
     {0},
 };

@@ -177,8 +177,10 @@ struct proxy_counts proxy_counts(struct proxy *p)
     struct proxy_counts counts;
 
     lock_proxy(p);
-    counts = (struct proxy_counts){
-        .links = p->link_count, .passed = p->passed_before, .refused = p->refused};
+    counts = (struct proxy_counts){.links = p->link_count,
+        .passed = p->passed_before,
+        .limited = p->limited,
+        .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
         // In an encrypted stream no cut would ever be found. Whoever armed one should know.
         counts.opaque += p->links[i]->flows[MESSAGE_CLIENT].wire.phase == WIRE_OPAQUE;

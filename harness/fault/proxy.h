@@ -25,6 +25,7 @@ struct proxy_counts {
     size_t opaque;      // number of those that are encrypted, so that their messages cannot be seen
     uint64_t passed;    // number of bytes passed since the start, both ways
     size_t withheld[2]; // by sender: number of bytes that were read and not passed on
+    uint64_t limited;   // number of connections that proxy_limit has ended
     uint64_t refused;   // number of connections without the run's password, or whose server was
                         // away
 };

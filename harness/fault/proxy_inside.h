@@ -55,6 +55,7 @@ struct proxy {
     unsigned accepted;             // number of clients so far
     unsigned pumped;               // number of the link whose bytes move now
     uint64_t passed_before;        // number of bytes passed by links that are gone
+    uint64_t limited;              // number of links that the limit has ended
     uint64_t refused;
 };
 

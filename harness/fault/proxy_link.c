@@ -189,7 +189,7 @@ static size_t sliced_len(struct flow *f, size_t len, const struct link_condition
     return conditions->slice;
 }
 
-static bool is_at_limit(const struct link *l, uint64_t limit)
+bool link_is_at_limit(const struct link *l, uint64_t limit)
 {
     return limit > 0 && within_limit(l, 1, limit) == 0;
 }
@@ -235,7 +235,7 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         len = within_limit(l, sliced_len(f, len, conditions, now_ns, wake_ns), conditions->limit);
         pass_on(f, l->fds[!s], len);
         // A limit and a cut end the connection, and not only the direction.
-        over = over || is_at_limit(l, conditions->limit);
+        over = over || link_is_at_limit(l, conditions->limit);
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
         // While a direction is held, the end of the far side does not show either.
         over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);

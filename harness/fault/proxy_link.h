@@ -72,6 +72,9 @@ void link_free(struct link *l, bool reset);
 bool link_pump(struct link *l, const struct link_conditions *conditions,
     const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut);
 
+// True when as many bytes have passed as the limit lets; 0: never.
+bool link_is_at_limit(const struct link *l, uint64_t limit);
+
 // Returns the events to wait for at one end; 0: leave this end out of the poll.
 short link_events(const struct link *l, enum message_sender end);
 

@@ -181,6 +181,7 @@ static int64_t pump_all(struct proxy *p)
         // The bytes up to the cut have passed.
         if (was_cut && p->cut.state == CUT_BEGUN)
             finish_cut(p, p->links[i]);
+        p->limited += link_is_at_limit(p->links[i], conditions.limit);
         proxy_remove_link(p, i, false);
     }
     return wake_ns;

@@ -72,7 +72,9 @@ static void faults_collide_over_the_same_thing(void **state)
         SLOW,
         SLOW_1,
         HOLD,
-        TERM
+        TERM,
+        SLICE,
+        LIMIT
     };
     static const struct {
         const char *verb;
@@ -93,6 +95,8 @@ static void faults_collide_over_the_same_thing(void **state)
         [SLOW_1] = {"pause-reader", 1, 0, false},
         [HOLD] = {"hold-horizon", 0, 0, false},
         [TERM] = {"stop-collector", 1, 0, false},
+        [SLICE] = {"slice", 0, 0, false},
+        [LIMIT] = {"limit-data", 0, 0, false},
     };
     static const struct {
         int first, second;
@@ -121,6 +125,10 @@ static void faults_collide_over_the_same_thing(void **state)
         {STOP_0, TERM, false},
         {TERM, STOP, false},
         {TERM, TERM, false},
+        {SLICE, SLICE, true},
+        {SLICE, THROTTLE, false},
+        {LIMIT, LIMIT, true},
+        {LIMIT, SLICE, false},
     };
 
     (void)state;

@@ -445,6 +445,13 @@ static const struct field fault_fields[] = {
         .help = "run: the collector's database; other: another one of the same server"},
     {"to", FIELD_SHARE, FAULT(to), .default_text = "5%", .param = PARAM_TO,
         .help = "how full the notification queue gets"},
+    {"bytes", FIELD_INT, FAULT(bytes), .optional = true, .min = 1, .max = 1000000000,
+        .param = PARAM_BYTES, .needed = true,
+        .help =
+            "with limit-data: after how many bytes a connection ends; with slice: the size of a "
+            "piece"},
+    {"gap", FIELD_DURATION, FAULT(gap_ns), .default_text = "1ms", .min = 0, .max = MINUTE,
+        .param = PARAM_GAP, .help = "the pause behind each piece"},
 };
 
 const struct table fault_table = TABLE(fault_fields, struct fault_spec);

@@ -152,6 +152,8 @@ struct fault_spec {
     int64_t jitter_ns; // delay: how much this varies by byte; other verbs: how much each start
                        // varies
     double rate;       // throttle and slow-reader: bytes per second
+    int bytes;         // limit-data: how many pass; slice: the size of a piece
+    int64_t gap_ns;    // slice: pause behind each piece
     bool reset;        // withheld bytes are dropped, not delivered late
     char *message;     // cut-at: as message_kind_parse reads it; NULL for other verbs
     int n;             // cut-at: the number of the message among those of its kind, from 1

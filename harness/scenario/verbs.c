@@ -133,6 +133,13 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(THROTTLE, "throttle", .hits = HITS_NETWORK, .does = SLOWS, .ends = MAY_END_SESSIONS,
         .takes = THING_THROTTLE, .params = PARAM_RATE | LASTS,
         .help = "no more than rate passes, each way, such as 20kB/s"),
+    VERB(LIMIT_DATA, "limit-data", .hits = HITS_NETWORK, .does = STOPS, .ends = ENDS_SESSIONS,
+        .takes = THING_LIMIT, .params = PARAM_BYTES | LASTS,
+        .help = "each connection of the collector ends when so many bytes have passed through it, "
+                "both ways, since it was opened"),
+    VERB(SLICE, "slice", .hits = HITS_NETWORK, .does = SLOWS, .ends = MAY_END_SESSIONS,
+        .takes = THING_SLICE, .params = PARAM_BYTES | PARAM_GAP | LASTS,
+        .help = "bytes pass in pieces of at most this size, each way, with a pause behind each"),
     VERB(CUT_AT, "cut-at", .hits = HITS_NETWORK, .does = STOPS, .ends = ENDS_SESSIONS, .weight = 8,
         .params = PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR,
         .help = "the connection ends before or after the n-th message of a kind, which must come "

@@ -52,6 +52,8 @@ enum verb_id {
     VERB_RESET,
     VERB_DELAY,
     VERB_THROTTLE,
+    VERB_LIMIT_DATA,
+    VERB_SLICE,
     VERB_CUT_AT,
     VERB_HOLD_HORIZON,
     VERB_OLD_SNAPSHOT,
@@ -86,6 +88,8 @@ enum verb_param {
     PARAM_THROUGH = 1 << 15,
     PARAM_REST = 1 << 16, // `for` may be `rest`
     PARAM_STEP = 1 << 17, // `by` is how far a clock steps, not how long something takes
+    PARAM_BYTES = 1 << 18,
+    PARAM_GAP = 1 << 19,
 };
 
 // What a fault acts on.
@@ -136,6 +140,8 @@ enum verb_thing {
     THING_READER = 1 << 7,
     THING_SENDER = 1 << 8,
     THING_WRITES = 1 << 9,
+    THING_LIMIT = 1 << 10,
+    THING_SLICE = 1 << 11,
 };
 
 // All that others ask of a verb stands here; the functions that carry it out are in fault/.

@@ -55,6 +55,7 @@ felt '{at: 1s, do: stop-collector}' expect 'collector.deaths: ">= 1"'
 felt '{at: 1s, do: close-reader}' expect 'collector.deaths: ">= 1"'
 felt '{at: 1s, do: terminate-backend, target: collector}' log 'terminating connection due to administrator command'
 felt '{at: 1s, do: reset}' expect 'collector.reconnects: ">= 1"'
+felt '{at: 1s, do: limit-data, bytes: 5000, for: 1s}' expect 'collector.reconnects: ">= 1"'
 felt '{at: 1s, do: cut-at, message: client Sync}' expect 'collector.reconnects: ">= 1"'
 
 # Faults that make tokens late. Without a fault no token takes half a second.
@@ -66,6 +67,7 @@ felt '{at: 1s, do: pause-server, for: 1s}' expect "$long"
 felt '{at: 1s, do: partition, for: 1s}' expect "$long"
 felt '{at: 1s, do: half-open, direction: to-server, for: 1s}' expect "$long"
 felt '{at: 1s, do: delay, by: 500ms, for: 1s}' expect "$long"
+felt '{at: 1s, do: slice, bytes: 1, gap: 2ms, for: 1s}' expect "$long"
 felt '{at: 1s, do: throttle, rate: 500B/s, for: 1s}' expect "$long"
 felt '{at: 1s, do: lock-jobs, for: 1s}' expect "$long" "${says[@]}" --collector "$zoo"
 felt '{at: 1s, do: hold-horizon, for: 1s}' expect "$long" "${says[@]}" --collector "$zoo"

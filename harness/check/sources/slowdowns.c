@@ -9,6 +9,8 @@
 static const int steps =
     10; // round trips or flushes of a token's way, with those of the line before
 
+static const int64_t piece_ns = 100 * NS_PER_US; // the proxy wakes up for each piece
+
 static const double token_bytes = 1000; // on the wire: announcement, row, confirmation
 
 // Returns the highest rate of the load; INFINITY where a phase has no rate of its own.
@@ -27,13 +29,13 @@ static double highest_rate(const struct scenario *s)
 
 // A narrow network that still passes twice what the load needs delays each answer by what it is
 // long. One that passes less makes a backlog, and nobody knows how long that lasts.
-static int64_t narrow_ns(const struct scenario *s, const struct fault_spec *f)
+static int64_t narrow_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
 
-    if (f->rate < 2 * token_bytes * highest_rate(s))
+    if (rate < 2 * token_bytes * highest_rate(s))
         return 0;
-    return (int64_t)(line_bytes / f->rate * NS_PER_S);
+    return (int64_t)(line_bytes / rate * NS_PER_S);
 }
 
 int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
@@ -43,7 +45,9 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
     if (f->verb->params & PARAM_BY)
         // A delayed network is passed twice in a round trip.
         return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
-    return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f) : 0;
+    if (f->verb->params & PARAM_GAP)
+        return narrow_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
+    return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f->rate) : 0;
 }
 
 void source_slowdowns(struct sources *s)
