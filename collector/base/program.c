@@ -37,13 +37,13 @@ void program_stay_private(void)
 #endif
 }
 
-void program_wipe(char *const environ[], const char *name)
+void program_wipe(char *const variables[], const char *name)
 {
     const size_t len = strlen(name);
 
-    for (size_t i = 0; environ[i]; i++)
-        if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
-            explicit_bzero(environ[i] + len + 1, strlen(environ[i] + len + 1));
+    for (size_t i = 0; variables[i]; i++)
+        if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+            explicit_bzero(variables[i] + len + 1, strlen(variables[i] + len + 1));
 }
 
 void program_warn_if_loose(int fd, const char *path)

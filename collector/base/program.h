@@ -21,7 +21,7 @@ MUST_USE bool program_catch_signals(struct err *e);
 void program_stay_private(void);
 
 // Wipes the values of a variable, however often it is there.
-void program_wipe(char *const environ[], const char *name);
+void program_wipe(char *const variables[], const char *name);
 
 // Logs a warning if users other than the owner and the group can read the file that holds a secret.
 void program_warn_if_loose(int fd, const char *path);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The server's time of day is set forward while a retry waits, and mail goes on. A look at what came
-# due since the last one does not find the retry; that at all that is due, every 30 s, does.
+# due since the last one does not find the retry. But a look at the other collectors tells that
+# something is due, and then all that is due is looked at, as it is every 30 s.
 set -eu
 
 # shellcheck source=ci/private-server.sh

@@ -23,8 +23,9 @@ mutant() { # name
         target=collector_output_test
         test=("$tree/build/tests/collector_output_test")
         ;;
-    all-due) # L4: never looks at all that is due
-        edits=(collector/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/')
+    all-due) # L4: never looks at all that is due, neither every 30 s nor when it hears of it
+        edits=(collector/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/'
+            collector/peers.c "s/ || PQgetvalue(r, 0, WAITS).0. == 't'//")
         target=mailroom-collector
         test=(sh collector/tests/clock_test.sh)
         ;;
@@ -49,12 +50,14 @@ fi
 cd "$SOURCE_DIR"
 tree=$BUILD_DIR/mutant-tree
 mkdir -p "$tree"
-# The last mutant's files go back; all others keep their times.
+# All files keep their times, but for those of the last mutant.
 git ls-files -z | tar --null --ignore-failed-read -cf - -T - | tar -C "$tree" -xf -
+[ ! -e "$tree/mutated" ] || (cd "$tree" && xargs touch <mutated && rm mutated)
 mutant "$1"
 [ -e "$tree/build/build.ninja" ] || (cd "$tree" && cmake -G Ninja --preset dev >/dev/null)
 if [ "${MAILPROOF_MUTANT-}" = "collector:$1" ]; then
     for ((i = 0; i < ${#edits[@]}; i += 2)); do
+        echo "${edits[i]}" >>"$tree/mutated"
         sed -i "${edits[i + 1]}" "$tree/${edits[i]}"
         ! cmp -s "${edits[i]}" "$tree/${edits[i]}" ||
             { echo "FAILED: the substitution changes nothing in ${edits[i]}" && exit 1; }

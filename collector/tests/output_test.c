@@ -178,6 +178,7 @@ static void torn_in(int in, int out)
     assert_true(output_pump(&first, &e));
     assert_true(output_begun(&first));
     assert_true(output_init(&next, out, &e));
+    assert_true(next.torn);
     output_begin(&next, "2,b\n", 4);
     while (!output_idle(&next)) {
         n = read(in, got, sizeof got);

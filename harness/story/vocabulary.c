@@ -11,10 +11,11 @@
 static_assert(sizeof(struct process_record) <= 512 && sizeof(struct fault_record) <= 512, "");
 
 const struct kind vocabulary[EVENT_KINDS] = {
-    [EVENT_SET] = {"set", HEAD_REST, {{0}}},
+    [EVENT_SET] = {"set", HEAD_REST, {{0}}, .time = 0},
     [EVENT_LOAD] = {"load", HEAD_NONE,
         {{"until", VALUE_TIME, AT(load.until_ns)}, {"refused", VALUE_COUNT, AT(load.refused)},
-            {"stalled", VALUE_LENGTH, AT(load.stalled_ns), 1}}},
+            {"stalled", VALUE_LENGTH, AT(load.stalled_ns), 1}},
+        .time = 0},
     [EVENT_RUN] = {"run", HEAD_NONE,
         {{"until", VALUE_TIME, AT(run.until_ns)},
             {"interrupted", VALUE_FLAG, AT(run.interrupted), 1},
@@ -22,7 +23,8 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"reconnects", VALUE_COUNT, AT(run.reconnects), .usual = -1},
             {"strangers", VALUE_COUNT, AT(run.strangers)}, {"gave-up", VALUE_TEXT, AT(text)},
             {"logs-read", VALUE_FLAG, AT(run.logs), LOGS_READ},
-            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_TELL_KEY}}},
+            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_TELL_KEY}},
+        .time = 0},
     [EVENT_PROCESS] = {"process", HEAD_NUMBER,
         {{"instance", VALUE_COUNT, AT(process.record.instance)},
             {"from", VALUE_TIME, AT(process.record.started_ns), .usual = STORY_START_NS - NS_PER_S},
@@ -159,7 +161,8 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"open", VALUE_FLAG, AT(row.outcome), OUTCOME_NONE},
             {"sent", VALUE_FLAG, AT(row.outcome), OUTCOME_SENT},
             {"dead", VALUE_FLAG, AT(row.outcome), OUTCOME_DEAD},
-            {"expired", VALUE_FLAG, AT(row.outcome), OUTCOME_EXPIRED}}},
+            {"expired", VALUE_FLAG, AT(row.outcome), OUTCOME_EXPIRED}},
+        .time = 0},
     [EVENT_ATTEMPT] = {"attempt", HEAD_NUMBER,
         {{"number", VALUE_COUNT, AT(attempt.number)},
             {"sent", VALUE_FLAG, AT(attempt.end), ATTEMPT_SENT, .said = true},

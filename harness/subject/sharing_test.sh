@@ -43,7 +43,8 @@ main()
     same "tokens that were sent" 500 "$(echo "$logins" | sort -u | wc -l)"
     twice=$(echo "$logins" | sort | uniq -d | wc -l)
     [ "$twice" -le 10 ] || failed "$twice tokens were sent twice, one line may be"
-    same "collectors that are left" 0 "$(sql "SELECT count(*) FROM owners WHERE owner <> 0")"
+    begin d # forgets the other two
+    until_true "SELECT count(*) = 1 FROM owners WHERE owner <> 0"
     [ "$failures" -eq 0 ] && echo "two share a queue, whatever dies"
 }
 
