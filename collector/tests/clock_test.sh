@@ -38,12 +38,12 @@ main()
     until_true "SELECT extract(epoch FROM clock_timestamp()) >= $before + 119"
     n=0
     until [ "$(grep -cx once "$server_dir/got")" = 2 ]; do
-        [ "$n" -lt 900 ] || failed "the retry is out of sight"
+        [ "$n" -lt 900 ] || break
         n=$((n + 1))
         echo "INSERT INTO accounts (email, login) VALUES ('ok$n@x', 'ok$n'); SELECT pg_sleep(0.1);"
     done | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
-    drained
     same "times that the retry was sent" 2 "$(grep -cx once "$server_dir/got")"
+    drained
     same "outcome" sent "$(sql "SELECT outcome FROM attempts AS a JOIN tokens AS t ON t.id = a.token
         JOIN accounts AS c ON c.id = t.account WHERE c.login = 'once' ORDER BY a.number DESC LIMIT 1")"
     ends a TERM 0

@@ -144,9 +144,11 @@ struct event {
 
 #define FIELD(name) offsetof(struct event, name)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declared name has none
 #define FOR_WORDS(each, e)                                                                         \
     for (const struct event_word *each = vocabulary[(e)->kind].words;                              \
          each < vocabulary[(e)->kind].words + WORDS_MAX && each->name; each++)
+// NOLINTEND(bugprone-macro-parentheses)
 
 int64_t event_get(const struct event *e, size_t at, size_t size);
 void event_put(struct event *e, size_t at, size_t size, int64_t value);
