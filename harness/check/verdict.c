@@ -100,6 +100,18 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
+// True when a fault that stops the server failed, at its beginning or at its end. Then the harness
+// may have left the server broken, and nobody can work with it or tell what it still has.
+static bool left_server_broken(const struct ledger *l)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb))
+            return true;
+    }
+    return false;
+}
+
 // These limits say when other programs used so much of the processors that no verdict may rest on
 // time.
 //
@@ -146,6 +158,7 @@ struct doubts {
     bool nobody_left;     // the plan ended the last collector
     bool crowded_out;     // other programs used the processors
     bool as_late_as_load; // other programs may explain each late token
+    bool server_broken;   // the harness may not have undone a fault that stops the server
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
@@ -153,6 +166,8 @@ static bool doubted(const struct doubts *d, enum metric_id id)
     unsigned traits = metrics[id].traits;
 
     return (d->draining && id == METRIC_LOST) || (d->nobody_left && (traits & TRAIT_COLLECTOR)) ||
+           (d->server_broken &&
+               (id == METRIC_VANISHED || (traits & (TRAIT_COLLECTOR | TRAIT_TIME)))) ||
            (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
@@ -336,13 +351,14 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
     const struct doubts doubts = {.draining = still_draining(r, l),
         .nobody_left = ended_by_plan(l, in),
         .crowded_out = crowded_out(r, l, in),
-        .as_late_as_load = as_late_as_load(r, l)};
+        .as_late_as_load = as_late_as_load(r, l),
+        .server_broken = left_server_broken(l)};
     bool violated = judge_invariants(r, l, &doubts);
 
     find_reasons(r, l, in, &doubts);
     judge_expectations(r, l, &doubts, &violated, &missed);
     // The harness is not to blame for a collector that cannot be kept running.
-    violated = violated || (in->gave_up && !doubts.nobody_left);
+    violated = violated || (in->gave_up && !doubts.nobody_left && !doubts.server_broken);
     r->verdict = violated          ? VERDICT_VIOLATED
                  : r->reason_count ? VERDICT_INCONCLUSIVE
                  : missed          ? VERDICT_MISSED
