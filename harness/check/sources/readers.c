@@ -1,5 +1,6 @@
 // While a slow reader takes its time, the lines that it has not read yet lie in the pipe, and
 // perhaps no further line finds room there. The harness knows when it last found the pipe empty.
+#include "base/clock.h"
 #include "check/sources/sources.h"
 
 static void lie_unread(struct sources *s, const struct strike *k)
@@ -12,8 +13,9 @@ static void lie_unread(struct sources *s, const struct strike *k)
         int instance = log->processes[line->process].instance;
         bool read_slowly = line->read_ns >= k->struck_ns && line->empty_ns <= k->undone_ns;
         if (read_slowly && (k->instance == EVERY || k->instance == instance))
-            sources_span(s, (struct span){line->empty_ns, line->read_ns, share ? instance : EVERY,
-                                {CAUSE_READER, k->cause.index}});
+            // Until the reader became slow, it read each line at once.
+            sources_span(s, (struct span){clock_max(line->empty_ns, k->struck_ns), line->read_ns,
+                                share ? instance : EVERY, {CAUSE_READER, k->cause.index}});
     }
 }
 
