@@ -24,8 +24,10 @@ struct slowdown {
 // One blow of a fault that stops the subject, or the death of a sender.
 struct strike {
     int64_t struck_ns, undone_ns;
-    int64_t back_ns;   // when the struck ones must work again, or showed that they do; CLOCK_NEVER:
-                       // nobody starts them again
+    int64_t
+        ready_ns;    // when the struck one's connections were seen to be open and to rest; 0: never
+    int64_t back_ns; // when the struck ones must work again, or showed that they do; CLOCK_NEVER:
+                     // nobody starts them again
     int64_t bound_ns;  // when they must at the latest, whatever they show; known before the run but
                        // for the time of the strike
     int64_t others_ns; // when others must work in the place of the struck one; CLOCK_NEVER: never

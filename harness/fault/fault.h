@@ -29,6 +29,8 @@ struct fault_record {
     int64_t began_ns;   // when it struck, after that; 0: it never began
     int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
     int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did
+    int64_t ready_ns;   // in a trial: when all connections of the struck one had opened and rested
+                        // since; 0: never
     bool left_known;    // true: left_ns is known
     int64_t left_ns;    // the commits of the old leader since this time are lost; 0: none
     bool ok;

@@ -45,6 +45,8 @@ struct trial {
     struct command command;
     struct subject *subject;
     struct observers observers; // only the wait for a processor
+    size_t links;               // the most connections that were seen before the cut
+    int64_t rests_ns;           // since when all of them rest; 0: they do not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64];
@@ -189,8 +191,34 @@ static bool pause_for(int64_t ns, struct err *e)
     return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-static bool pause_a_little(struct err *e)
+// After a cut, a collector is back when as many connections as before are open and have rested for
+// a while. It has then looked at what waits, and whatever it did not see it must be told of. A
+// return that a line ends would excuse one that looks before it listens, until its next look.
+static void watch_return(struct trial *t)
 {
+    size_t cuts = proxy_cuts(t->bench->proxy, NULL);
+    size_t links = proxy_counts(t->bench->proxy).links;
+    enum exchange_state state = proxy_state(t->bench->proxy);
+    bool rests = state == EXCHANGE_IDLE || state == EXCHANGE_NOTIFIED;
+    int64_t now = clock_now_ns();
+
+    if (cuts == 0 && links > t->links)
+        t->links = links;
+    if (cuts == 0 || !rests || links < t->links) {
+        t->rests_ns = 0;
+        return;
+    }
+    t->rests_ns = t->rests_ns ? t->rests_ns : now;
+    pthread_mutex_lock(&t->lock);
+    struct fault_record *f = &t->faults[cuts - 1];
+    if (!f->ready_ns && now - t->rests_ns >= quiet_ns)
+        f->ready_ns = now;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static bool pause_a_little(struct trial *t, struct err *e)
+{
+    watch_return(t);
     return pause_for(poll_ns, e);
 }
 
@@ -206,7 +234,7 @@ static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct
     int64_t deadline = clock_now_ns() + wait_ns;
     while (!(*answered = is_read(t, step)) && clock_now_ns() < deadline &&
            !subject_gave_up(t->subject, &t->gave_up)) {
-        if (!pause_a_little(e) || subject_failed(t->subject, e))
+        if (!pause_a_little(t, e) || subject_failed(t->subject, e))
             return false;
     }
     return true;
@@ -236,7 +264,7 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     int64_t quiet_until = clock_now_ns() + quiet_ns;
 
     while (!proxy_was_cut(t->bench->proxy) && clock_now_ns() < quiet_until) {
-        if (!pause_a_little(e))
+        if (!pause_a_little(t, e))
             return false;
     }
     return true;
@@ -254,8 +282,8 @@ static bool wait_for_leftovers(struct trial *t, struct err *e)
         return true;
     while (strcmp(count, "0") != 0 && clock_now_ns() < deadline &&
            !subject_gave_up(t->subject, &t->gave_up)) {
-        if (!pause_a_little(e) || !sql_value(t->bench->db.conn, "SELECT count(*) FROM deliveries",
-                                      count, sizeof count, e))
+        if (!pause_a_little(t, e) || !sql_value(t->bench->db.conn,
+                                         "SELECT count(*) FROM deliveries", count, sizeof count, e))
             return false;
     }
     return true;

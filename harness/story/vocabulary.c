@@ -84,7 +84,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"sought", VALUE_WHEN, AT(fault.sought_ns), .like = FIELD(fault.began_ns)},
             {"struck", VALUE_WHEN, AT(fault.began_ns)},
             {"undone", VALUE_WHEN, AT(fault.ended_ns), .like = FIELD(fault.began_ns)},
-            {"served", VALUE_WHEN, AT(fault.served_ns)},
+            {"served", VALUE_WHEN, AT(fault.served_ns)}, {"ready", VALUE_WHEN, AT(fault.ready_ns)},
             {"left", VALUE_WHEN, AT(fault.left_ns), .said = true},
             {"failed", VALUE_FLAG, AT(fault.ok), false},
             {"nobody", VALUE_FLAG, AT(fault.left_out), LEFT_OUT_NOBODY},

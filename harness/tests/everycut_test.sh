@@ -130,6 +130,10 @@ echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it sh
 convicts_by_cut
 convicts_by_kill
 
+# Its session is open and rests, so that the return after the cut excuses no more.
+every cut 1 --cut-at 'client Bind' "${says[@]}" --collector "$zoo --defect looks-late" --set slack=200ms
+[ "$(sum late)" -ge 5 ] || { cat "$place/out" && fail "looks-late is not convicted of late"; }
+
 # A collector that fails without any cut is convicted of that, and no cut is tried.
 every cut 1 "${says[@]}" --collector "$zoo --defect sends-twice"
 grep -q '^  without any cut: duplicated [0-9]*; t0000' "$place/out" || fail "no reason"

@@ -166,10 +166,12 @@ static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
         sleep_beside();
-    if (has(k, DEFECT_SLOW_RECONNECT))
-        for (int64_t until_ns = clock_now_ns() + 3 * NS_PER_S;
-             clock_now_ns() < until_ns && !stop_requested();)
-            stop_poll(NULL, 0, until_ns);
+    int64_t rest_ns = has(k, DEFECT_SLOW_RECONNECT) ? 3 * NS_PER_S
+                      : has(k, DEFECT_LOOKS_LATE)   ? 700 * NS_PER_MS
+                                                    : 0;
+    int64_t until_ns = clock_now_ns() + rest_ns;
+    while (clock_now_ns() < until_ns && !stop_requested())
+        stop_poll(NULL, 0, until_ns);
 }
 
 static int limit_of(const struct keeper *k)

@@ -60,6 +60,9 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     int64_t back_ns = sources_bound_ns(s, k, instance);
     int lines = lines_that_show(l->scenario);
 
+    // Whoever rests has looked at what waits.
+    if (k->ready_ns > k->undone_ns)
+        back_ns = clock_min(back_ns, k->ready_ns);
     for (size_t i = line_after(l->log, k->undone_ns);
          i < l->log->line_count && l->log->lines[i].read_ns < back_ns; i++) {
         const struct line_record *line = &l->log->lines[i];

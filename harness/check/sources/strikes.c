@@ -90,6 +90,7 @@ bool strikes_make(struct sources *s, struct err *e)
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
             add(s, (struct strike){.struck_ns = f->began_ns,
                        .undone_ns = f->ended_ns,
+                       .ready_ns = f->ready_ns,
                        .instance = instance_of(l->scenario, f->spec),
                        .verb = f->spec->verb,
                        .for_good = f->spec->for_ns == FOR_REST,
