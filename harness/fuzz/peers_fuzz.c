@@ -20,9 +20,10 @@
 
 enum { JOIN = 1, FEWER_COLUMNS = 2, ERROR = 4, GOOD_STATE = 8, EXCLUSIVE = 16 };
 
-// A log of all inputs would take longer than they do.
-void __wrap_log_line(const char *tag, const char *fmt, ...);
-void __wrap_log_line(const char *tag, const char *fmt, ...)
+// The linker's --wrap gives it this name. A log of all inputs would take longer than they do.
+#define WRAP_OF(name) __wrap_##name
+void WRAP_OF(log_line)(const char *tag, const char *fmt, ...);
+void WRAP_OF(log_line)(const char *tag, const char *fmt, ...)
 {
     FUZZ_MUST(tag && fmt);
 }
@@ -79,7 +80,7 @@ static void check_others(struct collector *c, const PGresult *r)
     }
     struct owner *due = owners_due(all, GRACE_MS * NS_PER_MS, LEASE_MS * NS_PER_MS, c->now_ns);
     if (due)
-        FUZZ_MUST(c->now_ns - due->since_ns >= (due->alive ? LEASE_MS : GRACE_MS) * NS_PER_MS);
+        FUZZ_MUST(c->now_ns - due->since_ns >= NS_PER_MS * (due->alive ? LEASE_MS : GRACE_MS));
 }
 
 static void answer(struct collector *c, struct fuzz_bytes *in)
@@ -88,7 +89,7 @@ static void answer(struct collector *c, struct fuzz_bytes *in)
     int rows = (int)fuzz_byte(in) % 40;
     struct err e = {0};
 
-    c->now_ns += fuzz_byte(in) * 20 * NS_PER_MS;
+    c->now_ns += 20 * NS_PER_MS * fuzz_byte(in);
     c->queue.policy = policy_find(flags & EXCLUSIVE ? "cursor" : "leased");
     PGresult *r = make_result(in, flags, rows);
     bool ok = flags & JOIN ? peers_on_join(c, r, &e) : peers_on_peers(c, r, &e);
