@@ -5,6 +5,7 @@
 //
 // The input: a byte of flags for each answer, then its rows. A cell is a length (255: null) and so
 // many bytes; the number of rows and the milliseconds since the last answer come first.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static void check_others(struct collector *c, const PGresult *r)
 static void answer(struct collector *c, struct fuzz_bytes *in)
 {
     unsigned flags = fuzz_byte(in);
-    int rows = (int)fuzz_byte(in) % 40;
+    int rows = (int)fuzz_byte(in) % 41;
     struct err e = {0};
 
     c->now_ns += 20 * NS_PER_MS * fuzz_byte(in);
@@ -125,27 +126,40 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 // --- seeds --------------------------------------------------------------------------------
 
-// Two owners, of which the first lives, are told twice.
+static size_t put(uint8_t *data, size_t len, const char *text)
+{
+    size_t n = strlen(text);
+
+    data[len] = (uint8_t)n;
+    memcpy(data + len + 1, text, n);
+    return len + 1 + n;
+}
+
+// Other collectors are told twice, one of four of them gone; in the last seed more than we keep.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
-    static const char *const rows[] = {"", "1", "me", "5", "t", "activation", "3", "", "", "", "",
-        "other", "", "", "", "", "", "", "17", "4", "t", "t", //
-        "other", "", "", "", "", "", "", "18", "9", "f", "f"};
+    static const char *const ours[] = {"1", "me", "5", "t", "activation", "3", "", "", "", ""};
+    unsigned others = index == 2 ? 39 : 4;
     size_t len = 0;
 
-    if (index > 1)
+    if (index > 2)
         return 0;
+    FUZZ_MUST(size >= (size_t)1 << 12);
     *good = true;
     for (int turn = 0; turn < 2; turn++) {
         data[len++] = GOOD_STATE | (index == 1 && turn == 0 ? JOIN : 0);
-        data[len++] = 3;
+        data[len++] = (uint8_t)(1 + others);
         data[len++] = 40;
-        for (size_t i = 1; i < sizeof rows / sizeof *rows; i++) {
-            size_t n = strlen(rows[i]);
-            FUZZ_MUST(len + n + 4 <= size);
-            data[len++] = (uint8_t)n;
-            memcpy(data + len, rows[i], n);
-            len += n;
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+            len = put(data, len, ours[i]);
+        for (unsigned other = 0; other < others; other++) {
+            char number[16];
+            len = put(data, len, "other");
+            for (int i = 0; i < 6; i++)
+                len = put(data, len, "");
+            snprintf(number, sizeof number, "%u", 17 + other);
+            len = put(data, put(data, len, number), "4");
+            len = put(data, put(data, len, other % 4 ? "t" : "f"), "t");
         }
     }
     return len;
