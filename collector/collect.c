@@ -15,8 +15,7 @@
 #include "take.h"
 #include "work.h"
 
-#define REMEMBERED 16              // lines that are over and stay known, for late answers
-#define LEAVE_NS (150 * NS_PER_MS) // how long the database has, at the end, to record what remains
+#define REMEMBERED 16 // lines that are over and stay known, for late answers
 
 bool collect_init(struct collector *c, int output_fd, char *const command[], struct err *e)
 {

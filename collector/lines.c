@@ -90,6 +90,7 @@ static bool add_token(
     struct token t = lines_token(r, row);
     struct line_token *token = &line->tokens[line->count];
     *token = (struct line_token){.id = t.id,
+        .row = row,
         .number = column_int32(r, row, LINES_NUMBER),
         .errors = column_int32(r, row, LINES_ERRORS),
         .unsendable = line_unsendable(&t)};
@@ -122,12 +123,11 @@ static struct line *add_line(struct lines *l, const PGresult *r, int row, struct
     line->n = column_int64(r, row, LINES_LINE);
     line->nonce = column_int64(r, row, LINES_NONCE);
     line->order = ++l->orders;
-    line->first = row;
     return line;
 }
 
-bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struct doubt *doubt,
-    int *taken, struct err *e)
+bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
+    const struct doubt *doubt, int *taken, struct err *e)
 {
     struct shown *shown = calloc(1, sizeof *shown);
     struct line *line = NULL;
@@ -136,7 +136,7 @@ bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struc
     *taken = 0;
     if (ok)
         *shown = (struct shown){.result = result, .users = 1};
-    for (int row = 0; ok && row < PQntuples(result); row++) {
+    for (int row = 0; ok && row < rows; row++) {
         int kind = column_int32(result, row, LINES_KIND);
         if (kind != 1 && kind != 2)
             continue;
@@ -164,7 +164,7 @@ bool lines_build(struct line *line, struct sign *sign, struct err *e)
 {
     buf_clear(&line->text);
     for (int i = 0; i < line->count; i++) {
-        struct token t = lines_token(line->shown->result, line->first + i);
+        struct token t = lines_token(line->shown->result, line->tokens[i].row);
         if (!line->tokens[i].skipped && !line_add(&line->text, sign, &t, e))
             return false;
     }
@@ -240,6 +240,19 @@ struct line *lines_first(const struct lines *l, enum line_state state)
             first = a;
     }
     return first;
+}
+
+struct line *lines_newest(const struct lines *l)
+{
+    struct line *newest = NULL;
+
+    for (int i = 0; i < l->count; i++) {
+        struct line *a = &l->all[i];
+        if ((a->state == LINE_TAKEN || a->state == LINE_OUT || a->state == LINE_WRITTEN) &&
+            (!newest || a->order > newest->order))
+            newest = a;
+    }
+    return newest;
 }
 
 bool lines_knows(const struct lines *l, int64_t n, int64_t nonce)

@@ -27,6 +27,7 @@ enum line_state {
 
 struct line_token {
     int64_t id;
+    int row;                // of the answer to the take
     int number;             // the number of this attempt
     int errors;             // how many of the attempts before it were errors
     int64_t since_ns;       // since when it waits; CLOCK_NEVER: not known
@@ -39,7 +40,7 @@ struct line_token {
 struct line {
     enum line_state state;
     int64_t n, nonce; // 0: it was read, but not taken
-    struct buf place; // then where the cursor goes when it is settled
+    struct buf place; // then where the cursor goes when it is settled (mailroom_read)
     int64_t number;   // for the sender; 0: none
     int64_t order;    // its place in the order of taking
     int64_t asked_ns; // when the take was sent
@@ -52,7 +53,6 @@ struct line {
     bool built;
     int reason;          // the meter of the reason why it went out
     struct shown *shown; // the answer to the take; NULL once it is built
-    int first;           // its first row there
     struct buf text;
     struct line_token *tokens; // owned, in the order of the rows
     int room, count;
@@ -62,8 +62,7 @@ struct line {
 
 // A row of ours whose tokens are to be read again.
 struct held {
-    int64_t n, nonce; // 0: it was read, but not taken
-    struct buf place; // then where the cursor goes when it is settled
+    int64_t n, nonce;
 };
 
 struct lines {
@@ -78,12 +77,12 @@ struct lines {
 bool lines_init(struct lines *l, int count, int limit, struct err *e) MUST_USE;
 void lines_fini(struct lines *l); // accepts a zeroed struct
 
-// Takes over the answer to a take. Each row from `first` on with the kind 1 or 2 is a token of a
-// line; the columns are those of sql/lines.sql. Returns false if the answer is not one that a
+// Takes over the answer to a take. Each of its first `rows` rows with the kind 1 or 2 is a token of
+// a line; the columns are those of sql/lines.sql. Returns false if the answer is not one that a
 // server gives which keeps to the protocol, or there is no memory. *taken: how many lines were
 // added.
-bool lines_show(struct lines *l, PGresult *result, int64_t asked_ns, const struct doubt *doubt,
-    int *taken, struct err *e) MUST_USE;
+bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
+    const struct doubt *doubt, int *taken, struct err *e) MUST_USE;
 
 // Makes the text of a line that was taken.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
@@ -98,6 +97,7 @@ void lines_unhold_first(struct lines *l, int count); // these rows are gone
 
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
+struct line *lines_newest(const struct lines *l); // of those that are taken, out or written
 bool lines_knows(const struct lines *l, int64_t n, int64_t nonce); // a line that is not over
 
 // Returns the line with this number for the sender; NULL: none.

@@ -1,4 +1,4 @@
-// The columns of an answer to sql/lines.sql, in binary.
+// The columns of an answer to sql/lines.sql or, with the last three, to sql/read.sql, in binary.
 #pragma once
 
 #include "column.h"
@@ -25,11 +25,15 @@ enum {
     LINES_NOW,
     LINES_BUSY,
     LINES_PLACE,
-    LINES_COLUMNS
+    LINES_COLUMNS,
+    LINES_PART = LINES_COLUMNS,
+    LINES_XID,
+    LINES_PASSED,
+    LINES_READ_COLUMNS
 };
 
 // Kinds of rows. Any other value is the action of a token.
-enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4 };
+enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4, LINES_PASSED_OVER = 5 };
 
 static inline struct token lines_token(const PGresult *r, int row)
 {

@@ -12,7 +12,9 @@ bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err
         const char *name, *sql;
     } statements[] = {
         {"lines", queue_sql_lines},
+        {"read", queue_sql_read},
         {"settled", queue_sql_settled},
+        {"passed", queue_sql_passed},
         {"answered", queue_sql_answered},
         {"in_doubt", queue_sql_in_doubt},
         {"peers", queue_sql_peers},
@@ -44,13 +46,27 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
             session_number(ageing, (q->ageing_ms + 999) / 1000), r->busy ? "t" : "f",
             d ? d->lines.data : "{}", d ? d->nonces.data : "{}", d && d->part ? d->ends.data : NULL,
             d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL,
-            d ? d->place : NULL, r->hold ? "t" : "f"),
+            d ? d->place : NULL),
+        deadline_ns, e);
+}
+
+bool queue_send_read(const struct queue *q, struct session *s, int wanted, const char *behind,
+    int64_t deadline_ns, struct err *e)
+{
+    char epoch[SESSION_NUMBER_LEN], tokens[SESSION_NUMBER_LEN];
+
+    return session_execute_binary(s, QUEUE_LINES, "read",
+        SESSION_PARAMS(
+            q->name, session_number(epoch, q->epoch), session_number(tokens, wanted), behind),
         deadline_ns, e);
 }
 
 bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *d,
     const char *outcome, bool last, int64_t deadline_ns, struct err *e)
 {
+    if (d->place && d->lines.len == 2 && !d->dead && !last)
+        return session_execute_binary(s, QUEUE_SETTLED, "passed",
+            SESSION_PARAMS(q->name, q->number, d->place), deadline_ns, e);
     return session_execute_binary(s, QUEUE_SETTLED, "settled",
         SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
             d->part ? d->ends.data : NULL, d->dead ? d->tokens.data : NULL,

@@ -16,10 +16,13 @@ struct lines_request {
     int64_t due_ms;    // since when something may have come due; -1: look at all; 0: at none
     bool aged;         // a lower lane that has aged goes first
     bool busy;         // take the lock that shows that something is in hand
-    bool hold;         // take what is found; otherwise only the settling of it moves the cursor
     const struct settled *settled; // to be settled in the same transaction; NULL: none
 };
 bool queue_send_lines(const struct queue *q, struct session *s, const struct lines_request *r,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+
+// Reads what waits, and takes nothing. behind: the place of a line of ours; NULL: the cursor.
+bool queue_send_read(const struct queue *q, struct session *s, int wanted, const char *behind,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Settles lines, or gives them back. last: nothing is in hand any more.

@@ -6,6 +6,11 @@
 // be begun soon after its tokens were read. If it was not, its row is still ours and is read again:
 // a token may have expired meanwhile, and a collector that was stopped learns so that it lost the
 // row.
+//
+// One that works alone, without lanes or a budget, takes nothing: it reads, and the settling of the
+// line moves the cursor. So a token that comes alone waits for no flush. While a line is written
+// and settled, the next one is read behind it. That is not earlier than when the line before both
+// was out, so a line holds what the database had when the last but one was out, in each mode.
 #include "take.h"
 
 #include <assert.h>
@@ -25,6 +30,8 @@
 #define OBJECT_IN_USE "55006"      // the server says that another collector has the queue
 #define LARGE_ROWS 500             // memory for more than this is given back when idle
 #define TOKENS_MOST 4000           // most tokens that are taken at once
+#define EXAMINE_MOST 64000         // most tokens that a read passes over
+#define OVER_MOST 100              // so many ahead of too few are passed over before the line
 
 void take_restart(struct collector *c)
 {
@@ -67,6 +74,7 @@ bool take_hold_old(struct collector *c, struct err *e)
     // All of them: a line that was taken later must not go out before an older one.
     while ((line = lines_first(&c->lines, LINE_TAKEN))) {
         c->take.at_once = c->take.at_once || line->n == 0;
+        c->take.void_ = true; // what is being read behind it may hold the same tokens
         if (!lines_hold(&c->lines, line, e))
             return false;
     }
@@ -110,14 +118,12 @@ static int64_t due_ms(struct collector *c)
     return c->queue.policy->answers ? (c->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS : 0;
 }
 
-// True if what is found need not be taken before its line is begun: its settling moves the cursor.
-// So a token that comes alone is written without waiting for a flush. A line of several lanes, of
-// rows, or with a budget must be taken; and under a backlog it is cheaper to take several at once.
-// Only a take leaves out what no line can carry, and fills the line up.
-static bool is_lazy(const struct collector *c, const struct settled *settled, int64_t due)
+// True if the next line is read, and not taken. One of several lanes, of rows, or with a budget
+// must be taken. Only a take leaves out what no line can carry, and fills the line up.
+static bool reads(const struct collector *c, int64_t due)
 {
-    return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !settled &&
-           !c->take.more && !c->take.judge && c->lines.held_count == 0 && due == 0;
+    return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !c->take.judge &&
+           c->lines.held_count == 0 && due == 0;
 }
 
 // Writes the rows to read again as an array. One that works alone names all, so that their tokens
@@ -135,6 +141,17 @@ static bool name_rows(struct collector *c, struct buf *array, struct err *e)
     return n == 0 || buf_str(array) || err_memory(e);
 }
 
+// Reads as many tokens as the line may hold, and as many more as were lately passed over.
+static bool send_read(struct collector *c, struct err *e)
+{
+    struct taking *t = &c->take;
+    const struct line *line = lines_newest(&c->lines);
+
+    t->examine = (int)clock_min((int64_t)c->queue.limit + t->passing, INT32_MAX);
+    return queue_send_read(&c->queue, &c->link.session, t->examine, line ? line->place.data : NULL,
+        work_deadline_ns(c), e);
+}
+
 static bool send(struct collector *c, int fewest, const struct settled *settled, struct err *e)
 {
     struct taking *t = &c->take;
@@ -146,35 +163,49 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
     bool ok = name_rows(c, &again, e) && (t->again > 0 || ring_take(c, e));
     t->asked_ns = c->now_ns;
     t->asked_all = due < 0;
-    t->asked_partial = fewest < c->queue.limit;
-    t->hold = !is_lazy(c, settled, due);
-    t->judge = false;
+    t->fewest = fewest;
+    t->reads = reads(c, due);
+    t->judge = t->void_ = false;
     t->look_at_ns = CLOCK_NEVER;
     if (t->again == 0)
         window_reading(&c->window, c->now_ns);
+    if (t->reads)
+        return ok && send_read(c, e);
     ok = ok && queue_send_lines(&c->queue, &c->link.session,
                    &(struct lines_request){.fewest = fewest,
-                       .lines = fewest < c->queue.limit || !t->hold ? 1 : choose_lines(c),
+                       .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
                        .again = t->again > 0 ? again.data : NULL,
                        .due_ms = due,
                        .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
-                       .busy = t->hold && !c->settle.busy,
-                       .hold = t->hold,
+                       .busy = !c->settle.busy,
                        .settled = settled},
                    work_deadline_ns(c), e);
     buf_fini(&again);
     return ok;
 }
 
+// True when the next line may be read: behind the one in hand, if that was read, too, and more
+// waits.
+static bool may_read(const struct collector *c)
+{
+    const struct line *line = lines_newest(&c->lines);
+
+    return !line || (c->take.more && line->n == 0 &&
+                        lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) <= 1);
+}
+
 // True when a line could be begun at once. One that had to wait here would only be kept from
 // others.
-static bool may_take(const struct collector *c, const struct settled *settled)
+static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
 
     if (work_stopping(c) || c->settle.doubt != DOUBT_CLEARED ||
-        session_awaits(&c->link.session, QUEUE_LINES) || !sender_ready(c) ||
-        lines_in(l, LINE_TAKEN) > 0)
+        session_awaits(&c->link.session, QUEUE_LINES) || !sender_ready(c))
+        return false;
+    if (!settled && reads(c, due_ms(c)))
+        return may_read(c);
+    if (lines_in(l, LINE_TAKEN) > 0)
         return false;
     if (!c->queue.policy->answers)
         return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
@@ -204,7 +235,7 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     if (!may_take(c, settled))
         return true;
     // What rides with a settle must find a full line: else two requests are as good.
-    if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget))
+    if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget || reads(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
     if (at_ns > c->now_ns) {
@@ -219,6 +250,11 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
 
 // --- the answer -------------------------------------------------------------------
 
+static bool is_token(int kind)
+{
+    return kind == TOKEN_ACTIVATION || kind == TOKEN_PASSWORD_RECOVERY;
+}
+
 // The look saw everything, and took nothing.
 static bool too_few(struct collector *c, const PGresult *r, struct err *e)
 {
@@ -227,7 +263,8 @@ static bool too_few(struct collector *c, const PGresult *r, struct err *e)
 
     window_shown_all(&c->window, c->now_ns);
     for (int row = 0; row < PQntuples(r); row++)
-        if (column_int32(r, row, LINES_KIND) == LINES_WAITS) {
+        if (is_token(column_int32(r, row, LINES_KIND)) ||
+            column_int32(r, row, LINES_KIND) == LINES_WAITS) {
             window_shown(&c->window, column_int64(r, row, LINES_TOKEN));
             waiting++;
         }
@@ -285,7 +322,8 @@ static void note_line(struct collector *c, struct line *line, bool part, bool al
     }
 }
 
-static bool took(struct collector *c, PGresult *r, int head, struct err *e)
+static bool took(
+    struct collector *c, PGresult *r, int head, int rows, const char *place, struct err *e)
 {
     struct taking *t = &c->take;
     bool part = column_int32(r, head, LINES_REST) > 0,
@@ -293,7 +331,7 @@ static bool took(struct collector *c, PGresult *r, int head, struct err *e)
     int lines;
 
     note_trip(c);
-    c->settle.busy = c->settle.busy || t->hold;
+    c->settle.busy = c->settle.busy || !t->reads;
     t->turns++;
     t->large = t->large || PQntuples(r) > LARGE_ROWS;
     // To read a row again tells nothing of what waits.
@@ -304,7 +342,7 @@ static bool took(struct collector *c, PGresult *r, int head, struct err *e)
         else if (!ring_let_go(c, e))
             return false;
     }
-    if (!lines_show(&c->lines, r, t->asked_ns, &c->doubt, &lines, e))
+    if (!lines_show(&c->lines, r, rows, t->asked_ns, &c->doubt, &lines, e))
         return false;
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
@@ -313,8 +351,8 @@ static bool took(struct collector *c, PGresult *r, int head, struct err *e)
         note_line(c, line, part, alone);
         if (t->again > 0)
             lines_unhold(&c->lines, line->n);
-        if (!t->hold) {
-            buf_append_str(&line->place, PQgetvalue(r, head, LINES_PLACE));
+        if (place) {
+            buf_append_str(&line->place, place);
             if (!buf_str(&line->place))
                 return err_memory(e);
         }
@@ -359,14 +397,14 @@ static bool makes_sense(const PGresult *r)
 }
 
 // Notes what a look saw of all that waits. To read rows again tells nothing of it.
-static void note_look(struct collector *c, const PGresult *r, int head, bool waits)
+static void note_look(struct collector *c, bool more, const char *now, bool waits)
 {
     struct taking *t = &c->take;
 
-    t->more = *PQgetvalue(r, head, LINES_MORE) != 0;
+    t->more = more;
     if (t->more)
         return;
-    bell_looked(&c->bell, PQgetvalue(r, head, LINES_NOW), c->now_ns);
+    bell_looked(&c->bell, now, c->now_ns);
     if (waits)
         return;
     t->complete_ns = t->asked_ns;
@@ -393,42 +431,22 @@ static void note_times(struct collector *c, const PGresult *r, int head, bool an
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
 }
 
-static bool holds_unsendable(const PGresult *r)
-{
-    for (int row = 0; row < PQntuples(r); row++) {
-        int kind = column_int32(r, row, LINES_KIND);
-        if (kind != TOKEN_ACTIVATION && kind != TOKEN_PASSWORD_RECOVERY)
-            continue;
-        struct token t = lines_token(r, row);
-        if (line_unsendable(&t))
-            return true;
-    }
-    return false;
-}
-
 static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
 {
     struct taking *t = &c->take;
 
-    // Nothing was taken. A line that a dead letter makes short would go out before its timeout.
-    if (!t->hold && holds_unsendable(r)) {
-        PQclear(r);
-        t->judge = true;
-        t->look_at_ns = 0;
-        return true;
-    }
     bool any = false, waits = false;
 
     for (int row = 0; row < PQntuples(r); row++) {
         int kind = column_int32(r, row, LINES_KIND);
-        any = any || kind == TOKEN_ACTIVATION || kind == TOKEN_PASSWORD_RECOVERY;
+        any = any || is_token(kind);
         waits = waits || kind == LINES_WAITS;
     }
     bool spent = !any && column_int64(r, head, LINES_WAIT) > 0;
     bool ok = settle_done(c, r, e);
     count_passed(c, r, head);
     if (t->again == 0)
-        note_look(c, r, head, waits);
+        note_look(c, *PQgetvalue(r, head, LINES_MORE) != 0, PQgetvalue(r, head, LINES_NOW), waits);
     else if (!any && !spent)
         lines_unhold_first(&c->lines, t->again);
     note_times(c, r, head, any);
@@ -436,9 +454,114 @@ static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
     if (spent && t->again > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
-        return took(c, r, head, e);
+        return took(c, r, head, PQntuples(r), NULL, e);
     ok = ok && (spent || t->more || t->again > 0 || too_few(c, r, e));
     PQclear(r);
+    return ok;
+}
+
+// --- the answer to a read -------------------------------------------------------------
+
+// What a read saw: the rows up to the last one that the line has, or all of them.
+struct reading {
+    int rows, tokens, last;
+    bool unsendable;
+    struct passed passed;
+};
+
+static struct reading count_read(const struct collector *c, const PGresult *r)
+{
+    struct reading seen = {.rows = 1};
+
+    for (int row = 1; row < PQntuples(r) && seen.tokens < c->queue.limit; row++) {
+        const char *passed = PQgetvalue(r, row, LINES_PASSED);
+        if (is_token(column_int32(r, row, LINES_KIND))) {
+            const struct token t = lines_token(r, row);
+            seen.unsendable = seen.unsendable || line_unsendable(&t);
+            seen.tokens++;
+        } else if (strcmp(passed, "expired") == 0) {
+            seen.passed.expired++;
+        } else if (strcmp(passed, "consumed") == 0) {
+            seen.passed.consumed++;
+        } else {
+            seen.passed.status++;
+        }
+        seen.rows = row + 1;
+    }
+    return seen;
+}
+
+// Writes where the cursor goes when the line is settled, from the head's place: n, seen, tick and
+// the snapshot that was read in. A line behind which nothing waits takes the cursor up to that. One
+// that ends in part 2 has used up the tick.
+static bool make_place(
+    struct buf *place, const PGresult *r, const struct reading *seen, bool more, struct err *e)
+{
+    const char *n = PQgetvalue(r, 0, LINES_PLACE), *parts[3] = {NULL};
+    const char *at = n;
+
+    for (int i = 0; i < 3 && at; i++)
+        if ((at = strchr(at, ';')) != NULL)
+            parts[i] = ++at;
+    if (!parts[2])
+        return err_set(e, ERR_INTERNAL, "the server's answer to a read has no place");
+    bool next = column_int32(r, seen->rows - 1, LINES_PART) == 2;
+    const char *from = !more ? parts[2] : next ? parts[1] : parts[0];
+    const char *tick = !more || next ? parts[2] : parts[1];
+    buf_printf(place, "%.*s;%.*s;%.*s;%" PRId64 ";%" PRId64, (int)strcspn(n, ";"), n,
+        (int)strcspn(from, ";"), from, (int)strcspn(tick, ";"), tick,
+        column_int64(r, seen->rows - 1, LINES_XID), column_int64(r, seen->rows - 1, LINES_TOKEN));
+    return buf_str(place) || err_memory(e);
+}
+
+// The next one takes: it passes over what this one only saw, or what no line can carry.
+static bool must_take(struct collector *c, PGresult *r)
+{
+    PQclear(r);
+    c->take.judge = true;
+    c->take.look_at_ns = 0;
+    return true;
+}
+
+static bool on_read(struct collector *c, PGresult *r, struct err *e)
+{
+    struct taking *t = &c->take;
+    struct reading seen = count_read(c, r);
+    int over = seen.rows - 1 - seen.tokens;
+    bool all = PQntuples(r) - 1 < t->examine, full = seen.tokens == c->queue.limit;
+
+    if (t->void_) {
+        PQclear(r);
+        t->look_at_ns = 0;
+        return true;
+    }
+    // So many were passed over that the line is not full although more may wait.
+    bool again = !full && !all;
+    t->passing = again ? 4 * (t->passing + over) : over > 0 ? 2 * over : t->passing / 2;
+    if (seen.unsendable || (again && t->passing > EXAMINE_MOST) ||
+        (seen.tokens < t->fewest && all && over > 0 && (seen.tokens == 0 || over > OVER_MOST)))
+        return must_take(c, r);
+    if (again) {
+        PQclear(r);
+        t->look_at_ns = 0;
+        return true;
+    }
+    const char *place_now = strrchr(PQgetvalue(r, 0, LINES_PLACE), ';');
+    note_look(c, full, place_now ? place_now + 1 : "", seen.tokens > 0 && seen.tokens < t->fewest);
+    if (seen.tokens < t->fewest) {
+        bool ok = too_few(c, r, e);
+        PQclear(r);
+        return ok;
+    }
+    tally_add(&c->tally, &c->metrics->meters, &seen.passed, 0, c->now_ns);
+    struct buf place;
+    buf_init(&place, SIZE_MAX);
+    bool ok = make_place(&place, r, &seen, full, e);
+    if (ok)
+        ok = took(c, r, 0, seen.rows, place.data, e);
+    else
+        PQclear(r);
+    buf_fini(&place);
     return ok;
 }
 
@@ -451,6 +574,8 @@ bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
         settle_failed(c);
         return try_again(c, e);
     }
+    if (c->take.reads && PQnfields(r) == LINES_READ_COLUMNS && head_of(r) == 0)
+        return on_read(c, r, e);
     head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
     if (head >= 0 && makes_sense(r))
         return on_lines(c, r, head, e);

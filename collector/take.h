@@ -15,15 +15,18 @@
 #define TAKE_LINES 2
 
 struct taking {
-    int64_t asked_ns;   // when the take that is under way was sent
-    bool asked_all;     // it looks at everything that is due
-    int again;          // it reads so many rows of ours again, the first that are held
-    bool hold;          // it takes what it finds
-    bool judge;         // the next one must: what was found holds a token that no line can carry
-    bool asked_partial; // it takes less than a full line
-    bool at_once;       // what waited before our session goes out without a wait
-    bool more;          // more was left behind the last take
-    bool all_due;       // the next take looks at everything that is due
+    int64_t asked_ns; // when the take that is under way was sent
+    bool asked_all;   // it looks at everything that is due
+    int again;        // it reads so many rows of ours again, the first that are held
+    bool reads;       // it only reads (mailroom_read), and takes nothing
+    bool judge;       // the next one must take: what was read a line must not hold or must pass
+    bool void_;       // what it reads is behind a line that was dropped
+    int fewest;       // with fewer tokens nothing is taken
+    int examine;      // tokens to read
+    int passing;      // how many of these were lately passed over
+    bool at_once;     // what waited before our session goes out without a wait
+    bool more;        // more was left behind the last take
+    bool all_due;     // the next take looks at everything that is due
     int64_t all_due_at_ns;
     int64_t complete_ns; // all that was due before this time was seen
     int64_t look_at_ns; // look then although nothing was announced; CLOCK_NEVER: no look is planned

@@ -1,6 +1,7 @@
 #include "turn.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -116,4 +117,17 @@ void turn_leave(struct collector *c)
             &(struct peers_request){.leave = "stopped", .answered = c->sender.answered},
             work_deadline_ns(c), &ignored))
         return;
+    // A server that cannot send an answer because we are gone ends our session, and with it what it
+    // has not done yet. So the answers are awaited, but not for long.
+    struct session *s = &c->link.session;
+    int64_t now_ns = clock_boot_ns(), end_ns = now_ns + LEAVE_NS;
+    while (s->count > 0 && now_ns < end_ns && session_pump(s, now_ns, &ignored)) {
+        struct session_reply reply;
+        while (session_take(s, &reply))
+            PQclear(reply.result);
+        struct pollfd p = {.fd = session_fd(s), .events = session_events(s)};
+        if (s->count > 0)
+            poll(&p, 1, clock_poll_ms(now_ns, end_ns));
+        now_ns = clock_boot_ns();
+    }
 }

@@ -28,6 +28,9 @@
 #include "turn.h"
 #include "window.h"
 
+// How long the database has, at the end, to record what remains.
+#define LEAVE_NS (150 * NS_PER_MS)
+
 struct collector {
     const struct config *config;
     struct metrics *metrics;

@@ -40,50 +40,49 @@ CREATE FUNCTION here.mailroom_now() RETURNS pg_snapshot LANGUAGE sql STABLE AS $
 $$
 $make$);
 
--- The tokens that wait, in their order, each with the reason why it is passed over now, or null.
--- Everything is lazy: whoever reads ten rows makes the server walk ten. The server puts the
--- function into the statement that calls it, so it must stay a plain SQL function.
+-- Returns the transactions that have ended between two snapshots a and b, as stretches of numbers:
+-- those that ran in a and do not run in b, and those from xmax(a) up to below xmax(b) that do not
+-- run in b.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_ended(a pg_snapshot, b pg_snapshot)
+RETURNS TABLE (from_xid xid8, to_xid xid8)
+LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+    SELECT x, (x::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(a) AS x
+    WHERE pg_visible_in_snapshot(x, b)
+    UNION ALL
+    SELECT x, coalesce((SELECT y FROM pg_snapshot_xip(b) AS y WHERE y >= x ORDER BY y LIMIT 1),
+        pg_snapshot_xmax(b))
+    FROM (SELECT pg_snapshot_xmax(a)
+          UNION ALL
+          SELECT (y::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(b) AS y
+          WHERE y >= pg_snapshot_xmax(a)) AS begins (x)
+    ORDER BY 1;
+END
+$$
+$make$);
+
+-- The tokens that wait behind a cursor, in their order, each with the reason why it is passed over
+-- now, or null. Everything is lazy: whoever reads ten rows makes the server walk ten. The server
+-- puts the function into the statement that calls it, so it must stay a plain SQL function.
 --
--- Two parts of each lane wait: the rest of the tick, and what came after it. Between two snapshots
--- a and b two kinds of transactions have ended: those that ran in a and do not run in b, and those
--- from xmax(a) up to below xmax(b) that do not run in b. They are a few stretches of the index on
--- (action, xid, id). Nothing else is looked at, however much a running transaction has inserted.
+-- Two parts wait: the rest of the tick, and what came after it. Each is a few stretches of the
+-- index on (action, xid, id). Nothing else is looked at, however much a running transaction has
+-- inserted. Nearly always nothing ran in any of the snapshots, and each part is one stretch. A
+-- function that is called only where it is needed finds the others, because to set up its steps
+-- takes longer than to read ten tokens.
 --
 -- A stretch begins behind (from_xid, from_id): with the least possible id, the tokens of from_xid
 -- belong to it. It ends before to_xid. That is a comparison of xid alone: (xid, id) < (to_xid, ...)
 -- would walk all entries of to_xid.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
-RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
+CREATE FUNCTION here.mailroom_behind(actions here.token_action[], seen pg_snapshot,
+    tick pg_snapshot, xid xid8, id bigint)
+RETURNS TABLE (part int, xid xid8, id bigint, action here.token_action, account bigint,
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
-    WITH cursor AS MATERIALIZED (
-        SELECT c.*, here.mailroom_now() AS now
-        FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
-             LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
-                      ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
-        WHERE only_lane IS NULL OR l.lane = only_lane
-    ), stretch AS MATERIALIZED (
-        SELECT c.lane, c.actions, p.part, greatest(s.from_xid, p.xid) AS from_xid, s.to_xid,
-               CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id
-        FROM cursor AS c,
-             LATERAL (VALUES (1, c.seen, c.tick, c.xid, c.id),
-                             (2, c.tick, c.now, '0', 0)) AS p (part, a, b, xid, id),
-             LATERAL (
-                 SELECT x, (x::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(p.a) AS x
-                 WHERE pg_visible_in_snapshot(x, p.b)
-                 UNION ALL
-                 SELECT x, coalesce((SELECT y FROM pg_snapshot_xip(p.b) AS y WHERE y >= x
-                                     ORDER BY y LIMIT 1), pg_snapshot_xmax(p.b))
-                 FROM (SELECT pg_snapshot_xmax(p.a)
-                       UNION ALL
-                       SELECT (y::text::bigint + 1)::text::xid8 FROM pg_snapshot_xip(p.b) AS y
-                       WHERE y >= pg_snapshot_xmax(p.a)) AS begins (x)
-             ) AS s (from_xid, to_xid)
-        WHERE greatest(s.from_xid, p.xid) < s.to_xid
-        ORDER BY c.lane <> first_lane, c.lane, p.part, s.from_xid
-    )
-    SELECT s.lane::int, s.part, t.xid, t.id, t.action, t.account, a.email, a.login,
+    SELECT p.part, t.xid, t.id, t.action, t.account, a.email, a.login,
            -- A secret of another length is not sent, and may be very long.
            CASE WHEN octet_length(t.secret) = 32 THEN t.secret END, t.code, t.created_at,
            CASE
@@ -94,27 +93,62 @@ LANGUAGE sql STABLE AS $$
                WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
                ELSE 'the account is ' || coalesce(a.status::text, 'gone')
            END
-    FROM stretch AS s
+    FROM (VALUES (1, $2, $3, $4, $5), (2, $3, here.mailroom_now(), '0'::xid8, 0::bigint))
+        AS p (part, a, b, xid, id)
+    CROSS JOIN LATERAL (
+        SELECT pg_snapshot_xmax(p.a), pg_snapshot_xmax(p.b)
+        WHERE pg_snapshot_xmin(p.a) = pg_snapshot_xmax(p.a)
+          AND pg_snapshot_xmin(p.b) = pg_snapshot_xmax(p.b)
+        UNION ALL
+        SELECT e.from_xid, e.to_xid FROM here.mailroom_ended(p.a, p.b) AS e
+        WHERE NOT (pg_snapshot_xmin(p.a) = pg_snapshot_xmax(p.a)
+                   AND pg_snapshot_xmin(p.b) = pg_snapshot_xmax(p.b))
+    ) AS s (from_xid, to_xid)
     CROSS JOIN LATERAL (
         -- Both branches have their columns in the same order and an ORDER BY of their own, so the
         -- rows of the two actions are merged one by one without a sort.
-        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at, created_at
-         FROM here.tokens
-         WHERE action = 'activation' AND 'activation' = ANY (s.actions)
-           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
-         ORDER BY xid, id)
+        (SELECT x.xid, x.id, x.action, x.account, x.secret, x.code, x.consumed_at, x.expires_at,
+                x.created_at
+         FROM here.tokens AS x
+         WHERE x.action = 'activation' AND 'activation' = ANY ($1)
+           AND (x.xid, x.id) > (greatest(s.from_xid, p.xid),
+                CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END)
+           AND x.xid < s.to_xid
+         ORDER BY x.xid, x.id)
         UNION ALL
-        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at, created_at
-         FROM here.tokens
-         WHERE action = 'password_recovery' AND 'password_recovery' = ANY (s.actions)
-           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
-         ORDER BY xid, id)
+        (SELECT x.xid, x.id, x.action, x.account, x.secret, x.code, x.consumed_at, x.expires_at,
+                x.created_at
+         FROM here.tokens AS x
+         WHERE x.action = 'password_recovery' AND 'password_recovery' = ANY ($1)
+           AND (x.xid, x.id) > (greatest(s.from_xid, p.xid),
+                CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END)
+           AND x.xid < s.to_xid
+         ORDER BY x.xid, x.id)
         ORDER BY xid, id) AS t
     -- One look at the index for each token. A join might walk all accounts where there are no
     -- statistics yet.
     LEFT JOIN LATERAL (SELECT x.email, x.login, x.status FROM here.accounts AS x
         WHERE x.id = t.account
                        LIMIT 1) AS a ON true
+    OFFSET 0
+$$
+$make$);
+
+-- The tokens that wait in the lanes of a queue, those of the first lane to read first.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
+RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
+    email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
+LANGUAGE sql STABLE AS $$
+    SELECT c.lane::int, w.part, w.xid, w.id, w.action, w.account, w.email, w.login, w.secret,
+           w.code, w.created_at, w.passed
+    FROM (SELECT c.*
+          FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
+               LATERAL (SELECT * FROM here.cursors AS x WHERE x.queue = q AND x.lane = l.lane
+                        ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
+          WHERE only_lane IS NULL OR l.lane = only_lane
+          ORDER BY c.lane <> first_lane, c.lane) AS c
+    CROSS JOIN LATERAL here.mailroom_behind(c.actions, c.seen, c.tick, c.xid, c.id) AS w
     OFFSET 0
 $$
 $make$);
@@ -170,13 +204,13 @@ $make$);
 
 -- Continues a list with tokens of the cursor, until `room` of the list can be sent, `most` were
 -- examined, or no more wait (`ended`). `n` is how many can be sent, `ids` are those of the cursor's
--- tokens, and `tick` is the snapshot of the look. `judge`: find those, too, that no line can carry.
+-- tokens, and `tick` is the snapshot of the look.
 --
 -- In most cases as many are examined as there is room for. Where some of them are passed over, more
 -- are read, from the first one again: a list is what one snapshot saw.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, judge bool, room int,
-    most int, INOUT list here.mailroom_token[], OUT ids bigint[], OUT n int, OUT ended bool,
+CREATE FUNCTION here.mailroom_examine(q here.job_type, first_lane int, room int, most int,
+    INOUT list here.mailroom_token[], OUT ids bigint[], OUT n int, OUT ended bool,
     OUT tick pg_snapshot)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -200,9 +234,9 @@ BEGIN
                array_agg(w.id), given_n + count(*) FILTER (WHERE w.passed IS NULL),
                count(*) < size,
                here.mailroom_now(),
-               judge AND (string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
+               string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
                    OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
-                   OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5))
+                   OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5)
         INTO list, ids, n, ended, tick, suspect
         FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL) LIMIT size) AS w;
         IF suspect THEN
@@ -231,6 +265,67 @@ END
 $$
 $make$);
 
+-- Reads what waits for the only collector of a queue, and changes nothing: settling the line moves
+-- the cursor. So nothing is written before a line goes out, and a line that is lost meanwhile is
+-- read again. README.md has the parameters and columns.
+--
+-- One statement reads, and its rows go to the caller as they are. At a trickle all mail waits for
+-- it, and under a backlog it is a third of the work; so the caller counts, and makes the place.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_read(queue text, epoch bigint, wanted int,
+    behind text DEFAULT NULL)
+RETURNS TABLE (kind int, token bigint, email varchar, login varchar, secret bytea, code varchar,
+    part int, xid xid8, passed text, place text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET row_security = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    q here.job_type := queue::here.job_type;
+    n bigint;
+    seen pg_snapshot;
+    tick pg_snapshot;
+    at_xid xid8;
+    at_id bigint;
+    ours bool;
+    parts text[];
+BEGIN
+    IF behind IS NULL THEN
+        SELECT c.n, c.seen, c.tick, c.xid, c.id,
+               CASE WHEN c.actions = enum_range(NULL::here.token_action) THEN j.epoch = $2 END
+        INTO n, seen, tick, at_xid, at_id, ours
+        FROM here.jobs AS j, LATERAL (SELECT * FROM here.cursors AS c
+            WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1) AS c
+        WHERE j.job_type = q;
+        IF ours THEN
+            NULL;
+        ELSIF ours IS NULL THEN
+            PERFORM here.mailroom_refuse('where there are lanes, lines must be taken');
+        ELSE
+            RAISE object_in_use
+            USING MESSAGE = format('another collector has the queue %s', queue);
+        END IF;
+    ELSE
+        -- The line that this one is behind was read, and its settling fails if the queue was lost.
+        parts := string_to_array(behind, ';');
+        n := parts[1]::bigint + 1;
+        seen := parts[2];
+        tick := parts[3];
+        at_xid := parts[4];
+        at_id := parts[5];
+    END IF;
+    RETURN QUERY
+    SELECT 0, NULL::bigint, NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::int,
+           NULL::xid8, NULL, concat_ws(';', n, seen, tick, here.mailroom_now())
+    UNION ALL
+    (SELECT CASE w.action WHEN 'activation' THEN 1 ELSE 2 END, w.id, w.email, w.login, w.secret,
+            w.code, w.part, w.xid, w.passed, NULL
+     FROM here.mailroom_behind(enum_range(NULL::here.token_action), seen, tick, at_xid, at_id) AS w
+     LIMIT wanted);
+END
+$$
+$make$);
+
 -- Takes lines, and returns their tokens, judged and ready to be printed. README.md has the
 -- parameters and columns.
 --
@@ -244,7 +339,7 @@ $make$);
 -- number of deaths. Behind it come the tokens of the cursor.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_take(queue text, owner bigint, epoch bigint, wanted int, fewest int,
-    lines int DEFAULT 1, hold bool DEFAULT true, answers bool DEFAULT false,
+    lines int DEFAULT 1, answers bool DEFAULT false,
     again bigint[] DEFAULT NULL,
     due_ms bigint DEFAULT NULL, per_s float8 DEFAULT 0, burst float8 DEFAULT 1,
     daily bigint DEFAULT 0,
@@ -253,18 +348,15 @@ RETURNS TABLE (kind int, line bigint, nonce bigint, token bigint, number int, er
     email varchar,
     login varchar, secret bytea, code varchar, more bool, expired bigint, consumed bigint,
     others bigint,
-    wait_ms bigint, next_due_ms bigint, alone bool, rest int, place text)
+    wait_ms bigint, next_due_ms bigint, alone bool, rest int)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off
-    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
     q here.job_type := queue::here.job_type;
     me bigint := owner;
-    look bool := hold AND again IS NULL AND pg_current_xact_id_if_assigned() IS NULL;
+    look bool := again IS NULL AND pg_current_xact_id_if_assigned() IS NULL;
     cur record;                       -- the cursor of a lane, first of the first one
     moves bigint;                     -- its n as the look saw it, while the look is still good
     lanes int;
@@ -275,7 +367,7 @@ DECLARE
     from_when timestamptz := coalesce(looked - due_ms * interval '1 ms', '-infinity');
     waits bigint[] := '{}';           -- tokens that are due
     seen record;                      -- what was examined
-    found here.mailroom_token[];      -- of that, what can be sent
+    sendable here.mailroom_token[];   -- of that, what can be sent
     -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
     from_n bigint[] := '{}';
     from_end int[] := '{}';
@@ -316,7 +408,7 @@ BEGIN
     others := 0;
     alone := false;
 
-    IF look OR NOT hold THEN
+    IF look THEN
         SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
         WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1;
         moves := cur.n;
@@ -331,7 +423,7 @@ BEGIN
     room := wanted * lines;
     most := 4 * room + 64000;
 
-    IF again IS NULL AND due_ms IS DISTINCT FROM 0 AND hold THEN
+    IF again IS NULL AND due_ms IS DISTINCT FROM 0 THEN
         waits := ARRAY(SELECT u.t
             FROM (SELECT d.tokens FROM here.deliveries AS d
                   WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND d.due >= from_when
@@ -340,7 +432,7 @@ BEGIN
     END IF;
     IF look THEN
         IF cardinality(waits) < fewest THEN
-            seen := here.mailroom_examine(q, 1, true,
+            seen := here.mailroom_examine(q, 1,
                 CASE WHEN cardinality(waits) = 0 THEN room ELSE fewest - cardinality(waits) END,
                 most, '{}');
             -- Rows at the head that cannot be sent are passed when they are many, or alone.
@@ -367,103 +459,100 @@ BEGIN
         WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
     END IF;
 
-    IF hold THEN
-        IF again IS NOT NULL OR cardinality(waits) > 0 THEN
-            WITH locked AS MATERIALIZED (
-                SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
-                -- null: none
-                FROM (SELECT * FROM here.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d
-                WHERE d.queue = q AND d.owner = me
-                UNION ALL
-                SELECT d.*
-                FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
-                      FROM here.deliveries AS d
-                      WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND again IS NULL
-                        AND d.due >= from_when
-                      ORDER BY d.due, d.n LIMIT wanted FOR UPDATE SKIP LOCKED) AS d
-            ), ordered AS (
-                SELECT l.*, row_number() OVER line AS at, first_value(l.alone) OVER line AS single,
-                       sum(cardinality(l.tokens)) OVER line AS until
-                FROM locked AS l WINDOW line AS (ORDER BY l.due, l.n ROWS UNBOUNDED PRECEDING)
-            ), used AS MATERIALIZED (
-                -- A token that was in flight when senders died goes alone.
-                SELECT * FROM ordered AS o
-                WHERE CASE WHEN o.single THEN o.at = 1 ELSE NOT o.alone END
-                  AND o.until - cardinality(o.tokens) < most
-            ), read AS (
-                SELECT o.at, u.at AS place, u.id, t.action, t.account, a.email, a.login, t.code,
-                       CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret,
-                       coalesce(u.number, 1) AS number, coalesce(u.errors, 0) AS errors,
-                       coalesce(o.paid_at > looked - interval '2 s', false) AS paid,
-                       CASE
-                           WHEN t.id IS NULL THEN 'deleted'
-                           WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-                           WHEN t.expires_at <= floor(extract(epoch FROM looked)) THEN 'expired'
-                           WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
-                           WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
-                           ELSE 'the account is ' || coalesce(a.status::text, 'gone')
-                       END AS passed
-                FROM used AS o
-                CROSS JOIN unnest(o.tokens, o.numbers, o.errors) WITH ORDINALITY AS u (id, number,
-                errors, at)
-                LEFT JOIN here.tokens AS t ON t.id = u.id
-                LEFT JOIN here.accounts AS a ON a.id = t.account
-            )
-            SELECT f.n, f.until, f.single, t.list
-            INTO from_n, from_end, from_alone, due
-            FROM (SELECT coalesce(array_agg(u.n ORDER BY u.at), '{}') AS n,
-                         coalesce(bool_or(u.single), false) AS single,
-                         coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until
-                             FROM used AS u) AS f,
-                 (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email,
-                 r.login,
-                             r.secret, r.code, r.number, r.errors, r.paid,
-                             coalesce(r.passed, d.why),
-                             r.passed IS NULL AND d.why IS NOT NULL)::here.mailroom_token
-                             ORDER BY r.at, r.place), '{}') AS list
-                  FROM read AS r,
-                       here.mailroom_unsendable(r.action, r.email, r.login, r.secret,
-                       r.code) AS d (why)) AS t;
-            IF cardinality(due) > 0 THEN
-                lines := 1;
-                room := wanted;
+    IF again IS NOT NULL OR cardinality(waits) > 0 THEN
+        WITH locked AS MATERIALIZED (
+            SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+            -- null: none
+            FROM (SELECT * FROM here.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d
+            WHERE d.queue = q AND d.owner = me
+            UNION ALL
+            SELECT d.*
+            FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+                  FROM here.deliveries AS d
+                  WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND again IS NULL
+                    AND d.due >= from_when
+                  ORDER BY d.due, d.n LIMIT wanted FOR UPDATE SKIP LOCKED) AS d
+        ), ordered AS (
+            SELECT l.*, row_number() OVER line AS at, first_value(l.alone) OVER line AS single,
+                   sum(cardinality(l.tokens)) OVER line AS until
+            FROM locked AS l WINDOW line AS (ORDER BY l.due, l.n ROWS UNBOUNDED PRECEDING)
+        ), used AS MATERIALIZED (
+            -- A token that was in flight when senders died goes alone.
+            SELECT * FROM ordered AS o
+            WHERE CASE WHEN o.single THEN o.at = 1 ELSE NOT o.alone END
+              AND o.until - cardinality(o.tokens) < most
+        ), read AS (
+            SELECT o.at, u.at AS place, u.id, t.action, t.account, a.email, a.login, t.code,
+                   CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret,
+                   coalesce(u.number, 1) AS number, coalesce(u.errors, 0) AS errors,
+                   coalesce(o.paid_at > looked - interval '2 s', false) AS paid,
+                   CASE
+                       WHEN t.id IS NULL THEN 'deleted'
+                       WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+                       WHEN t.expires_at <= floor(extract(epoch FROM looked)) THEN 'expired'
+                       WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
+                       WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
+                       ELSE 'the account is ' || coalesce(a.status::text, 'gone')
+                   END AS passed
+            FROM used AS o
+            CROSS JOIN unnest(o.tokens, o.numbers, o.errors) WITH ORDINALITY AS u (id, number,
+            errors, at)
+            LEFT JOIN here.tokens AS t ON t.id = u.id
+            LEFT JOIN here.accounts AS a ON a.id = t.account
+        )
+        SELECT f.n, f.until, f.single, t.list
+        INTO from_n, from_end, from_alone, due
+        FROM (SELECT coalesce(array_agg(u.n ORDER BY u.at), '{}') AS n,
+                     coalesce(bool_or(u.single), false) AS single,
+                     coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until
+                         FROM used AS u) AS f,
+             (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email,
+             r.login,
+                         r.secret, r.code, r.number, r.errors, r.paid,
+                         coalesce(r.passed, d.why),
+                         r.passed IS NULL AND d.why IS NOT NULL)::here.mailroom_token
+                         ORDER BY r.at, r.place), '{}') AS list
+              FROM read AS r,
+                   here.mailroom_unsendable(r.action, r.email, r.login, r.secret,
+                   r.code) AS d (why)) AS t;
+        IF cardinality(due) > 0 THEN
+            lines := 1;
+            room := wanted;
+        END IF;
+    END IF;
+    IF cardinality(from_n) > 0 AND (again IS NOT NULL OR from_alone) THEN
+        fewest := 1;
+    END IF;
+    -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens
+    -- are whole seconds, rounded to the nearest. A lane of which none of the tokens looked at
+    -- can be sent goes first, too, because one that has aged may stand behind them.
+    IF aged THEN
+        FOR lane_ IN REVERSE lanes .. 2 LOOP
+            IF (SELECT count(*) > 0
+                AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
+                       + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
+                FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_) AS b
+                      LIMIT wanted) AS w) THEN
+                first_lane := lane_;
             END IF;
-        END IF;
-        IF cardinality(from_n) > 0 AND (again IS NOT NULL OR from_alone) THEN
-            fewest := 1;
-        END IF;
-        -- A lower lane goes first if its oldest token has waited for the bound. Times of tokens
-        -- are whole seconds, rounded to the nearest. A lane of which none of the tokens looked at
-        -- can be sent goes first, too, because one that has aged may stand behind them.
-        IF aged THEN
-            FOR lane_ IN REVERSE lanes .. 2 LOOP
-                IF (SELECT count(*) > 0
-                    AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
-                           + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
-                    FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_) AS b
-                          LIMIT wanted) AS w) THEN
-                    first_lane := lane_;
-                END IF;
-            END LOOP;
-        END IF;
-        IF per_s > 0 AND current_setting('synchronous_commit') = 'off' THEN
-            PERFORM set_config('synchronous_commit', 'local', true); -- what is paid stays paid
-        END IF;
+        END LOOP;
+    END IF;
+    IF per_s > 0 AND current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'local', true); -- what is paid stays paid
     END IF;
 
     -- A take may move the cursor of another lane alone, so with lanes the look is never good.
-    IF NOT hold OR moves IS DISTINCT FROM cur.n OR cardinality(waits) > 0 OR lanes > 1 THEN
-        seen := here.mailroom_examine(q, first_lane, hold, room,
+    IF moves IS DISTINCT FROM cur.n OR cardinality(waits) > 0 OR lanes > 1 THEN
+        seen := here.mailroom_examine(q, first_lane, room,
             CASE WHEN from_alone THEN 0 ELSE most END, due);
     END IF;
-    -- Without a lock this comes last of all that is read, so that no line of a queue that was lost
-    -- is returned.
+    -- This comes last of all that is read, so that no line of a queue that was lost is returned.
     IF epoch IS NOT NULL THEN
         IF epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
             RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
         END IF;
     END IF;
-    IF per_s > 0 AND hold AND seen.n >= fewest THEN
+    IF per_s > 0 AND seen.n >= fewest THEN
         paid := (SELECT count(*) FROM unnest(seen.list) AS t WHERE t.passed IS NULL AND t.paid);
         IF seen.n > paid THEN
             SELECT s.granted + paid, nullif(s.wait_ms, 0) INTO granted, wait_ms
@@ -498,11 +587,6 @@ BEGIN
         cur.seen := CASE WHEN emptied THEN seen.tick
                          WHEN last.part = 2 THEN cur.tick ELSE cur.seen END;
         cur.tick := CASE WHEN emptied OR last.part = 2 THEN seen.tick ELSE cur.tick END;
-        IF NOT hold THEN
-            place := CASE WHEN taken > 0 THEN
-                format('%s;%s;%s;%s;%s', cur.n, cur.seen, cur.tick, last.xid, last.id) END;
-            CONTINUE;
-        END IF;
         -- The row's place finds it. To find it by its key, the planner might walk all earlier
         -- versions.
         UPDATE here.cursors AS c SET n = c.n + 1, written = pg_current_xact_id(), seen = cur.seen,
@@ -515,7 +599,7 @@ BEGIN
         END IF;
     END LOOP;
 
-    found := seen.list;
+    sendable := seen.list;
     ids := seen.ids;
     IF upto > taken OR taken = 0 OR cardinality(due) > 0 THEN
         SELECT count(*) FILTER (WHERE t.passed = 'expired'), count(*)
@@ -528,12 +612,12 @@ BEGIN
         SELECT t.id, t.account, t.action, t.passed FROM unnest(seen.list[:upto]) AS t WHERE t.dead;
         INSERT INTO here.attempts (token, number, run, outcome, text)
         SELECT t.id, t.number, me, CASE WHEN t.dead THEN 'dead' ELSE 'expired' END, t.passed
-        FROM unnest(seen.list[:upto]) AS t WHERE t.passed IS NOT NULL AND hold AND answers;
-        found := ARRAY(SELECT t FROM unnest(seen.list) AS t WHERE t.passed IS NULL);
+        FROM unnest(seen.list[:upto]) AS t WHERE t.passed IS NOT NULL AND answers;
+        sendable := ARRAY(SELECT t FROM unnest(seen.list) AS t WHERE t.passed IS NULL);
         SELECT array_agg(t.id), array_agg(t.number), array_agg(t.errors),
                bool_or(t.number > 1 OR t.errors > 0)
         INTO ids, tries, failed, tried
-        FROM unnest(found[:taken]) AS t;
+        FROM unnest(sendable[:taken]) AS t;
     END IF;
     -- n tokens of the rows that come first are used up, and so many whole rows. The line goes into
     -- the first of them. What it leaves of a longer one others may take, except where the order of
@@ -569,7 +653,7 @@ BEGIN
             WHERE d.n = from_n[whole_n + 1] AND cut > 0;
         END IF;
     END IF;
-    IF taken > 0 AND hold AND gone = 1 THEN
+    IF taken > 0 AND gone = 1 THEN
         WITH made AS (
             INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
             paid_at)
@@ -598,8 +682,8 @@ BEGIN
            t.id,
            t.number, t.errors, t.email, t.login, t.secret, t.code, NULL::bool, NULL::bigint,
            NULL::bigint,
-           NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int, NULL::text
-    FROM unnest(found) WITH ORDINALITY AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
+           NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int
+    FROM unnest(sendable) WITH ORDINALITY AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
 END
 $$
 $make$);
@@ -616,9 +700,6 @@ CREATE FUNCTION here.mailroom_settle_lines(queue text, owner bigint, lines bigin
 RETURNS TABLE (kind text, line bigint, nonce bigint, token bigint, secret bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off
-    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -670,6 +751,9 @@ BEGIN
         ELSIF NOT whole THEN
             PERFORM here.mailroom_refuse(
                 'mailroom_settle_lines was called in a savepoint, or in a block with EXCEPTION');
+        END IF;
+        IF cardinality(lines) = 0 AND dead_tokens IS NULL THEN
+            RETURN;
         END IF;
     END IF;
 
@@ -872,9 +956,6 @@ RETURNS TABLE (state text, epoch_ bigint, holder_ text, progress bigint, waits b
     other bigint, renewed bigint, alive bool, busy bool)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET row_security = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_material = off SET jit = off
-    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -911,6 +992,14 @@ BEGIN
 
     adopted := 0;
     IF my_epoch IS NULL THEN
+        -- For the session, not for each function: to set them takes as long as to read a token.
+        -- Every read is then the same walk along an index, whatever the statistics say.
+        PERFORM set_config(p.name, p.value, false)
+        FROM (VALUES ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),
+            ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('enable_material', 'off'),
+            ('enable_memoize', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan'))
+            AS p (name, value)
+        JOIN pg_settings AS s USING (name); -- an older server lacks some
         IF job.mode IS NOT NULL AND job.mode <> mode THEN
             state := job.mode;
             RETURN NEXT;
@@ -1064,18 +1153,14 @@ DECLARE
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
         AND p.proname IN ('mailroom_protocol', 'mailroom_refuse', 'mailroom_unsendable',
-        'mailroom_now', 'mailroom_walk', 'mailroom_place',
-            'mailroom_examine', 'mailroom_take',
+        'mailroom_now', 'mailroom_ended', 'mailroom_behind', 'mailroom_walk', 'mailroom_place',
+            'mailroom_examine', 'mailroom_read', 'mailroom_take',
             'mailroom_settle_lines', 'mailroom_locks', 'mailroom_release', 'mailroom_peers',
             'tokens_truncated')
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
-        IF f::text ~ 'mailroom_(protocol|take|settle_lines|peers)\(' THEN
+        IF f::text ~ 'mailroom_(protocol|read|take|settle_lines|peers)\(' THEN
             EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_collector', f);
-        END IF;
-        IF f::text ~ 'mailroom_(take|settle_lines|peers)\('
-            AND EXISTS (SELECT FROM pg_settings WHERE name = 'enable_memoize') THEN
-            EXECUTE format('ALTER FUNCTION %s SET enable_memoize = off', f);
         END IF;
     END LOOP;
 END

@@ -65,6 +65,20 @@ class Collector:
                 self.lines.setdefault((row.line, row.nonce), []).append(row)
         return [row.token if row.kind == 3 else row.login for row in result[1:]]
 
+    def read(self, wanted, behind=None):
+        """Returns what waits, and the place behind it as README.md makes it."""
+        head, *tokens = rows(self.session, "SELECT * FROM mailroom_read('mailroom', %s, %s, %s)",
+                             self.epoch, wanted, behind)
+        if not tokens:
+            return [], None
+        n, seen, tick, now = head.place.split(";")
+        last = tokens[-1]
+        if len(tokens) < wanted:
+            seen = tick = now
+        elif last.part == 2:
+            seen, tick = tick, now
+        return tokens, ";".join([n, seen, tick, str(last.xid), str(last.token)])
+
     def settle(self, lines, **more):
         lines = list(lines)
         return self.call("mailroom_settle_lines", [n for n, _ in lines] or None, [x for _, x in lines] or None, **more)
@@ -235,16 +249,60 @@ def repeatable_read_ends_in_an_error():
     assert b.take(1) == ["u2"]
 
 
-def a_lazy_take_writes_nothing():
+def a_read_writes_nothing():
     c = Collector(1, "cursor")
     insert(1, 3)
-    assert c.take(2, hold=False) == ["u1", "u2"]
-    place, c.lines = c.head.place, {}
+    tokens, place = c.read(2)
+    assert [t.login for t in tokens] == ["u1", "u2"]
     assert value(admin, "SELECT count(*) FROM deliveries") == 0
     assert [r.token for r in c.settle([], in_doubt=[1, 2])] == [1, 2], "still in doubt"
     assert c.settle([], place=place) == [] and c.settle([], in_doubt=[1, 2]) == []
     assert [r.kind for r in c.settle([], place=place)] == ["lost"], "somebody else has moved it"
-    assert c.take(2, hold=False) == ["u3"]
+    assert [t.login for t in c.read(2)[0]] == ["u3"]
+
+
+def reads_go_on_behind_lines_that_are_not_settled():
+    c, busy = Collector(1, "cursor"), connect()
+    insert(1, 2)
+    rows(busy, "BEGIN")
+    insert(3, session=busy)
+    insert(4, 6)
+    places, got = [None], []
+    for wanted in 2, 1, 1:
+        tokens, place = c.read(wanted, places[-1])
+        got += [t.login for t in tokens]
+        places.append(place)
+    rows(busy, "COMMIT")
+    insert(7)
+    tokens, place = c.read(10, places[-1])
+    assert got == ["u1", "u2", "u4", "u5"] and [t.login for t in tokens] == ["u6", "u3", "u7"], (got, tokens)
+    for at in places[1:] + [place]:
+        assert c.settle([], place=at) == []
+    assert c.read(10) == ([], None)
+
+
+def a_read_shows_what_is_passed_over():
+    c = Collector(1, "cursor")
+    insert(1, 4)
+    rows(admin, "UPDATE tokens SET expires_at = 0 WHERE id = 1; UPDATE tokens SET consumed_at = 1 WHERE id = 2")
+    rows(admin, "UPDATE accounts SET status = 'suspended' WHERE id = 3")
+    assert [t.passed for t in c.read(10)[0]] == ["expired", "consumed", "the account is suspended", None]
+
+
+def a_read_fails_when_the_queue_is_lost():
+    a = Collector(1, "cursor")
+    insert(1)
+    place = a.read(1)[1]
+    a.die()
+    b = Collector(2, "cursor", over="holder 1")
+    for old in (None, place):
+        try:
+            tokens, at = a.__class__.read(type("old", (), {"session": b.session, "epoch": b.epoch - 1})(), 1, old)
+            assert old and not tokens, "an old holder has read"
+        except psycopg2.errors.ObjectInUse:
+            rows(b.session, "ROLLBACK")
+            assert not old
+    assert [r.kind for r in b.settle([], place=place)] == ["lost"]
 
 
 def the_order_outlives_two_deaths():
@@ -423,8 +481,7 @@ def a_secret_of_another_length_is_not_sent():
     c = Collector(1, "cursor")
     insert(1, 2)
     rows(admin, "UPDATE tokens SET secret = repeat('x', 200000)::bytea WHERE id = 1")
-    c.take(2, hold=False)
-    (t, u), = c.lines.values()
+    t, u = c.read(2)[0]
     assert t.secret is None and len(u.secret) == 32
 
 
@@ -550,7 +607,8 @@ def a_storm_loses_and_doubles_nothing():
 for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sent_is_passed,
              two_takes_lose_and_double_nothing,
              two_takes_of_the_lower_lane_double_nothing, a_transaction_of_its_own_loses_nothing, a_savepoint_is_refused,
-             repeatable_read_ends_in_an_error, a_lazy_take_writes_nothing, the_order_outlives_two_deaths,
+             repeatable_read_ends_in_an_error, a_read_writes_nothing, reads_go_on_behind_lines_that_are_not_settled,
+             a_read_shows_what_is_passed_over, a_read_fails_when_the_queue_is_lost, the_order_outlives_two_deaths,
              what_is_given_back_comes_first, a_long_line_is_divided, a_long_line_is_consumed_in_parts, a_line_has_a_random_number,
              the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
              answers_leave_the_rest_of_their_lines, a_late_answer_is_recorded, an_answer_counts_for_its_line_only,

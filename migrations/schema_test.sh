@@ -73,7 +73,7 @@ only_these_functions_are_for_the_collector()
         AND prorettype <> 'trigger'::regtype AND NOT EXISTS (SELECT FROM pg_depend
             WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')"
     same "functions for the collector" \
-        "mailroom_bell mailroom_cluster mailroom_lock_key mailroom_moved mailroom_peers mailroom_protocol mailroom_settle mailroom_settle_lines mailroom_spend mailroom_take" \
+        "mailroom_bell mailroom_cluster mailroom_lock_key mailroom_moved mailroom_peers mailroom_protocol mailroom_read mailroom_settle mailroom_settle_lines mailroom_spend mailroom_take" \
         "$(sql "SELECT string_agg(proname, ' ' ORDER BY proname) $ours
             AND has_function_privilege('mailroom_collector', p.oid, 'EXECUTE')")"
     sql "CREATE ROLE stranger"

@@ -8,7 +8,6 @@
 -- $15 whether to take, with the first token, the lock that shows others that we have something in hand
 -- $16, $17 the lines to settle and their nonces | $18 the last token of each that was in the line
 -- $19, $20 dead letters: tokens, reasons | $21 the place of a line that was not held
--- $22 whether what is found is taken; otherwise nothing is written, and the last column is its place
 --
 -- The snapshot is that of this statement, which is older than those in which the function looks. A
 -- row with kind 4 is a line that was no longer ours.
@@ -25,7 +24,7 @@ SELECT t.kind, t.line, t.nonce, t.token, t.number, t.errors, t.email, t.login, t
        t.expired, t.consumed, t.others, t.wait_ms, t.next_due_ms, t.alone, t.rest,
        CASE WHEN t.kind = 0 THEN pg_current_snapshot()::text END,
        CASE WHEN t.ordinality = 2 AND t.kind IN (1, 2) AND $15::bool THEN pg_try_advisory_lock_shared($2::bigint) END,
-       t.place
-FROM mailroom_take($1, $2::bigint, $3::bigint, $4::int, $5::int, $6::int, hold => $22::bool, answers => $7::bool,
+       NULL::text
+FROM mailroom_take($1, $2::bigint, $3::bigint, $4::int, $5::int, $6::int, answers => $7::bool,
     again => $8::bigint[], due_ms => $9::bigint, per_s => $10::float8, burst => $11::float8,
     daily => $12::bigint, aged => $13::bool, ageing_s => $14::int) WITH ORDINALITY AS t

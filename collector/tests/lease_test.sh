@@ -102,9 +102,9 @@ a_server_that_lies_is_refused()
              'CREATE OR REPLACE FUNCTION mailroom_take(%s) RETURNS %s LANGUAGE plpgsql SECURITY DEFINER AS
               \$f\$ #variable_conflict use_column
               BEGIN FOR kind, line, nonce, token, number, errors, email, login, secret, code, more, expired,
-                        consumed, others, wait_ms, next_due_ms, alone, rest, place IN
+                        consumed, others, wait_ms, next_due_ms, alone, rest IN
                     SELECT * FROM honest_take(\$1, \$2, \$3, \$4, \$5, \$6, \$7, \$8, \$9, \$10, \$11,
-                        \$12, \$13, \$14, \$15)
+                        \$12, \$13, \$14)
                   LOOP $lie; RETURN NEXT; END LOOP; END \$f\$',
              pg_get_function_arguments(oid), pg_get_function_result(oid))
              FROM pg_proc WHERE proname = 'honest_take'); END \$d\$;
