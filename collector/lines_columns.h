@@ -35,6 +35,11 @@ enum {
 // Kinds of rows. Any other value is the action of a token.
 enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4, LINES_PASSED_OVER = 5 };
 
+static inline bool lines_is_token(int kind)
+{
+    return kind == TOKEN_ACTIVATION || kind == TOKEN_PASSWORD_RECOVERY;
+}
+
 static inline struct token lines_token(const PGresult *r, int row)
 {
     return (struct token){.id = column_int64(r, row, LINES_TOKEN),

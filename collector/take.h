@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #define TAKE_TRIPS 4
+#define TAKE_ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due
 // Most lines that are taken at once. What a line holds must be as the database had it at the
 // earliest when the line before the last one was out, so a third line would be too old
 // (`ineligible`).

@@ -1,0 +1,51 @@
+#include "reading.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lines_columns.h"
+
+struct reading reading_count(const PGresult *r, int limit)
+{
+    struct reading seen = {.rows = 1};
+
+    for (int row = 1; row < PQntuples(r) && seen.tokens < limit; row++) {
+        const char *passed = PQgetvalue(r, row, LINES_PASSED);
+        if (lines_is_token(column_int32(r, row, LINES_KIND))) {
+            const struct token t = lines_token(r, row);
+            seen.unsendable = seen.unsendable || line_unsendable(&t);
+            seen.tokens++;
+        } else if (strcmp(passed, "expired") == 0) {
+            seen.passed.expired++;
+        } else if (strcmp(passed, "consumed") == 0) {
+            seen.passed.consumed++;
+        } else {
+            seen.passed.status++;
+        }
+        seen.rows = row + 1;
+    }
+    return seen;
+}
+
+// Writes where the cursor goes when the line is settled, from the head's place: n, seen, tick and
+// the snapshot that was read in. A line behind which nothing waits takes the cursor up to that. One
+// that ends in part 2 has used up the tick.
+bool reading_place(
+    const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
+{
+    const char *n = PQgetvalue(r, 0, LINES_PLACE), *parts[3] = {NULL};
+    const char *at = n;
+
+    for (int i = 0; i < 3 && at; i++)
+        if ((at = strchr(at, ';')) != NULL)
+            parts[i] = ++at;
+    if (!parts[2])
+        return err_set(e, ERR_INTERNAL, "the server's answer to a read has no place");
+    bool next = column_int32(r, seen->rows - 1, LINES_PART) == 2;
+    const char *from = !more ? parts[2] : next ? parts[1] : parts[0];
+    const char *tick = !more || next ? parts[2] : parts[1];
+    buf_printf(place, "%.*s;%.*s;%.*s;%" PRId64 ";%" PRId64, (int)strcspn(n, ";"), n,
+        (int)strcspn(from, ";"), from, (int)strcspn(tick, ";"), tick,
+        column_int64(r, seen->rows - 1, LINES_XID), column_int64(r, seen->rows - 1, LINES_TOKEN));
+    return buf_str(place) || err_memory(e);
+}
