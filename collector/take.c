@@ -65,7 +65,8 @@ bool take_hold_old(struct collector *c, struct err *e)
         return true;
     // All of them: a line that was taken later must not go out before an older one.
     while ((line = lines_first(&c->lines, LINE_TAKEN))) {
-        c->take.at_once = c->take.at_once || line->n == 0;
+        // Tokens of a line that is not full have waited for their timeout; the window forgot them.
+        c->take.at_once = c->take.at_once || (line->n == 0 && line->sendable < c->queue.limit);
         c->take.void_ = true; // what is being read behind it may hold the same tokens
         if (!lines_hold(&c->lines, line, e))
             return false;
@@ -237,5 +238,8 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     bool timeout = t->at_once || window_timeout_ns(&c->window) <= c->now_ns;
     t->reason = t->at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
-    return send(c, timeout && !settled ? 1 : c->queue.limit, settled, e);
+    // Behind a line in hand only a full one is wanted: the timeout may be that of the tokens in
+    // hand.
+    bool behind = settled || lines_newest(&c->lines);
+    return send(c, timeout && !behind ? 1 : c->queue.limit, settled, e);
 }

@@ -269,7 +269,9 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
     else
         PQclear(r);
     buf_fini(&place);
-    return ok;
+    // Before this line is written, so that the server reads while it is.
+    bool sent;
+    return ok && take_step(c, NULL, &sent, e);
 }
 
 bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
