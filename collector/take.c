@@ -179,7 +179,7 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
 
 // True when the next line may be read: behind the one in hand, if that was read, too, and more
 // waits.
-static bool may_read(const struct collector *c)
+static bool may_read_on(const struct collector *c)
 {
     const struct line *line = lines_newest(&c->lines);
 
@@ -197,7 +197,7 @@ static bool may_take(struct collector *c, const struct settled *settled)
         session_awaits(&c->link.session, QUEUE_LINES) || !sender_ready(c))
         return false;
     if (!settled && reads(c, due_ms(c)))
-        return may_read(c);
+        return may_read_on(c);
     if (lines_in(l, LINE_TAKEN) > 0)
         return false;
     if (!c->queue.policy->answers)

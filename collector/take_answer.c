@@ -230,7 +230,7 @@ static bool must_take(struct collector *c, PGresult *r)
     return true;
 }
 
-static bool on_read(struct collector *c, PGresult *r, struct err *e)
+static bool on_reading(struct collector *c, PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
@@ -284,7 +284,7 @@ bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
         return try_again(c, e);
     }
     if (c->take.reads && PQnfields(r) == LINES_READ_COLUMNS && head_of(r) == 0)
-        return on_read(c, r, e);
+        return on_reading(c, r, e);
     head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
     if (head >= 0 && makes_sense(r))
         return on_lines(c, r, head, e);
