@@ -1,5 +1,7 @@
 #include "cli/soaking.h"
 
+#include <malloc.h>
+
 #include "cli/cuts.h"
 #include "scenario/units.h"
 
@@ -74,6 +76,15 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
     return false;
 }
 
+// The allocator raises this limit by itself, to the largest array that was freed. Then the arrays
+// of a segment lie in the heaps of the threads, which malloc_trim does not return to the system as
+// far as their ends are free. Each segment has new threads, so one heap after another grew: by 42
+// MiB in an hour. A limit that was set stays, and what is larger goes back when it is freed.
+static void return_what_is_freed(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
 bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t count,
     const struct options *o, int *segments, struct err *e)
 {
@@ -100,6 +111,7 @@ bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t c
         return err_set(e, ERR_USAGE,
             "--soak: %s would take %lld segments, and there may be up to %d; make its load longer",
             s->name, (long long)number, SOAKING_SEGMENTS_MAX);
+    return_what_is_freed();
     k->seed = s->seed;
     k->segments = (uint64_t)number;
     k->scenarios[0] = k->scenarios[1] = *s;
