@@ -78,7 +78,7 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
 
 // The allocator raises this limit by itself, to the largest array that was freed. Then the arrays
 // of a segment lie in the heaps of the threads, which malloc_trim does not return to the system as
-// far as their ends are free. Each segment has new threads, so one heap after another grew: by 42
+// far as their ends are free. Each segment has new threads, so one heap after another grew: by 40
 // MiB in an hour. A limit that was set stays, and what is larger goes back when it is freed.
 static void return_what_is_freed(void)
 {
