@@ -396,7 +396,9 @@ bool settle_step(struct collector *c, struct err *e)
     if (!send_answers(c, e))
         return false;
     struct line *line = lines_first(&c->lines, LINE_WRITTEN);
-    if (session_awaits(s, QUEUE_SETTLED) || session_awaits(s, QUEUE_LINES))
+    // A take that is under way may bring what must be settled, too; a read brings nothing to
+    // settle.
+    if (session_awaits(s, QUEUE_SETTLED) || (session_awaits(s, QUEUE_LINES) && !c->take.reads))
         return true;
     if (line)
         return line->settling || send_written(c, e);

@@ -231,6 +231,12 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget || reads(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
+    // Announcements may just have become frequent. A look that is planned already stays planned.
+    if (at_ns > c->now_ns && !settled && !ring_rests(c)) {
+        if (!ring_let_go_if_fast(c, e))
+            return false;
+        at_ns = due_at_ns(c);
+    }
     if (at_ns > c->now_ns) {
         work_wake_at(c, at_ns);
         return true;

@@ -145,7 +145,8 @@ nobody_announces_under_a_backlog()
 producers_are_silent_while_a_batch_fills()
 {
     ends a TERM 0
-    MAILROOM_BATCH_LIMIT=500 MAILROOM_BATCH_TIMEOUT=1000 run a
+    # No batch fills, so nothing but the announcements themselves tells that they are frequent.
+    MAILROOM_HEALTHCHECK_INTERVAL=60000 MAILROOM_BATCH_LIMIT=5000 MAILROOM_BATCH_TIMEOUT=5000 run a
     has_logged a collecting
     asleep
     open_session listener 6
