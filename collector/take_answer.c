@@ -235,6 +235,7 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
     int over = seen.rows - 1 - seen.tokens;
+    bool backlog = t->more; // already the line before left something behind
     bool all = PQntuples(r) - 1 < t->examine, full = seen.tokens == c->queue.limit;
 
     if (t->void_) {
@@ -269,9 +270,10 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
     else
         PQclear(r);
     buf_fini(&place);
-    // Before this line is written, so that the server reads while it is.
+    // Under a backlog the next read is sent before this line is written, so that the server reads
+    // meanwhile. A token that comes alone must not wait for that.
     bool sent;
-    return ok && take_step(c, NULL, &sent, e);
+    return ok && (!backlog || take_step(c, NULL, &sent, e));
 }
 
 bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
