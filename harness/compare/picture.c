@@ -248,19 +248,32 @@ static void put_side_program(const struct side *s, struct buf *out)
     buf_append_str(out, "</code></li>");
 }
 
+static void put_correctness(const struct comparison *c, const char *class, struct buf *out)
+{
+    buf_printf(out, "<pre class=\"change %s\">", class);
+    put_picture_text(c, print_correctness, out);
+    buf_append_str(out, "</pre>\n");
+}
+
 static void put_section(const struct comparison *c, struct buf *out)
 {
+    bool failed = c->base_failed.any + c->new_failed.any > 0;
+
     buf_append_str(out, "<section><h2>");
     put_picture_text(c, print_compared_counts, out);
-    buf_printf(out, "</h2>\n<p class=\"change %s\">", class_of(c->overall));
+    buf_append_str(out, "</h2>\n");
+    // What failed comes first, also where too few runs failed to tell the sides apart.
+    if (failed)
+        put_correctness(c, class_of(CHANGE_WORSE), out);
+    buf_printf(out, "<p class=\"change %s\">", class_of(c->overall));
     // The same sentences as on the terminal, from the same functions.
     put_picture_text(c, print_comparison_verdict, out);
     buf_append_str(out, "</p>\n<ul>");
     put_side_program(c->base, out);
     put_side_program(c->new, out);
-    buf_append_str(out, "</ul>\n<pre>");
-    put_picture_text(c, print_correctness, out);
-    buf_append_str(out, "</pre>\n");
+    buf_append_str(out, "</ul>\n");
+    if (!failed)
+        put_correctness(c, "", out);
     buf_append_str(out, "<div class=\"pictures\">");
     curves_print(c, out);
     put_ratios(c, out);
