@@ -101,12 +101,15 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 }
 
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
-// may have left the server broken, and nobody can work with it or tell what it still has.
-static bool left_server_broken(const struct ledger *l)
+// may have left the server broken, and nobody can work with it. `unread`: count only those after
+// which nobody can tell what it still has, either. A server that does not start after its power was
+// cut has lost everything; but one whose processes were killed has its disk.
+static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb))
+        if (f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb) &&
+            !(unread && f->spec->verb->loses == LOSES_UNFLUSHED))
             return true;
     }
     return false;
@@ -159,6 +162,7 @@ struct doubts {
     bool crowded_out;     // other programs used the processors
     bool as_late_as_load; // other programs may explain each late token
     bool server_broken;   // the harness may not have undone a fault that stops the server
+    bool server_unread;   // and nobody can tell what the server has
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
@@ -166,8 +170,8 @@ static bool doubted(const struct doubts *d, enum metric_id id)
     unsigned traits = metrics[id].traits;
 
     return (d->draining && id == METRIC_LOST) || (d->nobody_left && (traits & TRAIT_COLLECTOR)) ||
-           (d->server_broken &&
-               (id == METRIC_VANISHED || (traits & (TRAIT_COLLECTOR | TRAIT_TIME)))) ||
+           (d->server_broken && (traits & (TRAIT_COLLECTOR | TRAIT_TIME))) ||
+           (d->server_unread && (id == METRIC_VANISHED || id == METRIC_PHANTOM)) ||
            (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
@@ -352,7 +356,8 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
         .nobody_left = ended_by_plan(l, in),
         .crowded_out = crowded_out(r, l, in),
         .as_late_as_load = as_late_as_load(r, l),
-        .server_broken = left_server_broken(l)};
+        .server_broken = left_server_broken(l, false),
+        .server_unread = left_server_broken(l, true)};
     bool violated = judge_invariants(r, l, &doubts);
 
     find_reasons(r, l, in, &doubts);

@@ -178,6 +178,12 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
     r->sought_ns = r->began_ns = r->ended_ns = 0;
 }
 
+static bool stays_down(const struct fault_context *c, const struct fault_record *r)
+{
+    return (r->spec->verb->takes & THING_SERVER) && r->spec->verb->keeps_away &&
+           !c->server->running;
+}
+
 void fault_end(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
@@ -190,11 +196,12 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     memcpy(why, r->evidence, sizeof why);
     // A fault that did not take effect is undone as well, because a half of it may have happened.
     // Its evidence keeps the reason why it failed. A fault that is left out only at its end keeps
-    // its times, because the subject may have felt it.
+    // its times, because the subject may have felt it. But nobody else explains why the server that
+    // this one took away stays down.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
-    else if (!ended && !is_left_out(c, r, &e))
+    else if (!ended && (stays_down(c, r) || !is_left_out(c, r, &e)))
         note_fault_failure(r, &e);
     // After another leader has taken over, a fault of the leader excuses nothing.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();

@@ -50,6 +50,37 @@ static void clear_text_is_asked_for(void **state)
     }
 }
 
+static bool never_starts(struct server *s, struct err *e)
+{
+    (void)s;
+    return err_set(e, ERR_CONNECTION, "the server was not ready after 60 s");
+}
+
+// Another fault at work explains why a victim was away, but not why a server that was killed does
+// not start again.
+static void a_server_that_stays_down_is_no_fault_left_out(void **state)
+{
+    (void)state;
+    const struct provider provider = {.start = never_starts};
+    struct server server = {.provider = &provider};
+    const struct fault_spec specs[] = {
+        {.verb = &verbs[VERB_TERMINATE_BACKEND]}, {.verb = &verbs[VERB_KILL_SERVER]}};
+    struct fault_record records[] = {{.spec = &specs[0],
+                                         .ok = true,
+                                         .undone = true,
+                                         .sought_ns = 1,
+                                         .began_ns = 1,
+                                         .ended_ns = 3},
+        {.spec = &specs[1], .ok = true, .sought_ns = 2, .began_ns = 2}};
+    struct fault_context c = {
+        .server = &server, .begun = records, .begun_count = 2, .recovery_ns = 1000};
+
+    fault_end(&c, &records[1]);
+    assert_false(records[1].ok);
+    assert_int_equal(records[1].left_out, LEFT_OUT_NOT);
+    assert_non_null(strstr(records[1].evidence, "was not ready"));
+}
+
 static void every_verb_has_a_family(void **state)
 {
     (void)state;
@@ -105,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clear_text_is_asked_for),
+        cmocka_unit_test(a_server_that_stays_down_is_no_fault_left_out),
         cmocka_unit_test(every_verb_has_a_family),
         cmocka_unit_test(the_readme_has_the_table),
     };
