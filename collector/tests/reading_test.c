@@ -14,11 +14,12 @@
 static PGresult *answer(const char *place)
 {
     PGresAttDesc columns[LINES_READ_COLUMNS];
+    char name[] = "column";
     PGresult *r = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
 
     memset(columns, 0, sizeof columns);
     for (int i = 0; i < LINES_READ_COLUMNS; i++)
-        columns[i] = (PGresAttDesc){.name = (char[]){"column"}, .format = 1};
+        columns[i] = (PGresAttDesc){.name = name, .format = 1};
     assert_true(PQsetResultAttrs(r, LINES_READ_COLUMNS, columns));
     const uint32_t head = htobe32(LINES_HEAD);
     assert_true(PQsetvalue(r, 0, LINES_KIND, (char *)&head, sizeof head));
