@@ -37,6 +37,7 @@ start_server()
     trap server_cleanup EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
+    trap 'exit 141' PIPE # a reader that leaves must not leave the server behind
     trap 'exit 143' TERM
     # Not /tmp: that may be memory. Not the build folder: a socket's path has
     # to stay under 107 bytes, and another user must be able to reach it.
