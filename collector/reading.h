@@ -1,4 +1,4 @@
-// What a read of the queue (mailroom_read) saw: how much of it makes the next line, and where the
+// Counts what a read of the queue (mailroom_read) saw: how much makes the next line, and where the
 // cursor goes when that line is settled. Pure.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the answer to a take or a read makes: lines in hand, or tokens that the window waits with.
+// Takes over the answer to a take or a read: lines in hand, or tokens that the window waits with.
 #include "take.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What a crash of the server makes of confirmed lines, with synchronous_commit = off at the server. It
-# forgets them, and one living process writes them again, but loses nothing. Where the role has the
-# setting on, as migrations/README.md says, each token comes once.
+# Crashes a server that has synchronous_commit = off, and looks at the lines that were confirmed.
+# The server forgets them, and one living process writes them again, but loses nothing. Where the
+# role has the setting on, as migrations/README.md says, each token comes once.
 set -eu
 
 # shellcheck source=ci/private-server.sh

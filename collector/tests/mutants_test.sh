@@ -4,7 +4,7 @@
 # same test must pass. --list prints the names.
 set -euo pipefail
 
-# What each changes, which program it builds, and the test that must notice.
+# Each row: what the mutant changes, which program it builds, and the test that must notice.
 mutant() { # name
     case $1 in
     bell-number) # B2: lets the bell go by the number that the last check told

@@ -60,7 +60,7 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     int64_t back_ns = sources_bound_ns(s, k, instance);
     int lines = lines_that_show(l->scenario);
 
-    // Whoever rests has looked at what waits.
+    // A connection that rests has looked at what waits.
     if (k->ready_ns > k->undone_ns)
         back_ns = clock_min(back_ns, k->ready_ns);
     for (size_t i = line_after(l->log, k->undone_ns);
