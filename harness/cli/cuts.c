@@ -1,6 +1,6 @@
 #include "cli/cuts.h"
 
-#include "run/everycut.h"
+#include "run/cuts/everycut.h"
 
 bool cuts_tried(const struct options *o)
 {

@@ -17,7 +17,7 @@
 #include "cli/subjects.h"
 #include "base/clock.h"
 #include "report/files/parse.h"
-#include "run/everyflush.h"
+#include "run/cuts/everyflush.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "plan/plan.h"

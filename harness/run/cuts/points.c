@@ -1,4 +1,4 @@
-#include "run/points.h"
+#include "run/cuts/points.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-#include "run/cutfiles.h"
+#include "run/cuts/cutfiles.h"
 
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "run/cutkinds.h"
+#include "run/cuts/cutkinds.h"
 
 static const char *state_of(const struct cutreport *c, size_t i)
 {

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "report/report.h"
-#include "run/cutreport.h"
+#include "run/cuts/cutreport.h"
 
 #define CUTFILES_REASONS 4
 

@@ -1,4 +1,4 @@
-#include "run/cutkinds.h"
+#include "run/cuts/cutkinds.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 // collector recovers from the first.
 #pragma once
 
-#include "run/points.h"
+#include "run/cuts/points.h"
 #include "runner.h"
 #include "shards/shard_record.h"
 

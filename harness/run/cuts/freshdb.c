@@ -1,4 +1,4 @@
-#include "run/freshdb.h"
+#include "run/cuts/freshdb.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 // the table. Pure.
 #pragma once
 
-#include "run/cutreport.h"
+#include "run/cuts/cutreport.h"
 
 struct cutkind {
     const char *sender, *message; // such as "client", "Bind"; for pairs "pairs", "of messages"

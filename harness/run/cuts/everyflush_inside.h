@@ -3,8 +3,8 @@
 
 #include "postgres/durability.h"
 #include "report/folder.h"
-#include "run/everyflush_trial.h"
-#include "run/everyflush.h"
+#include "run/cuts/everyflush_trial.h"
+#include "run/cuts/everyflush.h"
 #include "subject/command.h"
 
 struct flushes {

@@ -1,5 +1,5 @@
 // Reports --every-flush: flushes.csv, the summary on the terminal, and a suite for JUnit.
-#include "run/everyflush_inside.h"
+#include "run/cuts/everyflush_inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "check/check.h"
 #include "fault/proxy.h"
 #include "postgres/provider.h"
-#include "run/freshdb.h"
-#include "run/points.h"
+#include "run/cuts/freshdb.h"
+#include "run/cuts/points.h"
 #include "scenario/scenario.h"
 
 struct trial_result {

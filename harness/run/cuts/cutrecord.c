@@ -1,4 +1,4 @@
-#include "run/cutrecord.h"
+#include "run/cuts/cutrecord.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // One trial of --every-cut or --every-kill: the collector works through the steps, and the proxy
 // cuts, or has the collector killed, at the messages of the trial. Afterwards the trial has a
 // ledger like a run, so that all invariants judge it.
-#include "run/trial.h"
+#include "run/cuts/trial.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "run/observers.h"
-#include "run/steps.h"
+#include "run/cuts/steps.h"
 #include "subject/command.h"
 #include "subject/subject.h"
 

@@ -7,7 +7,7 @@
 // server, in a database of its worker (freshdb.c), and is judged by all invariants. Each trial
 // goes into the command's record as soon as it is decided, so that an interrupted call, or another
 // machine, can go on with the rest (cutrecord.c).
-#include "run/everycut.h"
+#include "run/cuts/everycut.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,8 +21,8 @@
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "report/forecast.h"
-#include "run/cutrecord.h"
-#include "run/cutreport.h"
+#include "run/cuts/cutrecord.h"
+#include "run/cuts/cutreport.h"
 #include "run/make_lanes.h"
 
 // The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.

@@ -1,4 +1,4 @@
-#include "run/cutfiles.h"
+#include "run/cuts/cutfiles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "report/files/junit.h"
-#include "run/cutkinds.h"
+#include "run/cuts/cutkinds.h"
 #include "subject/command.h"
 #include "subject/identity.h"
 

@@ -1,5 +1,5 @@
 // Tests which cuts are tried, with a small conversation.
-#include "run/points.h"
+#include "run/cuts/points.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

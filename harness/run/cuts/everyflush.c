@@ -1,4 +1,4 @@
-#include "run/everyflush.h"
+#include "run/cuts/everyflush.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "report/forecast.h"
-#include "run/everyflush_inside.h"
+#include "run/cuts/everyflush_inside.h"
 #include "run/make_lanes.h"
 #include "scenario/leased.h"
 

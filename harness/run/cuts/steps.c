@@ -1,4 +1,4 @@
-#include "run/steps.h"
+#include "run/cuts/steps.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

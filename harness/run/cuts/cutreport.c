@@ -1,12 +1,12 @@
-#include "run/cutreport.h"
+#include "run/cuts/cutreport.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/noun.h"
-#include "run/cutfiles.h"
-#include "run/cutkinds.h"
+#include "run/cuts/cutfiles.h"
+#include "run/cuts/cutkinds.h"
 
 #define WORST_SHOWN 10
 #define STATEMENT_SHOWN 50

@@ -4,8 +4,8 @@
 
 #include "postgres/durability.h"
 #include "report/folder.h"
-#include "run/everycut.h"
-#include "run/trial.h"
+#include "run/cuts/everycut.h"
+#include "run/cuts/trial.h"
 
 struct cutreport {
     const struct scenario *scenario;

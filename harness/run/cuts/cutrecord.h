@@ -7,7 +7,7 @@
 
 #include "fault/transcript.h"
 #include "report/files/environment.h"
-#include "run/trial.h"
+#include "run/cuts/trial.h"
 #include "shards/shard_record.h"
 
 // Returns the number that decides which shard tries these cuts. It follows from the cuts alone,
