@@ -119,7 +119,8 @@ judge() {
 survives_everything() { # collector, rate
     judge "$1" promise-no-loss --set load.0.for=3s --set load.0.rate="$2" --set 'faults=[
         {at: 300ms, do: terminate-backend, target: collector}, {at: 800ms, do: kill-collector},
-        {at: 1200ms, do: reset}, {at: 1600ms, do: kill-server, for: 100ms}, {at: 2500ms, do: close-reader}]'
+        {at: 1200ms, do: reset}, {at: 1600ms, do: kill-server, for: 100ms},
+        {at: 2100ms, do: read-only-server, for: 100ms}, {at: 2500ms, do: close-reader}]'
 }
 
 keeps_its_promises() { # collector, scenario or option…

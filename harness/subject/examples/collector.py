@@ -137,13 +137,13 @@ while not stop:
         log("[PG] connected")
         ready, failures = True, 0
         serve(db, sql)
-    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+    except psycopg2.ProgrammingError as error:  # a table, a column or a right is missing
+        log(f"the schema does not fit: {error}")
+        sys.exit(78)
+    except psycopg2.Error as error:  # all else passes, such as a server that refuses to write
         log(error)
         failures = min(failures + 1, 8)
         select.select([WAKE], [], [], random.uniform(0.5, 1) * min(0.02 * 2**failures, 1))
-    except psycopg2.Error as error:
-        log(f"the schema does not fit: {error}")
-        sys.exit(78)
     except OSError as error:
         log(f"standard output: {error}")
         sys.exit(74)
