@@ -10,11 +10,13 @@
 int64_t check_written_ns(const struct check *c, const struct line_record *line)
 {
     int writer = c->l->log->processes[line->process].instance;
-    bool unread =
-        timeline_cause(&c->timeline, writer, line->empty_ns, line->read_ns).kind != CAUSE_NONE ||
-        stall_list_ns(&c->stalls, line->empty_ns, line->read_ns) > 0;
+    const struct span *span = timeline_span(&c->timeline, writer, line->empty_ns, line->read_ns);
+    const struct stall *stall = stall_list_first(&c->stalls, line->empty_ns, line->read_ns);
+    int64_t kept_ns =
+        clock_min(span ? span->from_ns : CLOCK_NEVER, stall ? stall->from_ns : CLOCK_NEVER);
 
-    return unread ? line->empty_ns : line->read_ns;
+    // Until something kept it, the reader read each line at once, so this one was not there yet.
+    return clock_min(clock_max(line->empty_ns, kept_ns), line->read_ns);
 }
 
 // Returns the longest gap between lines of a collector that works as fast as it can. With a budget,

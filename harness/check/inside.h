@@ -54,8 +54,8 @@ MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
 // Returns when a line was written at the earliest. The reader wakes when something comes, so that
-// is when it was read, unless a fault or a stall kept the reader from it: then as soon as the pipe
-// was last empty.
+// is when it was read, unless a fault or a stall kept the reader from it: then since that began, or
+// since the pipe was last empty.
 int64_t check_written_ns(const struct check *c, const struct line_record *line);
 
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each

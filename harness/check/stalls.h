@@ -23,7 +23,10 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
 // Returns at_ns, or the end of the stall that lasts at that time.
 int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns);
 
-// Returns the first stall that touches it, as a cause; CAUSE_NONE when none does.
+// Returns the first stall that touches it; NULL when none does.
+const struct stall *stall_list_first(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
+
+// Returns it as a cause; CAUSE_NONE when none does.
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
 // Returns the p99 of the probe's commits, in ns; 50 ms when there are none.

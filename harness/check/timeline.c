@@ -72,7 +72,7 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
     return at_ns >= CLOCK_NEVER - need_ns ? CLOCK_NEVER : at_ns + need_ns;
 }
 
-struct cause timeline_cause(
+const struct span *timeline_span(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = first_after(t, from_ns - 1); i < t->span_count; i++) {
@@ -80,9 +80,17 @@ struct cause timeline_cause(
         if (s->from_ns > until_ns)
             break;
         if (excuses(s, instance) && s->until_ns >= from_ns)
-            return s->cause;
+            return s;
     }
-    return CAUSE_IS_NONE;
+    return NULL;
+}
+
+struct cause timeline_cause(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
+{
+    const struct span *s = timeline_span(t, instance, from_ns, until_ns);
+
+    return s ? s->cause : CAUSE_IS_NONE;
 }
 
 bool timeline_lasts(const struct timeline *t, int64_t at_ns)

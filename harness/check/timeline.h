@@ -74,7 +74,12 @@ struct free_time timeline_free(
 // Returns when `need_ns` of free time have passed since from_ns.
 int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns, int64_t need_ns);
 
-// Returns the first span of this instance, or of every one, that touches a stretch of time.
+// Returns the first span of this instance, or of every one, that touches a stretch of time; NULL
+// without one.
+const struct span *timeline_span(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
+
+// Returns its cause.
 struct cause timeline_cause(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
