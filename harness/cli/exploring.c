@@ -11,6 +11,9 @@
 #include "cli/recording.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"
+#include "scenario/needs.h"
+#include "scenario/overrides.h"
+#include "scenario/parse.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
 #include "base/utf8.h"
@@ -61,6 +64,54 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     return true;
 }
 
+// Finds what the collector promises: what the options say, or else what is usual for it.
+static bool read_promises(const struct exploring *x, int *promises, struct err *e)
+{
+    static const char any[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
+    static const char key[] = "collector.promises=";
+    static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
+    struct node *root = NULL;
+    struct scenario s = {0};
+    bool said = false;
+
+    bool ok = parse_yaml(&root, any, strlen(any), &nowhere, e);
+    for (size_t i = 0; ok && i < x->sets.count; i++) {
+        const char *set = x->sets.items[i];
+        if (strncmp(set, key, strlen(key)) != 0)
+            continue;
+        said = true;
+        ok = override_apply(root, set, &(struct origin){"--set", set, 1, 1}, e);
+    }
+    ok = ok && scenario_make(&s, root, e);
+    if (ok) {
+        needs_resolve(&s, x->options->collector, said);
+        *promises = s.collector.promises;
+    }
+    scenario_fini(&s);
+    node_free(root);
+    return ok;
+}
+
+// Keeps to what the collector promises, because a draw that needs more is not run.
+static bool limit_draws(struct exploring *x, struct err *e)
+{
+    struct draw_limits *limits = &x->limits[0];
+    int promises = 0;
+
+    if (!read_promises(x, &promises, e))
+        return false;
+    limits->ours = !x->options->collector;
+    limits->alone = !(promises & PROMISE_STANDBY);
+    // Modes that --only names are drawn all the same, and the search says why they cannot be run.
+    if (limits->dequeues != 0)
+        return true;
+    // Nobody knows which modes a foreign collector has.
+    limits->dequeues = DRAW_DEQUEUES | (limits->ours ? 1u << DEQUEUE_LEASED : 0);
+    if (!(promises & PROMISE_SHARING))
+        limits->dequeues &= ~(1u << DEQUEUE_SHARED);
+    return true;
+}
+
 static bool read_only(struct exploring *x, struct err *e)
 {
     char *words = x->options->explore.only ? strdup(x->options->explore.only) : NULL, *rest = NULL;
@@ -73,12 +124,8 @@ static bool read_only(struct exploring *x, struct err *e)
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
-    // Nobody knows which modes a foreign collector has.
-    if (x->limits[0].dequeues == 0)
-        x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
-    x->limits[0].ours = !x->options->collector;
     free(words);
-    return ok;
+    return ok && limit_draws(x, e);
 }
 
 static bool read_breaks(struct exploring *x, struct err *e)

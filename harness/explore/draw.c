@@ -77,8 +77,12 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
             continue;
         if (!draw_value(rng, path, value, sizeof value))
             continue;
+        bool instances = strcmp(path, "collector.instances") == 0;
+        // A scenario that needs what the collector does not promise would be skipped.
+        if (instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
+            continue;
         buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
-        if (strcmp(path, "collector.instances") == 0)
+        if (instances)
             d->instances = atoi(value);
     }
 }

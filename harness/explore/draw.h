@@ -27,6 +27,7 @@ struct draw_limits {
     bool ours;                 // the collector is the reference: it asks for its announcements
                                // (postgres.announce: bell), and keeps lanes and a budget in every
                                // mode
+    bool alone;                // nobody stands by: cursor mode has one collector
     const char *base;          // YAML for everything except name, seed and faults; NULL: that is
                                // drawn, too
     int64_t base_load_ns;      // length of the load in `base`

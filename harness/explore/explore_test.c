@@ -148,6 +148,16 @@ static int count_draws(const struct draw_limits *limits, const char *wanted, con
     return count;
 }
 
+static void who_does_not_stand_by_is_drawn_alone(void **state)
+{
+    (void)state;
+    static const struct draw_limits any = {.dequeues = 1u << DEQUEUE_CURSOR};
+    static const struct draw_limits alone = {.dequeues = 1u << DEQUEUE_CURSOR, .alone = true};
+
+    assert_in_range(count_draws(&any, "  instances: 2\n", NULL), 1, DRAWS);
+    assert_int_equal(count_draws(&alone, "  instances: ", NULL), 0);
+}
+
 static void a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be(void **state)
 {
     (void)state;
@@ -514,6 +524,7 @@ int main(void)
         cmocka_unit_test(nearly_all_draws_can_be_run),
         cmocka_unit_test(every_verb_is_drawn_and_nothing_else_with_only),
         cmocka_unit_test(a_mode_is_drawn_where_it_may_be),
+        cmocka_unit_test(who_does_not_stand_by_is_drawn_alone),
         cmocka_unit_test(a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be),
         cmocka_unit_test(every_key_has_a_row),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),

@@ -27,6 +27,7 @@ main() {
         judge collector.py promise-small-idle --promises no_loss,small
         keeps_its_promises collector.sh --set load.0.rate=60/s --set slack=500ms
         dies_at_every_message collector.py
+        survives_draws collector.py
         for collector in collector.py $node; do
             is_green "$collector" --tag promise
             is_green "$collector" --tag quick
@@ -136,6 +137,14 @@ dies_at_every_message() {
     "$mailproof" run --quiet --out "$place/cuts" every-cut --every-cut \
         --collector "$examples/$1" >"$place/cuts.out" 2>&1 || got=$?
     [ "$got" = 0 ] || { cat "$place/cuts.out" && fail "$1: a cut loses or duplicates"; }
+}
+
+# Each draw asks only for what the collector promises, so none is left out.
+survives_draws() {
+    "$mailproof" explore --quiet --draws 12 --jobs 2 --out "$place/explored" --set slack=1s \
+        --collector "$examples/$1" >"$place/explored.out" 2>&1 || true
+    grep -q '^  tried  *12 draws .* 0 violated' "$place/explored.out" ||
+        { cat "$place/explored.out" && fail "$1: explore"; }
 }
 
 main "$@"
