@@ -44,6 +44,10 @@ int64_t flow_pause_ns(
     if (longest_ns < LONGEST_NS)
         longest_ns = LONGEST_NS;
     longest_ns = clock_min(longest_ns, timeout_ns / OF_TIMEOUT);
+    // The first token of a batch is taken to be as old as the look before the one that finds it.
+    // Were that long ago, the line would go out before this token's timeout.
+    if (waiting == 0)
+        return clock_min(SHORTEST_NS, longest_ns);
     double full_ns = waiting < limit ? (limit - waiting) / f->per_ns : 0;
     if (full_ns < (double)SHORTEST_NS)
         full_ns = (double)SHORTEST_NS;

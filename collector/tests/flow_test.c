@@ -37,7 +37,7 @@ static void a_slow_stream_is_announced(void **state)
     f = at_rate(70);
     assert_int_equal(pause_ms(&f, false, 0), -1);
     f = at_rate(90);
-    assert_int_equal(pause_ms(&f, false, 0), 50);
+    assert_int_equal(pause_ms(&f, false, 1), 50);
 }
 
 // At a constant rate the decision does not change.
@@ -46,8 +46,8 @@ static void looking_goes_on_at_half_the_rate(void **state)
     (void)state;
     struct flow f = at_rate(50);
 
-    assert_int_equal(pause_ms(&f, false, 0), -1);
-    assert_int_equal(pause_ms(&f, true, 0), 50);
+    assert_int_equal(pause_ms(&f, false, 1), -1);
+    assert_int_equal(pause_ms(&f, true, 1), 50);
     f = at_rate(30);
     assert_int_equal(pause_ms(&f, true, 0), -1);
 }
@@ -57,7 +57,7 @@ static void the_next_look_is_when_the_batch_is_full(void **state)
     (void)state;
     struct flow f = at_rate(10000);
 
-    assert_int_equal(pause_ms(&f, false, 0), 50);
+    assert_int_equal(pause_ms(&f, false, 1), 50);
     assert_int_equal(pause_ms(&f, true, 300), 20);
     assert_int_equal(pause_ms(&f, true, 440), 6);
     // There is a pause between any two looks.
@@ -66,15 +66,26 @@ static void the_next_look_is_when_the_batch_is_full(void **state)
     assert_int_equal(pause_ms(&f, true, 900), 2);
 }
 
+// The first token's timeout begins at the look before the one that finds it.
+static void the_first_token_is_found_at_once(void **state)
+{
+    (void)state;
+    struct flow f = at_rate(200);
+
+    assert_int_equal(pause_ms(&f, true, 0), 2);
+    assert_int_equal(pause_ms(&f, true, 1), 50);
+    assert_true(flow_pause_ns(&f, true, 0, LIMIT, 4 * MS) == CLOCK_NEVER);
+}
+
 // A token without an announcement is found within a quarter of the timeout.
 static void a_short_timeout_needs_frequent_looks(void **state)
 {
     (void)state;
     struct flow f = at_rate(500);
 
-    assert_true(flow_pause_ns(&f, false, 0, LIMIT, 40 * MS) == 10 * MS);
+    assert_true(flow_pause_ns(&f, false, 1, LIMIT, 40 * MS) == 10 * MS);
     assert_true(flow_pause_ns(&f, false, 0, LIMIT, 20 * MS) == CLOCK_NEVER);
-    assert_true(flow_pause_ns(&f, true, 0, LIMIT, 20 * MS) == 5 * MS);
+    assert_true(flow_pause_ns(&f, true, 1, LIMIT, 20 * MS) == 5 * MS);
     assert_true(flow_pause_ns(&f, true, 0, LIMIT, 0) == CLOCK_NEVER);
 }
 
@@ -84,7 +95,7 @@ static void a_small_batch_is_full_too_soon(void **state)
     struct flow f = at_rate(1000);
 
     assert_true(flow_pause_ns(&f, true, 0, 7, TIMEOUT) == CLOCK_NEVER);
-    assert_true(flow_pause_ns(&f, true, 0, 8, TIMEOUT) == 8 * MS);
+    assert_true(flow_pause_ns(&f, true, 1, 8, TIMEOUT) == 7 * MS);
 }
 
 // 5000 tokens are not read again every 50 ms.
@@ -148,6 +159,7 @@ int main(void)
         cmocka_unit_test(a_slow_stream_is_announced),
         cmocka_unit_test(looking_goes_on_at_half_the_rate),
         cmocka_unit_test(the_next_look_is_when_the_batch_is_full),
+        cmocka_unit_test(the_first_token_is_found_at_once),
         cmocka_unit_test(a_short_timeout_needs_frequent_looks),
         cmocka_unit_test(a_small_batch_is_full_too_soon),
         cmocka_unit_test(waiting_tokens_are_seldom_read_again),
