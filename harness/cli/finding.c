@@ -11,7 +11,7 @@
 #include "field/finding.h"
 #include "report/files/parse.h"
 #include "runner.h"
-#include "subject/manifest.h"
+#include "subject/install.h"
 
 #define EXIT_SEEN 1
 #define EXIT_INCONCLUSIVE 2
@@ -137,9 +137,10 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
         return false;
     if (!realpath(path, real))
         return err_sys(e, ERR_USAGE, "there is no subject in %s", path);
-    bool ok = manifest_load(&m, real, e) && manifest_installed(&m, e);
+    bool ok = manifest_load(&m, real, e) &&
+              (o->field.no_install ? manifest_installed(&m, e) : install_subject(&m, e));
     for (int seed = 1; ok && seed <= o->repeat; seed++)
-        ok = run_seed(f, o, real, seed, &t, e);
+        ok = run_seed(f, o, m.dir, seed, &t, e);
     if (ok)
         printf("%s, %s %s: seen in %d of %d runs%s\n", f->id, f->project, m.version, t.seen,
             t.runs - t.inconclusive, t.inconclusive ? ", others were inconclusive" : "");

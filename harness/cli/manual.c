@@ -84,8 +84,8 @@ static void print_environment(void)
         {"MAILPROOF_PASS_ENV", "Names of variables that the subject gets, with commas between; "
                                "--pass-env adds one."},
         {"MAILPROOF_AS", "The user that the subject runs as; --as sets it."},
-        {"XDG_CACHE_HOME",
-            "Copies of fresh servers are kept in its folder mailproof. Default: ~/.cache."},
+        {"XDG_CACHE_HOME", "Copies of fresh servers, and the queues that field --finding installs, "
+                           "are kept in its folder mailproof. Default: ~/.cache."},
         {"XDG_STATE_HOME", "The key that marks your own results is kept in its folder mailproof. "
                            "Default: ~/.local/state."},
         {"NO_COLOR", "No colours on a terminal, unless it is empty."},

@@ -152,6 +152,8 @@ static const struct {
         "1 when one does"},
     {"control", NULL, SCOPE_FIELD, FLAG(field.control),
         "with --finding: run the subjects that must not show it"},
+    {"no-install", NULL, SCOPE_FIELD, FLAG(field.no_install),
+        "with --finding: skip a version that is not installed"},
     {"verdicts", NULL, SCOPE_FIELD, FLAG(field.verdicts), "do not measure speeds"},
     {"commands", NULL, SCOPE_FIELD | SCOPE_MERGE, FLAG(field.commands),
         "print the command that repeats it under each cell"},

@@ -67,7 +67,7 @@ struct options {
     } explore;
     struct {
         const char *answers, *finding, *site;
-        bool quick, verdicts, commands, control;
+        bool quick, verdicts, commands, control, no_install;
     } field;
     struct {
         bool explain;

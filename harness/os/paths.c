@@ -43,6 +43,17 @@ bool path_can_make_parent(const char *file)
     return missing && S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0;
 }
 
+bool path_cache(char out[PATH_MAX])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct err ignored;
+
+    if (cache && *cache == '/')
+        return path_join(out, cache, "mailproof", &ignored) && path_make(out, &ignored);
+    return home && *home == '/' && path_join(out, home, ".cache/mailproof", &ignored) &&
+           path_make(out, &ignored);
+}
+
 bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -30,4 +30,8 @@ MUST_USE bool path_make_parent(const char *file, struct err *e);
 // the nearest one above it that exists takes new entries.
 bool path_can_make_parent(const char *file);
 
+// Makes the folder of what need not be made again, $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof;
+// false when there is no place for one.
+bool path_cache(char out[PATH_MAX]);
+
 bool path_exists(const char *path);

@@ -123,18 +123,6 @@ static bool run_initdb(
     return process_run(argv, user->uid, user->gid, text, sizeof text, e);
 }
 
-// Finds the folder of all templates; false when there is no place for one.
-static bool cache_dir(char dir[PATH_MAX])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    struct err ignored;
-
-    if (cache && *cache == '/')
-        return path_join(dir, cache, "mailproof", &ignored) && path_make(dir, &ignored);
-    return home && *home == '/' && path_join(dir, home, ".cache/mailproof", &ignored) &&
-           path_make(dir, &ignored);
-}
-
 // Finds the folder of this version's template in that folder.
 static bool cache_path(
     char out[PATH_MAX], const char *dir, const char *bindir, const struct server_user *user)
@@ -209,7 +197,7 @@ bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e)
 {
     char cache[PATH_MAX], cached[PATH_MAX];
-    bool cacheable = cache_dir(cache) && cache_path(cached, cache, bindir, user);
+    bool cacheable = path_cache(cache) && cache_path(cached, cache, bindir, user);
 
     if (cacheable)
         template_sweep(cache);
