@@ -18,8 +18,13 @@ browse() {
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
         --disable-background-networking --disable-component-update --disable-sync \
         --user-data-dir="$place/browser" --virtual-time-budget=10000 --allow-file-access-from-files \
-        --dump-dom "file://$1" >"$place/dom" 2>"$place/err" ||
+        --enable-logging=stderr --dump-dom "file://$1" >"$place/dom" 2>"$place/err" ||
         fail "the browser failed: $(tail -n 3 "$place/err")"
+    ! grep 'CONSOLE.*Uncaught' "$place/err" >&2 || fail "a script of $1 broke off"
+}
+# charts: how many charts the page has drawn.
+charts() {
+    grep -o '<div class="legend" id="[a-z-]*-chart-legend"><span' "$place/dom" | wc -l
 }
 browse "$folder/report.html"
 
@@ -40,7 +45,7 @@ grep -q '<td class="violated short">does not hold</td>' "$place/dom" || fail "no
 [ "$(shown 'faults that took effect')" = '1 of 1' ] || fail "no fault"
 # Five charts of the run and eight of the server were drawn, and none failed. Each has its
 # table.
-[ "$(grep -o '<div class="legend" id="[a-z-]*-chart-legend"><span' "$place/dom" | wc -l)" = 13 ] || fail "not 13 charts"
+[ "$(charts)" = 13 ] || fail "not 13 charts"
 [ "$(grep -o '<details class="figures"><summary>Table: ' "$place/dom" | wc -l)" = 13 ] || fail "not 13 tables"
 
 # cell TABLE ROW N: prints the text of the N-th cell in the row whose first cell is ROW.
@@ -73,6 +78,12 @@ grep -qF "<pre id=\"repeat\">mailproof run $(realpath "$folder" | sed 's#.*/resu
     fail "no command to repeat it"
 # The page fetches nothing.
 ! grep -qE '<(script|link|img)[^>]+(src|href)=' "$folder/report.html" || fail "not self-contained"
+
+# A run that passes, and that no fault hit, has fewer tables and as many charts.
+expect_exit 0 run steady --set load.0.for=2s --out "$place/passed"
+browse "$place/passed/steady/latest/report.html"
+[ "$(charts)" = 13 ] || fail "not 13 charts of a run without faults"
+grep -q '<pre id="repeat">mailproof run ' "$place/dom" || fail "a run without faults is not told to the end"
 
 # The index counts its rows, and says which verdicts there are.
 browse "$place/results/index.html"

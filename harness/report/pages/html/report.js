@@ -356,7 +356,7 @@ function loadTables() {
 function tables() {
   const counts = result.metrics;
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
-    data.invariants.map((name) => [name, counts[name], 
+    data.invariants.map((name) => [name, counts[name],
       data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged'
         : result.judged[name].judged ? 'holds' : 'not judged',
       judgedShare(result.judged[name])]));
@@ -364,7 +364,6 @@ function tables() {
   fillTable('excuse-table', 'For how long behind its end a fault may excuse the collector, and did',
     ['fault', 'strikes', 'at most, ms', 'longest, ms'],
     excuses.map(([name, x]) => [name, x.strikes, rounded(x.most_ms, 1), rounded(x.used_ms, 1)]));
-  if (!excuses.length) byId('excuse-table').remove();
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']
       : [x.metric, x.want, `${rounded(x.got)} ${x.unit}`.trim(), x.holds ? 'holds' : 'does not hold'])));
