@@ -13,6 +13,7 @@
 #include "os/paths.h"
 #include "os/workdir.h"
 #include "report/pages/charts.h"
+#include "report/pages/glance.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/life.h"
@@ -212,6 +213,44 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&t);
 }
 
+static void assert_groups(const char *text, enum metric_id id, const char *want)
+{
+    static struct told t;
+    struct result result;
+    struct buf told;
+    struct err e = {0};
+
+    if (!story_read_text(&t, text, "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input input = check_input_of(&t.history);
+    assert_true(check_ledger(&result, &t.history.ledger, &input, &e));
+    struct report report = {.ledger = &t.history.ledger, .result = &result};
+    buf_init(&told, 10000);
+    glance_groups(&report, id, &told);
+    assert_string_equal(buf_str(&told), want);
+    buf_fini(&told);
+    result_fini(&result);
+    story_fini(&t);
+}
+
+// A fault is named only where it lies at the end of each group, or ahead of it. What goes on all
+// the time is told by its times, however many faults there were meanwhile.
+static void groups_name_the_fault_that_explains_them(void **state)
+{
+    (void)state;
+    assert_groups("token 0 at 1000\ntoken 1 at 1050\ntoken 2 at 4000\n"
+                  "line at 1100: 0 1\nline at 1110: 0 1\nline at 4100: 2\nline at 4110: 2\n"
+                  "fault {do: reset} struck 1090\nfault 0 struck 4090\n",
+        METRIC_DUPLICATED, "3 duplicated in 2 groups, each within 89 ms before a reset");
+    assert_groups("token 0 at 1000\nline at 1100: 0\nline at 1110: 0\n"
+                  "token 1 at 1200\nline at 1300: 1\nline at 1310: 1\n"
+                  "token 2 at 1400\nline at 1500: 2\nline at 1510: 2\n"
+                  "fault {do: reset} struck 1010\n",
+        METRIC_DUPLICATED, "3 duplicated, from 1.001 to 1.401 s");
+    assert_groups("token 0 at 1000\nline at 1100: 0\nline at 1110: 0\n", METRIC_DUPLICATED,
+        "1 duplicated, at 1.001 s");
+}
+
 static void write_result_of(const char *folder, const char *scenario, const char *verdict)
 {
     char path[PATH_MAX];
@@ -320,6 +359,7 @@ int main(void)
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
+        cmocka_unit_test(groups_name_the_fault_that_explains_them),
         cmocka_unit_test(an_index_links_the_runs_below_it),
         cmocka_unit_test(an_index_begins_with_the_failures_that_stand),
         cmocka_unit_test(results_are_found_five_levels_down),

@@ -66,22 +66,33 @@ struct nearness {
     int64_t most_ns;         // from a group to its fault, at most
 };
 
+// Says whether a fault explains a group: it came next after the group's start, and the group ended
+// with it; or with `after`, it came before. Sets how far the group reaches away from it.
+static bool explains(const struct fault_record *f, const struct group *g, bool after,
+    int64_t gap_ns, int64_t *far_ns)
+{
+    if (f->began_ns == 0 || f->left_out)
+        return false;
+    *far_ns = after ? g->until_ns - f->began_ns : f->began_ns - g->from_ns;
+    // A group that goes on long after the fault was not made by it alone.
+    return after ? f->began_ns <= g->from_ns
+                 : f->began_ns >= g->from_ns && g->until_ns <= f->ended_ns + gap_ns;
+}
+
 // Finds the fault that follows each group next, or with `after` the one that came before it last.
 static struct nearness nearest(
-    const struct ledger *l, const struct group *groups, size_t count, bool after)
+    const struct ledger *l, const struct group *groups, size_t count, bool after, int64_t gap_ns)
 {
     struct nearness n = {0};
 
     for (size_t g = 0; g < count; g++) {
         const struct verb *verb = NULL;
-        int64_t least_ns = INT64_MAX;
+        int64_t least_ns = INT64_MAX, far_ns = 0;
         for (size_t i = 0; i < l->fault_count; i++) {
-            const struct fault_record *f = &l->faults[i];
-            int64_t ns = after ? groups[g].from_ns - f->began_ns : f->began_ns - groups[g].from_ns;
-            if (f->began_ns == 0 || f->left_out || ns < 0 || ns >= least_ns)
+            if (!explains(&l->faults[i], &groups[g], after, gap_ns, &far_ns) || far_ns >= least_ns)
                 continue;
-            least_ns = ns;
-            verb = f->spec->verb;
+            least_ns = far_ns;
+            verb = l->faults[i].spec->verb;
         }
         if (!verb || (g > 0 && verb != n.verb))
             return (struct nearness){.most_ns = INT64_MAX};
@@ -91,30 +102,42 @@ static struct nearness nearest(
     return n;
 }
 
+// Prints when a group was committed: its start, and its end where that is not the same moment.
+static void print_span(
+    const struct ledger *l, const struct group *g, int64_t gap_ns, struct buf *out)
+{
+    if (g->until_ns - g->from_ns <= gap_ns)
+        buf_printf(out, " at %.3f s", ledger_seconds(l, g->from_ns));
+    else
+        buf_printf(out, " from %.3f to %.3f s", ledger_seconds(l, g->from_ns),
+            ledger_seconds(l, g->until_ns));
+}
+
 static void print_groups(const struct ledger *l, const struct group *groups, size_t count,
     int64_t gap_ns, struct buf *out)
 {
-    struct nearness before = nearest(l, groups, count, false);
-    struct nearness after = nearest(l, groups, count, true);
+    struct nearness before = nearest(l, groups, count, false, gap_ns);
+    struct nearness after = nearest(l, groups, count, true, gap_ns);
     bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
     const struct nearness *n = is_before ? &before : &after;
 
     if (count > 1)
-        buf_printf(out, " in %zu groups, ", count);
+        buf_printf(out, " in %zu groups,", count);
     else
-        buf_append_str(out, ", ");
+        buf_append_str(out, ",");
     // A fault that is seconds away explains nothing.
     if (n->verb && n->most_ns <= gap_ns + NS_PER_S) {
-        buf_printf(out, "%swithin %.0f ms %s a %s",
-            count > 1                            ? "each "
-            : groups->until_ns > groups->from_ns ? "all "
+        buf_printf(out, "%s within %.0f ms %s a %s",
+            count > 1                            ? " each"
+            : groups->until_ns > groups->from_ns ? " all"
                                                  : "",
             ceil((double)n->most_ns / 1e6), is_before ? "before" : "after", n->verb->name);
         return;
     }
-    buf_append_str(out, "from");
-    for (size_t i = 0; i < count && i < LISTED_MAX; i++)
-        buf_printf(out, "%s %.3f s", i > 0 ? "," : "", ledger_seconds(l, groups[i].from_ns));
+    for (size_t i = 0; i < count && i < LISTED_MAX; i++) {
+        buf_append_str(out, i > 0 ? "," : "");
+        print_span(l, &groups[i], gap_ns, out);
+    }
     if (count > LISTED_MAX)
         buf_append_str(out, ", …");
 }
