@@ -206,6 +206,24 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
     return (struct cause){CAUSE_BATCH, again};
 }
 
+// Tells both readings: the second one, and who wrote it, is what went wrong.
+static void add_readings(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
+{
+    const struct ledger *l = t->c->l;
+    const struct line_record *line = &l->log->lines[first], *later = &l->log->lines[again];
+    char login[NAMES_MAX];
+
+    names_login(login, token);
+    finding_add(t->c->r, METRIC_DUPLICATED,
+        "%s (%s): committed at %.3f s, read at %.3f s from collector %d and at %.3f s from "
+        "collector %d",
+        login, token_kind_name(l->plan->kinds[token]),
+        ledger_seconds(l, ledger_txn(l, token)->ended_ns), ledger_seconds(l, line->read_ns),
+        l->log->processes[line->process].instance, ledger_seconds(l, later->read_ns),
+        l->log->processes[later->process].instance);
+    finding_add_faults(t->c->r, METRIC_DUPLICATED, l, line->read_ns);
+}
+
 static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
 {
     struct result *r = t->c->r;
@@ -221,7 +239,7 @@ static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint3
     struct cause cause = why_again(t, first, again);
     judged_add(r, METRIC_DUPLICATED, 1, cause);
     if (cause.kind == CAUSE_NONE)
-        finding_add_token(r, METRIC_DUPLICATED, l, token);
+        add_readings(t, token, first, again);
     else
         r->values[METRIC_REPEATED]++;
 }
