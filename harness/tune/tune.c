@@ -210,7 +210,12 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     if (!larger) {
-        buf_append_str(out, "No pair sends fewer lines.\n");
+        size_t known = 0;
+        for (size_t i = 0; i < t->count; i++)
+            known += is_known(&t->pairs[i]);
+        buf_append_str(out, known == 1     ? "No other pair has a conclusive run.\n"
+                            : t->simulated ? "No pair sends fewer lines.\n"
+                                           : "No pair that was run sends fewer lines.\n");
         return;
     }
     buf_append_str(out, "Fewer lines would come with ");
