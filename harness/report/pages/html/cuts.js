@@ -82,18 +82,35 @@ function cutGroups(messages) {
   return [...groups].sort((a, b) => b[1].at.length - a[1].at.length);
 }
 
+// Tells the counts of a group, the worst invariant first, and its first place.
+function cutGroupText([, { at, broken }]) {
+  const sums = data.invariants.filter((name) => broken[name]).map((name) => `${name} ${broken[name]}`).join(', ');
+  return `${sums}: ${at[0]}${at.length > 1 ? ` and ${at.length - 1} more` : ''}, in `;
+}
+
+const cutStatement = (text) => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
+const cutsAre = () => (data.cuts.action === 'kill' ? 'kills' : 'cuts');
+
+// The head of the page: what broke in how many trials, and where most of them were.
+function cutsFailed() {
+  const sums = data.broken.map((name) => `${name} ${result.metrics[name]}`).join(', ');
+  const [most, ...rest] = cutGroups(exchanges(data.cuts.messages).flat());
+  const lines = [`${sums}: in ${result.cuts.broken} of ${result.cuts.tried} ${cutsAre()}`];
+  if (most) lines.push(`${rest.length ? 'most: ' : ''}${cutGroupText(most)}${cutStatement(most[0])}`);
+  return lines;
+}
+
 function cutSummary(messages) {
   const { tried, reached, broken, inconclusive } = result.cuts;
-  const what = data.cuts.action === 'kill' ? 'kills' : 'cuts';
+  const what = cutsAre();
   const list = byId('cut-groups'), groups = cutGroups(messages), shown = 5;
   byId('cut-count').textContent = tried === 0
     ? 'The collector failed without any cut, so none was tried.'
     : `${broken} of ${tried} ${what} broke an invariant; ${reached} reached their message` +
       `${inconclusive ? `; ${inconclusive} inconclusive` : ''}.`;
-  for (const [text, group] of groups.slice(0, shown)) {
-    const sums = Object.entries(group.broken).map(([name, n]) => `${name} ${n}`).join(', ');
-    const item = element('li', `${sums}: ${group.at[0]}${group.at.length > 1 ? ` and ${group.at.length - 1} more` : ''}, in `);
-    item.append(element('code', text.length > 100 ? `${text.slice(0, 100)}…` : text));
+  for (const group of groups.slice(0, shown)) {
+    const item = element('li', cutGroupText(group));
+    item.append(element('code', cutStatement(group[0])));
     list.append(item);
   }
   if (groups.length > shown) list.append(element('li', `and in ${groups.length - shown} more statements: cuts.csv`));

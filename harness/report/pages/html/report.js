@@ -59,8 +59,9 @@ function fill(table, caption, head, rows) {
 const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
 
 // Says what failed, and when: the groups of tokens, the counts of what has no group, and what was
-// expected in vain.
+// expected in vain. With --every-cut "when" is a message.
 function failed() {
+  if (data.cuts && result.cuts.broken > 0) return cutsFailed();
   const lines = [...data.glance.groups];
   const grouped = (name) => lines.some((line) => new RegExp(`^\\d+ ${name}\\b`).test(line));
   for (const name of data.broken) if (!grouped(name)) lines.push(`${name} ${rounded(result.metrics[name], 1)}`);
