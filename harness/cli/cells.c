@@ -274,21 +274,17 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
         outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
-// Says in the cell why a question has no sense for a subject.
-static bool suits(const struct field_run *f, size_t row, const struct question *q, struct cell *c)
+// Returns why a question has no sense for a subject; NULL: it has.
+static const char *unsuited(const struct field_run *f, size_t row, const struct question *q)
 {
     const int claim_s = f->manners[row].claim_s;
-    const char *why = NULL;
 
     if (q->asks != ASKS_RECOVERY && f->grid.rows[row].ours)
-        why = "its reader is no handler";
-    else if (q->asks == ASKS_AT_ONCE && claim_s == 0)
-        why = "no other worker gets a job while its handler runs";
-    else if (q->asks == ASKS_AT_ONCE && claim_s > CLAIM_MOST_S)
-        why = "its claim lasts longer than a run";
-    if (why)
-        snprintf(c->text, sizeof c->text, "not asked: %s", why);
-    return !why;
+        return "its reader is no handler";
+    if (q->asks == ASKS_AT_ONCE && claim_s == 0)
+        return "no other worker gets a job while its handler runs";
+    return q->asks == ASKS_AT_ONCE && claim_s > CLAIM_MOST_S ? "its claim lasts longer than a run"
+                                                             : NULL;
 }
 
 // Asks one question. A first run that breaks a promise is repeated with other seeds, and the cell
@@ -297,14 +293,16 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
 {
     const int seeds = f->options->field.quick ? SEEDS_QUICK : SEEDS;
     const struct terms *terms = &f->manners[row].terms;
+    const char *why = unsuited(f, row, &questions[i]);
     struct cell *c = &f->grid.rows[row].cells[i];
     struct outcome outcome = OUTCOME_INIT;
     struct answer a = {0};
 
     outcome.asks = questions[i].asks;
-    if (!suits(f, row, &questions[i], c))
+    if (why) {
+        snprintf(c->text, sizeof c->text, "not asked: %s", why);
         return true;
-
+    }
     for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
         struct asking asking = asking_of(f, row, &questions[i], seed);
         if (seed == 1)
@@ -424,17 +422,59 @@ static void name_gaps(struct field_run *f)
 #define USUAL_NS (6 * NS_PER_S)
 #define USUAL_TOKENS 1000
 
+static bool is_answered(
+    const struct field_run *f, const struct asking *asking, struct answer *answer)
+{
+    char key[ASKING_KEY_MAX];
+
+    asking_key(asking, key);
+    return answers_find(&f->answers, key, answer);
+}
+
+// Plans a run, and returns 1 unless its answer is stored.
+static size_t plan_run(struct field_run *f, size_t row, const struct question *q, int seed)
+{
+    struct asking asking = asking_of(f, row, q, seed);
+    struct answer stored;
+
+    f->planned++;
+    return !is_answered(f, &asking, &stored);
+}
+
+// Plans the runs of a subject, and returns how many of them are still to be made.
+static size_t plan_row(struct field_run *f, size_t row, int rounds)
+{
+    struct manner *m = &f->manners[row];
+    struct answer paced = {0};
+    size_t left = 0;
+
+    // Goes to the pace that the stored answers had come to.
+    for (m->rate = ASKING_RATE; m->rate / 2 >= PACE_LEAST; m->rate /= 2) {
+        struct asking asking = asking_of(f, row, question_paced, 1);
+        if (!is_answered(f, &asking, &paced) || is_sustained(&paced, PACED_P99_MS))
+            break;
+    }
+    for (int round = 1; round <= rounds; round++)
+        left += plan_run(f, row, question_paced, round);
+    for (size_t i = 0; i < question_count; i++) {
+        if (!unsuited(f, row, &questions[i]))
+            left += plan_run(f, row, &questions[i], 1);
+    }
+    return left;
+}
+
 static void plan_runs(struct field_run *f)
 {
-    size_t subjects = 0;
-
-    for (size_t row = 0; row < f->grid.row_count; row++)
-        subjects += !f->grid.rows[row].absent[0];
-    bool rounds = !f->options->field.quick && !f->options->field.verdicts;
-    f->planned = subjects * (1 + question_count + (rounds ? ROUNDS - 1 : 0));
+    const bool once = f->options->field.quick || f->options->field.verdicts;
     struct forecast forecast = {0};
-    forecast_add(&forecast, f->planned, USUAL_NS, USUAL_TOKENS, 1);
-    if (!f->options->quiet && !f->options->merged)
+    size_t left = 0;
+
+    for (size_t row = 0; row < f->grid.row_count; row++) {
+        if (!f->grid.rows[row].absent[0])
+            left += plan_row(f, row, once ? 1 : ROUNDS);
+    }
+    forecast_add(&forecast, left, USUAL_NS, USUAL_TOKENS, 1);
+    if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");
 }
 

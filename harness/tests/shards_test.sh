@@ -151,6 +151,7 @@ field_merges() {
                     n, subject, $0, seed == 1 ? "" : " --set \047seed=" seed "\047", n == 0 && NR == 3, NR * 100
         }' "$place/out" >>"$whole"
     echo '{"finished":true}' >>"$whole"
+    field_plans_what_is_left "$whole"
     want=0 missing=2
     same_for_any_number "$whole"
     grep -q '^  backend ended 3 times  *broken 3 of 3' "$place/whole" || fail "$(cat "$place/whole")"
@@ -161,6 +162,16 @@ field_merges() {
     expect_exit 2 "$mailproof" merge "$place/part" --markdown "$place/field.md"
     grep -q '^Incomplete: shard 2 of 3 is missing' "$place/field.md" || fail "$(cat "$place/field.md")"
     grep -q 'several kinds of machines' "$place/field.md" || fail "$(cat "$place/field.md")"
+}
+
+# Only the runs whose answers are not stored are foretold, and made.
+field_plans_what_is_left() { # record
+    sed -n '/^{"n":2,"run":/{/seed=/!p}' "$1" >"$place/answers"
+    expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
+    ! grep -q 'runs*: about' "$place/err" || fail "no run is left: $(cat "$place/err")"
+    sed -i '$d' "$place/answers"
+    expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
+    grep -q '^1 run: about ' "$place/err" || fail "one run is left: $(cat "$place/err")"
 }
 
 # --- tune -----------------------------------------------------------------------------------
