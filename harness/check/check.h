@@ -106,7 +106,7 @@ double judged_share(const struct judged *j);
 // The table shows the judged share when it is below this.
 #define JUDGED_SHOWN 0.9
 
-// Writes "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
+// Writes "42 of 345 tokens judged; excused: 200 by fault, 103 by stall".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
 // Returns the share of time, 0 to 1, for which other programs kept a processor from the load's

@@ -61,8 +61,9 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
     bool before = known && known->draw < f.draw;
     bool ok = (before || store(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)
-        printf("found: %s (draw %llu, failed again %u of %u times)%s\n", f.name,
-            (unsigned long long)f.draw, f.confirmed, f.asked, before ? ", as before" : "");
+        printf("found: %s (draw %llu, %s: %u of %u)%s\n", f.name, (unsigned long long)f.draw,
+            f.confirmed > 0 ? "failed again" : "could not be repeated", f.confirmed, f.asked,
+            before ? ", as before" : "");
     fflush(stdout);
     scenario_fini(&small);
     if (*s->output)

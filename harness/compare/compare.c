@@ -1,7 +1,7 @@
 // Judges two sides of stored runs. Pure.
 //
-// A run is one value. The transactions of one run share a server, a machine and a moment, so they
-// are not independent samples of a collector; only runs are. A test needs five runs a side at
+// The statistics count runs. The transactions of one run share a server, a machine and a moment, so
+// they are not independent samples of a collector; only runs are. A test needs five runs a side at
 // least. Ten runs a side find a difference of a quarter on a machine whose runs differ by a tenth.
 //
 // When both sides are alike, all tests together say worse in at most 5% of comparisons, and better
