@@ -1,5 +1,5 @@
 -- The schema as all migrations leave it. ci/schema wrote this with PostgreSQL 15;
--- pg_dump leaves out the role mailroom_collector, which 000009 makes.
+-- pg_dump leaves out the roles mailroom_collector and mailroom_owner, which 000009 and 000023 make.
 
 CREATE EXTENSION IF NOT EXISTS pgcrypto WITH SCHEMA public;
 
@@ -1097,6 +1097,70 @@ BEGIN
     INSERT INTO owners AS o (queue, owner) SELECT job_type, 0 FROM jobs LIMIT 1
     ON CONFLICT (queue, owner) DO UPDATE SET renewed = o.renewed + 1;
     RETURN true;
+END
+$$;
+
+CREATE FUNCTION public.mailroom_secure() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    schema_ regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'public.tokens'::regclass);
+    tables_owner regrole := (SELECT relowner FROM pg_class WHERE oid = 'public.tokens'::regclass);
+    super bool := (SELECT rolsuper FROM pg_roles WHERE rolname = current_user);
+    f regprocedure;
+    lent bool;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mailroom_owner') THEN
+        CREATE ROLE mailroom_owner NOLOGIN;
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'mailroom_owner' AND (rolsuper OR rolcanlogin
+        OR rolcreaterole OR rolcreatedb OR rolreplication)) THEN
+        ALTER ROLE mailroom_owner NOSUPERUSER NOLOGIN NOCREATEROLE NOCREATEDB NOREPLICATION;
+    END IF;
+    IF super AND NOT (SELECT rolbypassrls FROM pg_roles WHERE rolname = 'mailroom_owner') THEN
+        ALTER ROLE mailroom_owner BYPASSRLS;
+    END IF;
+    -- The tables' owner can still replace and drop the functions, and call those that it is not
+    -- granted. Without the membership no one but a superuser could give a function away.
+    IF NOT pg_has_role(tables_owner, 'mailroom_owner', 'USAGE') THEN
+        EXECUTE format('GRANT mailroom_owner TO %s', tables_owner);
+    END IF;
+
+    EXECUTE format('GRANT USAGE ON SCHEMA %s TO mailroom_owner', schema_);
+    GRANT SELECT (id, email, login, status) ON public.accounts TO mailroom_owner;
+    GRANT SELECT, UPDATE (xid) ON public.tokens TO mailroom_owner;
+    GRANT SELECT, UPDATE (mode, cluster, epoch, holder, renewed, last_seq) ON public.jobs
+        TO mailroom_owner;
+    GRANT SELECT, UPDATE (n, seen, tick, xid, id, written) ON public.cursors TO mailroom_owner;
+    GRANT SELECT, INSERT, DELETE, UPDATE (renewed) ON public.owners TO mailroom_owner;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON public.deliveries TO mailroom_owner;
+    GRANT SELECT, INSERT, UPDATE ON public.budgets TO mailroom_owner;
+    GRANT SELECT, INSERT ON public.attempts TO mailroom_owner;
+    GRANT INSERT ON public.runs, public.dead_letters TO mailroom_owner;
+    GRANT USAGE ON SEQUENCE public.dead_letters_id_seq TO mailroom_owner;
+    FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_ AND p.proname IN (
+        'mailroom_lock_key', 'mailroom_untaken', 'mailroom_clamp', 'mailroom_refuse',
+        'mailroom_now', 'mailroom_ended', 'mailroom_behind', 'mailroom_walk', 'mailroom_unsendable',
+        'mailroom_place', 'mailroom_examine', 'mailroom_locks', 'mailroom_release')
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_owner', f);
+    END LOOP;
+
+    -- A function's new owner must be allowed to create in the schema, at this moment.
+    lent := NOT has_schema_privilege('mailroom_owner', schema_, 'CREATE');
+    IF lent THEN
+        EXECUTE format('GRANT CREATE ON SCHEMA %s TO mailroom_owner', schema_);
+    END IF;
+    FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_ AND p.prosecdef
+        AND (p.proname LIKE 'mailroom\_%' OR p.proname = 'tokens_truncated')
+        AND p.proowner <> 'mailroom_owner'::regrole
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO mailroom_owner', f);
+    END LOOP;
+    IF lent THEN
+        EXECUTE format('REVOKE CREATE ON SCHEMA %s FROM mailroom_owner', schema_);
+    END IF;
 END
 $$;
 
@@ -2270,9 +2334,12 @@ ALTER TABLE ONLY public.owners
 ALTER TABLE ONLY public.tokens
     ADD CONSTRAINT tokens_account_fkey FOREIGN KEY (account) REFERENCES public.accounts(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
 
+GRANT USAGE ON SCHEMA public TO mailroom_owner;
+
 REVOKE ALL ON FUNCTION public.mailroom_announce(how text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.mailroom_behind(actions public.token_action[], seen pg_snapshot, tick pg_snapshot, xid xid8, id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_behind(actions public.token_action[], seen pg_snapshot, tick pg_snapshot, xid xid8, id bigint) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_bell() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_bell() TO mailroom_collector;
@@ -2280,13 +2347,16 @@ GRANT ALL ON FUNCTION public.mailroom_bell() TO mailroom_collector;
 REVOKE ALL ON FUNCTION public.mailroom_bury(token bigint, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.mailroom_clamp(now pg_snapshot, own xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_clamp(now pg_snapshot, own xid8) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_cluster() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_cluster() TO mailroom_collector;
 
 REVOKE ALL ON FUNCTION public.mailroom_ended(a pg_snapshot, b pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_ended(a pg_snapshot, b pg_snapshot) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_examine(q public.job_type, first_lane integer, room integer, most integer, INOUT list public.mailroom_token[], OUT ids bigint[], OUT n integer, OUT ended boolean, OUT tick pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_examine(q public.job_type, first_lane integer, room integer, most integer, INOUT list public.mailroom_token[], OUT ids bigint[], OUT n integer, OUT ended boolean, OUT tick pg_snapshot) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_forget(older interval) FROM PUBLIC;
 
@@ -2298,15 +2368,18 @@ REVOKE ALL ON FUNCTION public.mailroom_lanes(lanes text, queue text) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION public.mailroom_lock_key(queue text, what text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_lock_key(queue text, what text) TO mailroom_collector;
+GRANT ALL ON FUNCTION public.mailroom_lock_key(queue text, what text) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_lock_tables(tables text, lock_mode text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.mailroom_locks() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_locks() TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_moved(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_moved(queue text) TO mailroom_collector;
 
 REVOKE ALL ON FUNCTION public.mailroom_now() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_now() TO mailroom_owner;
 
 REVOKE ALL ON PROCEDURE public.mailroom_partition() FROM PUBLIC;
 
@@ -2338,6 +2411,7 @@ REVOKE ALL ON FUNCTION public.mailroom_peers(queue text, owner bigint, mode text
 GRANT ALL ON FUNCTION public.mailroom_peers(queue text, owner bigint, mode text, holder text, epoch bigint, renew boolean, over text, hung bigint, settle boolean, gone bigint[], counters bigint[], hangs boolean[], leave text, host text, version text, settings text, written bigint) TO mailroom_collector;
 
 REVOKE ALL ON FUNCTION public.mailroom_place(list public.mailroom_token[], n bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_place(list public.mailroom_token[], n bigint) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_protocol() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_protocol() TO mailroom_collector;
@@ -2346,10 +2420,14 @@ REVOKE ALL ON FUNCTION public.mailroom_read(queue text, epoch bigint, wanted int
 GRANT ALL ON FUNCTION public.mailroom_read(queue text, epoch bigint, wanted integer, behind text) TO mailroom_collector;
 
 REVOKE ALL ON FUNCTION public.mailroom_refuse(why text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_refuse(why text) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_release(q public.job_type, gone bigint, mode text, how text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_release(q public.job_type, gone bigint, mode text, how text) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_retry(token bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.mailroom_secure() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.mailroom_settle(queue text, new_mode text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_settle(queue text, new_mode text) TO mailroom_collector;
@@ -2370,64 +2448,100 @@ REVOKE ALL ON FUNCTION public.mailroom_token_partitions() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.mailroom_unpartition() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.mailroom_unsendable(action public.token_action, email character varying, login character varying, secret bytea, code character varying) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_unsendable(action public.token_action, email character varying, login character varying, secret bytea, code character varying) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_untaken(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_untaken(queue text) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.token_numbered() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.tokens_truncated() FROM PUBLIC;
 
 GRANT SELECT(id) ON TABLE public.accounts TO mailroom_collector;
+GRANT SELECT(id) ON TABLE public.accounts TO mailroom_owner;
 
 GRANT SELECT(email) ON TABLE public.accounts TO mailroom_collector;
+GRANT SELECT(email) ON TABLE public.accounts TO mailroom_owner;
 
 GRANT SELECT(status) ON TABLE public.accounts TO mailroom_collector;
+GRANT SELECT(status) ON TABLE public.accounts TO mailroom_owner;
 
 GRANT SELECT(login) ON TABLE public.accounts TO mailroom_collector;
+GRANT SELECT(login) ON TABLE public.accounts TO mailroom_owner;
+
+GRANT SELECT,INSERT ON TABLE public.attempts TO mailroom_owner;
 
 GRANT SELECT ON TABLE public.budgets TO mailroom_collector;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.budgets TO mailroom_owner;
 
 GRANT SELECT ON TABLE public.cursors TO mailroom_collector;
+GRANT SELECT ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(n) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(n) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(seen) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(seen) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(tick) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(tick) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(xid) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(xid) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(id) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(id) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT UPDATE(written) ON TABLE public.cursors TO mailroom_collector;
+GRANT UPDATE(written) ON TABLE public.cursors TO mailroom_owner;
 
 GRANT INSERT ON TABLE public.dead_letters TO mailroom_collector;
+GRANT INSERT ON TABLE public.dead_letters TO mailroom_owner;
 
 GRANT USAGE ON SEQUENCE public.dead_letters_id_seq TO mailroom_collector;
+GRANT USAGE ON SEQUENCE public.dead_letters_id_seq TO mailroom_owner;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.deliveries TO mailroom_collector;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO mailroom_owner;
 
 GRANT UPDATE(owner) ON TABLE public.deliveries TO mailroom_collector;
 
 GRANT UPDATE(tokens) ON TABLE public.deliveries TO mailroom_collector;
 
 GRANT SELECT ON TABLE public.jobs TO mailroom_collector;
+GRANT SELECT ON TABLE public.jobs TO mailroom_owner;
 
 GRANT UPDATE(last_seq) ON TABLE public.jobs TO mailroom_collector;
+GRANT UPDATE(last_seq) ON TABLE public.jobs TO mailroom_owner;
 
 GRANT UPDATE(last_xid) ON TABLE public.jobs TO mailroom_collector;
 
 GRANT UPDATE(epoch) ON TABLE public.jobs TO mailroom_collector;
+GRANT UPDATE(epoch) ON TABLE public.jobs TO mailroom_owner;
 
 GRANT UPDATE(holder) ON TABLE public.jobs TO mailroom_collector;
+GRANT UPDATE(holder) ON TABLE public.jobs TO mailroom_owner;
+
+GRANT UPDATE(cluster) ON TABLE public.jobs TO mailroom_owner;
+
+GRANT UPDATE(mode) ON TABLE public.jobs TO mailroom_owner;
 
 GRANT UPDATE(renewed) ON TABLE public.jobs TO mailroom_collector;
+GRANT UPDATE(renewed) ON TABLE public.jobs TO mailroom_owner;
 
 GRANT SELECT ON TABLE public.tokens TO mailroom_collector;
+GRANT SELECT ON TABLE public.tokens TO mailroom_owner;
+
+GRANT UPDATE(xid) ON TABLE public.tokens TO mailroom_owner;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.owners TO mailroom_collector;
+GRANT SELECT,INSERT,DELETE ON TABLE public.owners TO mailroom_owner;
 
 GRANT UPDATE(renewed) ON TABLE public.owners TO mailroom_collector;
+GRANT UPDATE(renewed) ON TABLE public.owners TO mailroom_owner;
+
+GRANT INSERT ON TABLE public.runs TO mailroom_owner;
 

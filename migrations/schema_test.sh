@@ -58,11 +58,12 @@ the_role_can_do_its_work_only()
     up_to_latest
     sql "DROP DATABASE at_latest"
     down_to 8
-    same "the role stays while another database needs it" 1 "$(collector_roles)"
+    same "the roles stay while another database needs them" "mailroom_collector mailroom_owner" "$(roles)"
+    same "and the other's functions work" ours "$(sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" dbname=role)"
     PGDATABASE=role
     at=$latest
     down_to 8
-    same "and goes with the last one" 0 "$(collector_roles)"
+    same "and go with the last one" "" "$(roles)"
 }
 
 # Among all functions that migrations have made, the collector may call these only, and

@@ -89,12 +89,12 @@ up_to_latest()
     [ "$started_at" -ne 0 ] || sql "CREATE DATABASE at_latest TEMPLATE $PGDATABASE" dbname=postgres
 }
 
-# Prints the schema, the collector's role, and the rows of accounts and tokens. (Those of the cursor
+# Prints the schema, the roles, and the rows of accounts and tokens. (Those of the cursor
 # are left out, because it may go back on the way down.)
 photograph()
 {
     schema
-    collector_roles
+    roles
     rows
 }
 
@@ -109,7 +109,7 @@ schema()
 final_schema()
 {
     echo "-- The schema as all migrations leave it. ci/schema wrote this with PostgreSQL $(server_major);"
-    echo "-- pg_dump leaves out the role mailroom_collector, which 000009 makes."
+    echo "-- pg_dump leaves out the roles mailroom_collector and mailroom_owner, which 000009 and 000023 make."
     pg_dump --schema-only --no-owner | sed -E -e '/^\\(un)?restrict /d' \
         -e '/^--($| Name: | Dumped | PostgreSQL database )/d' -e '/^SET |^SELECT pg_catalog.set_config/d' |
         cat -s
@@ -127,9 +127,9 @@ rows()
         account, expires_at, consumed_at, created_at FROM tokens ORDER BY id"
 }
 
-collector_roles()
+roles()
 {
-    sql "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'"
+    sql "SELECT string_agg(rolname, ' ' ORDER BY rolname) FROM pg_roles WHERE rolname ~ '^mailroom_'"
 }
 
 add_accounts() # first, last

@@ -10,9 +10,14 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 main()
 {
     start_server
+    a_migrator_without_superuser_is_enough # while there are no roles that others made
     a_cursor_tells_where_it_was_written
     a_row_gets_the_number_of_its_transaction
     a_schema_that_others_may_write_to_is_refused
+    the_functions_have_few_rights
+    a_migrator_who_may_not_make_roles_keeps_the_functions
+    two_queues_of_a_database_share_the_role
+    a_dump_is_mended
     another_encoding_is_refused
     hidden_rows_are_an_error
     a_cancelled_insert_keeps_no_lock
@@ -102,6 +107,133 @@ refused() # message, hint
     esac
 }
 
+# protocol_test.sh calls them with a role that has no right but this one.
+the_functions_have_few_rights()
+{
+    new_database rights
+    up_to_latest
+    same "the functions with others' rights, and their owner" "9 mailroom_owner" "$(owners)"
+    same "its attributes" f "$(sql "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolcanlogin
+        OR rolreplication FROM pg_roles WHERE rolname = 'mailroom_owner'")"
+    same "where it may create" f "$(sql "SELECT has_schema_privilege('mailroom_owner', 'public', 'CREATE')")"
+    # A trigger of anybody's acts with the rights of the function that fires it.
+    sql "CREATE FUNCTION grab() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN ALTER ROLE mailroom_collector SUPERUSER; RETURN NEW; END';
+         CREATE TRIGGER grab BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION grab()"
+    add_accounts 1 1
+    sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
+    same "what a trigger may do" "permission denied" \
+        "$(taken_by 1 2>&1 | sed -n 's/^ERROR: *\(must be superuser\|permission denied\).*/permission denied/p')"
+}
+
+# Prints how many functions have others' rights, and to whom these belong.
+owners()
+{
+    sql "SELECT count(*) || ' ' || string_agg(DISTINCT proowner::regrole::text, ', ')
+         FROM pg_proc AS p WHERE prosecdef AND pronamespace = 'public'::regnamespace"
+}
+
+# Makes a database that belongs to a role, and becomes that role.
+own_database() # role and database, its attributes
+{
+    sql "CREATE ROLE $1 LOGIN $2"
+    sql "CREATE DATABASE $1 OWNER $1 TEMPLATE template0"
+    PGDATABASE=$1
+    sql "ALTER SCHEMA public OWNER TO $1"
+    PGUSER=$1 at=0
+}
+
+a_migrator_without_superuser_is_enough()
+{
+    own_database maker CREATEROLE
+    up_to "$latest"
+    same "the functions of a migrator who may make roles" "9 mailroom_owner" "$(owners)"
+    works_in_all_modes
+    down_to 20
+    up_to "$latest"
+    works_in_all_modes
+    PGUSER=postgres
+}
+
+a_migrator_who_may_not_make_roles_keeps_the_functions()
+{
+    own_database poor ''
+    up_to "$latest"
+    grep -q "act with the rights of poor" "$server_dir/notices" || failed "no warning: $(cat "$server_dir/notices")"
+    same "the functions of a migrator who may not" "9 poor" "$(owners)"
+    works_in_all_modes
+    sql "SELECT public.mailroom_secure()" user=postgres >/dev/null
+    same "after a superuser's mend" "9 mailroom_owner" "$(owners)"
+    works_in_all_modes
+    sql "SELECT mailroom_secure()" >/dev/null
+    down_to 20
+    up_to "$latest"
+    same "up once more, as a member" "9 mailroom_owner" "$(owners)"
+    PGUSER=postgres
+}
+
+works_in_all_modes()
+{
+    sql "CREATE ROLE collector LOGIN IN ROLE mailroom_collector" user=postgres 2>/dev/null || true
+    for mode in leased shared cursor; do
+        until_true "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'" # of a session that just ended
+        sql "SELECT mailroom_switch_mode('mailroom', '$mode')" >/dev/null
+        sql "INSERT INTO accounts (email, login) SELECT m || '@x', m FROM (SELECT 'm' || nextval('accounts_id_seq')) AS a (m)"
+        same "$PGDATABASE: one token in mode $mode, none lost" "1 0 left" "$(one_line "$mode" | tr '\n' ' ' | sed 's/ $//')"
+    done
+    same "what a collector may not do" "" "$(sql "SELECT secret FROM attempts, runs" user=collector 2>/dev/null)"
+}
+
+# Takes a line, settles it and leaves. Prints how many tokens it had, and how many were lost.
+one_line() # mode
+{
+    psql -qAtX -v ON_ERROR_STOP=1 -v mode="$1" user=collector <<'END'
+SELECT epoch_ AS epoch FROM mailroom_peers('mailroom', 1, :'mode', 'one') \gset
+SELECT max(line) AS line, max(nonce) AS nonce, max(token) AS token, count(*) - 1 AS tokens
+FROM mailroom_take('mailroom', 1, CASE :'mode' WHEN 'cursor' THEN :epoch END, 10, 1,
+    answers => :'mode' = 'leased', per_s => 1000, burst => 1000) \gset
+SELECT :'mode' = 'leased' AS leased \gset
+SELECT :tokens;
+SELECT count(*) FROM mailroom_settle_lines('mailroom', 1, ARRAY[:line], ARRAY[:nonce],
+    tokens => CASE WHEN :'leased' THEN ARRAY[:token] END, numbers => CASE WHEN :'leased' THEN '{1}'::int[] END,
+    outcomes => CASE WHEN :'leased' THEN '{sent}'::text[] END, texts => CASE WHEN :'leased' THEN '{ok}'::text[] END,
+    delays_ms => CASE WHEN :'leased' THEN '{0}'::bigint[] END, alones => CASE WHEN :'leased' THEN '{f}'::bool[] END);
+SELECT state FROM mailroom_peers('mailroom', 1, :'mode', 'one', :epoch, leave => 'done', written => 1);
+END
+}
+
+# The role and its rights in one schema are no business of another schema's.
+two_queues_of_a_database_share_the_role()
+{
+    new_database twice
+    sql "CREATE SCHEMA crypto; CREATE EXTENSION pgcrypto SCHEMA crypto; CREATE SCHEMA other"
+    export PGOPTIONS="-c search_path=public,crypto"
+    up_to "$latest"
+    at=0
+    export PGOPTIONS="-c search_path=other,crypto"
+    up_to "$latest"
+    same "the other queue" "ours" "$(sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')")"
+    down_to 20
+    unset PGOPTIONS
+    works_in_all_modes
+}
+
+# A dump that is restored without owners and rights has the functions of whoever restores it.
+a_dump_is_mended()
+{
+    new_database dumped_away
+    up_to_latest
+    sql "CREATE DATABASE brought TEMPLATE template0"
+    pg_dump --no-owner --no-privileges | psql -qX -v ON_ERROR_STOP=1 brought >/dev/null
+    PGDATABASE=brought
+    same "restored without owners" "9 postgres" "$(owners)"
+    sql "SELECT mailroom_secure()" >/dev/null
+    same "and mended" "9 mailroom_owner" "$(owners)"
+    sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
+    add_accounts 1 1
+    same "its token" 1 "$(taken_by 1)"
+}
+
 another_encoding_is_refused()
 {
     sql "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
@@ -111,23 +243,22 @@ another_encoding_is_refused()
     refused "has the encoding LATIN1" "createdb -T template0 -E UTF8"
 }
 
-# The functions' owner is a superuser here, and row security does not apply to it. So they get
-# another owner.
+# A role that row security applies to must not be told that a queue with hidden tokens is empty.
 hidden_rows_are_an_error()
 {
     new_database hidden
     up_to_latest
     sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
     add_accounts 1 1
-    sql "CREATE ROLE careful; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO careful;
-         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO careful; GRANT CREATE ON SCHEMA public TO careful;
-         ALTER FUNCTION mailroom_take OWNER TO careful;
-         CREATE POLICY own ON tokens USING (false); ALTER TABLE tokens ENABLE ROW LEVEL SECURITY"
+    sql "CREATE POLICY own ON tokens USING (false); ALTER TABLE tokens ENABLE ROW LEVEL SECURITY;
+         ALTER ROLE mailroom_owner NOBYPASSRLS"
     if said=$(taken_by 1 2>&1); then failed "passed over what is hidden: '$said'"; fi
     case $said in
     *"would be affected by row-level security"*) ;;
     *) failed "what is hidden: $said" ;;
     esac
+    sql "SELECT mailroom_secure()" >/dev/null
+    same "what a superuser's mend lets it see" 1 "$(taken_by 1)"
 }
 
 # A cancel may hit the trigger at any instruction, so there are many.

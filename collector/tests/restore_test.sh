@@ -98,7 +98,7 @@ another_cluster()
         --username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync) \
         >"$server_dir/initdb.log" 2>&1
     resume_server
-    sql "CREATE ROLE mailroom_collector; CREATE ROLE collector LOGIN IN ROLE mailroom_collector"
+    sql "CREATE ROLE mailroom_collector; CREATE ROLE mailroom_owner; CREATE ROLE collector LOGIN IN ROLE mailroom_collector"
 }
 
 emails() # name

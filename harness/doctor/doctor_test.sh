@@ -96,13 +96,34 @@ migrations()
     says midway '000019_outcome.up.sql is missing'
     migrate 000019 999999
     doctor migrated 0 "$here"
-    says migrated 'ok      schema' 'ok      encoding' 'ok      creators'
+    says migrated 'ok      schema' 'ok      encoding' 'ok      creators' 'ok      owner' 'ok      functions'
     psql -qc 'GRANT CREATE ON SCHEMA public TO PUBLIC' -c "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
     doctor open 1 "$here"
     says open 'BREAKS  creators' 'PUBLIC may create objects' 'REVOKE CREATE'
     psql -qc 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
     doctor latin 1 "$here dbname=latin"
     says latin 'BREAKS  encoding' 'is LATIN1'
+}
+
+# A dump that was restored without owners and rights, an owner who logs in, and row security.
+functions()
+{
+    psql -qc 'CREATE ROLE migrator LOGIN' -c 'ALTER FUNCTION mailroom_read OWNER TO migrator' \
+        -c 'ALTER FUNCTION mailroom_take OWNER TO postgres'
+    doctor owners 1 "$here"
+    says owners 'note    owner' 'migrator (who logs in), postgres (a superuser)' 'SELECT mailroom_secure()' \
+        'BREAKS  functions' 'migrator may not use accounts'
+    psql -qc 'SELECT mailroom_secure()' -c 'REVOKE SELECT ON tokens FROM mailroom_owner' \
+        -c 'REVOKE EXECUTE ON FUNCTION mailroom_untaken FROM mailroom_owner' >/dev/null
+    doctor lacking 1 "$here"
+    says lacking 'ok      owner' 'mailroom_owner may not call mailroom_untaken'
+    psql -qc 'SELECT mailroom_secure()' -c 'DROP ROLE migrator' -c 'ALTER ROLE mailroom_owner NOBYPASSRLS' \
+        -c 'ALTER TABLE accounts ENABLE ROW LEVEL SECURITY' >/dev/null
+    doctor hidden 1 "$here"
+    says hidden 'BREAKS  functions' 'row security may hide rows of accounts'
+    psql -qc 'SELECT mailroom_secure()' >/dev/null
+    doctor shown 0 "$here"
+    psql -qc 'ALTER TABLE accounts DISABLE ROW LEVEL SECURITY'
 }
 
 rights()
@@ -114,6 +135,7 @@ rights()
     doctor no-grant 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     says no-grant 'may not read tokens and move the cursor'
     psql -qc 'GRANT mailroom_collector TO nobody_much'
+    functions
     doctor granted 0 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     doctor crowded 1 "$here dbname=nowhere"
     says crowded 'BREAKS  connection' 'nowhere'

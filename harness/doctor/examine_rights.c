@@ -111,6 +111,71 @@ static void examine_creators(struct patient *p)
             "%s may create objects in the schema, and so act with the rights of others", others);
 }
 
+#define FUNCTIONS                                                                                  \
+    " FROM pg_proc AS p JOIN pg_roles AS r ON r.oid = p.proowner"                                  \
+    " JOIN pg_class AS t ON t.oid = to_regclass('tokens') AND t.relnamespace = p.pronamespace"     \
+    " WHERE p.prosecdef AND (p.proname LIKE 'mailroom\\_%' OR p.proname = 'tokens_truncated')"
+
+// Examines whose rights the queue's functions have. They work whoever it is.
+static void examine_owner(struct patient *p)
+{
+    char owners[160];
+    bool command;
+
+    if (!patient_ask(p, p->first,
+            "SELECT coalesce(string_agg(DISTINCT r.rolname || CASE WHEN r.rolsuper"
+            " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FUNCTIONS
+            " AND (r.rolsuper OR r.rolcanlogin)",
+            owners, sizeof owners) ||
+        !answers_yes(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &command))
+        return;
+    if (*owners)
+        patient_note(p,
+            command ? "Have a superuser run: SELECT mailroom_secure()"
+                    : "Apply 000023_owner and the migrations after it.",
+            "the queue's functions act with the rights of %s", owners);
+    else
+        patient_good(p, "the queue's functions have an owner without other rights");
+}
+
+// Examines whether that owner has the rights that the functions need: a dump may have been restored
+// without them.
+static void examine_functions(struct patient *p)
+{
+    char lacks[200], hidden[120];
+
+    if (!patient_ask(p, p->first,
+            "SELECT coalesce(string_agg(DISTINCT w.what, ', '), '') FROM (SELECT DISTINCT"
+            " r.oid, r.rolname" FUNCTIONS ") AS o (owner, name), LATERAL ("
+            " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
+            " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
+            "AS "
+            "t"
+            " WHERE to_regclass(t) IS NOT NULL"
+            " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
+            " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
+            " WHERE f.oid IN (to_regproc('mailroom_walk'), to_regproc('mailroom_untaken'))"
+            " AND NOT has_function_privilege(owner, f.oid, 'EXECUTE')) AS w (what)",
+            lacks, sizeof lacks) ||
+        !patient_ask(p, p->first,
+            "SELECT coalesce(string_agg(DISTINCT c.relname, ', '), '') FROM (SELECT DISTINCT r.oid,"
+            " r.rolsuper OR r.rolbypassrls" FUNCTIONS ") AS o (owner, exempt), pg_class AS c"
+            " WHERE c.relrowsecurity AND c.oid IN (SELECT to_regclass(t)"
+            " FROM unnest(ARRAY['accounts', 'tokens', 'jobs', 'cursors', 'deliveries']) AS t)"
+            " AND NOT exempt"
+            " AND NOT (pg_has_role(owner, c.relowner, 'USAGE') AND NOT c.relforcerowsecurity)",
+            hidden, sizeof hidden))
+        return;
+    if (*lacks)
+        patient_breaks(p, "Have a superuser run: SELECT mailroom_secure()",
+            "the queue's functions fail, because %s", lacks);
+    if (*hidden)
+        patient_breaks(p, "Have a superuser run: ALTER ROLE mailroom_owner BYPASSRLS",
+            "row security may hide rows of %s from the queue's functions, so they fail", hidden);
+    if (!*lacks && !*hidden)
+        patient_good(p, "the queue's functions may do what they do");
+}
+
 // Examines the collector's own rights, if the schema exists already.
 static void examine_collector(struct patient *p)
 {
@@ -151,6 +216,8 @@ const struct examination doctor_rights_examinations[] = {
     {"schema", examine_schema},
     {"encoding", examine_encoding},
     {"creators", examine_creators},
+    {"owner", examine_owner},
+    {"functions", examine_functions},
     {"pgcrypto", examine_pgcrypto},
     {"collector", examine_collector},
     {"run", examine_run},

@@ -124,26 +124,21 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
     return sql_exec(conn, sql, e);
 }
 
-static bool group_exists(PGconn *conn, bool *exists, struct err *e)
-{
-    char count[8];
-
-    if (!sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'", count,
-            sizeof count, e))
-        return false;
-    *exists = strcmp(count, "1") == 0;
-    return true;
-}
-
-// Migrates, and marks the group if this run's migrations made it.
+// Migrates, and marks those of the shared roles that this run's migrations made.
 static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
 {
-    bool before, after;
-
-    return group_exists(conn, &before, e) && apply_migrations(conn, last, e) &&
-           group_exists(conn, &after, e) &&
-           (before || !after ||
-               sql_exec(conn, "COMMENT ON ROLE " MIGRATE_GROUP " IS '" MIGRATE_MARK "'", e));
+    return sql_exec(conn,
+               "CREATE TEMPORARY TABLE roles_before AS SELECT rolname FROM pg_roles"
+               " WHERE rolname IN (" MIGRATE_SHARED ")",
+               e) &&
+           apply_migrations(conn, last, e) &&
+           sql_exec(conn,
+               "DO $$ DECLARE made name; BEGIN"
+               " FOR made IN SELECT rolname FROM pg_roles WHERE rolname IN (" MIGRATE_SHARED ")"
+               " EXCEPT SELECT rolname FROM roles_before LOOP"
+               " EXECUTE format('COMMENT ON ROLE %I IS %L', made, '" MIGRATE_MARK "');"
+               " END LOOP; END $$; DROP TABLE roles_before",
+               e);
 }
 
 static bool create_roles(const struct server *s, PGconn *conn, enum layout layout, struct err *e)

@@ -10,9 +10,12 @@
 #define MIGRATE_LOAD "mailproof_load"
 #define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else
 
-// A migration makes this role unless it exists. If a run made the role, a comment on the role says
-// so, so that a later run can recognise it.
+// The migrations make these two roles unless they exist: what a collector may do, and who owns the
+// queue's functions. If a run made a role, a comment on the role says so, so that a later run can
+// recognise it.
 #define MIGRATE_GROUP "mailroom_collector"
+#define MIGRATE_OWNER "mailroom_owner"
+#define MIGRATE_SHARED "'" MIGRATE_GROUP "', '" MIGRATE_OWNER "'"
 #define MIGRATE_MARK "made by mailproof"
 
 // Checks that migration `last` exists; ERR_USAGE when it does not.

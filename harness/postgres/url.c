@@ -18,8 +18,8 @@ struct url {
     struct target target;
     struct cluster cluster;
     char dbname[64];
-    bool had_group; // true: MIGRATE_GROUP existed before any run, so it stays
-    bool open;      // true: our database and roles are on the server and must be removed
+    char shared[64]; // those of MIGRATE_SHARED that did not exist before any run: ", a, b"
+    bool open;       // true: our database and roles are on the server and must be removed
     bool kept;
 };
 
@@ -129,14 +129,13 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     if (strcmp(text, "busy") == 0)
         return err_set(
             e, ERR_SKIP, "another run of mailproof is using that server; wait until it has ended");
-    if (!remove_left_databases(s, conn, e) ||
-        !sql_value(conn,
-            "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
-            " AND shobj_description(oid, 'pg_authid') IS DISTINCT FROM '" MIGRATE_MARK "'",
-            text, sizeof text, e))
-        return false;
-    u->had_group = strcmp(text, "0") != 0;
-    return true;
+    return remove_left_databases(s, conn, e) &&
+           sql_value(conn,
+               "SELECT coalesce(string_agg(', ' || name, ''), '')"
+               " FROM unnest(ARRAY[" MIGRATE_SHARED "]) AS name WHERE NOT EXISTS (SELECT"
+               " FROM pg_roles WHERE rolname = name"
+               " AND shobj_description(oid, 'pg_authid') IS DISTINCT FROM '" MIGRATE_MARK "')",
+               u->shared, sizeof u->shared, e);
 }
 
 static bool url_start(struct server *s, struct err *e)
@@ -188,7 +187,7 @@ static bool url_keep(struct server *s, struct buf *out, struct err *e)
                           "The database %s is left on the server.\n"
                           "  remove it: DROP DATABASE %s; DROP ROLE IF EXISTS " MIGRATE_COLLECTOR
                           ", " MIGRATE_LOAD ", " MIGRATE_STRANGER "%s\n",
-                          u->dbname, u->dbname, u->had_group ? "" : ", " MIGRATE_GROUP);
+                          u->dbname, u->dbname, u->shared);
 }
 
 static void remove_ours(struct server *s)
@@ -208,8 +207,10 @@ static void remove_ours(struct server *s)
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_COLLECTOR));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_LOAD));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_STRANGER));
-    if (!u->had_group)
+    if (strstr(u->shared, MIGRATE_GROUP))
         PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_GROUP));
+    if (strstr(u->shared, MIGRATE_OWNER))
+        PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_OWNER));
     PQfinish(conn);
 }
 

@@ -13,7 +13,7 @@ there=(--postgres "host=$PGHOST user=$PGUSER" --set load.0.for=1s)
 
 ours() {
     psql -qAtc "SELECT datname FROM pg_database WHERE datname LIKE 'mailproof%' UNION ALL
-        SELECT rolname FROM pg_roles WHERE rolname LIKE 'mailproof%' OR rolname = 'mailroom_collector'"
+        SELECT rolname FROM pg_roles WHERE rolname LIKE 'mailproof%' OR rolname IN ('mailroom_collector', 'mailroom_owner')"
 }
 
 # sessions TEST: waits until the number of sessions of the run's roles passes a test such
