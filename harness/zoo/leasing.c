@@ -20,15 +20,19 @@
 
 #define PATIENCE_NS (5 * NS_PER_S)
 #define LOOK_NS (20 * NS_PER_MS)
+#define BACKOFF_NS (50 * NS_PER_MS)
 #define SHORT_LEASE_NS (100 * NS_PER_MS)
 #define FORGOTTEN_NS (300 * NS_PER_MS)
 #define ANSWERS_MAX (1u << 20)
+#define OWNERS_MAX 1024 // bytes of the text of an array of owners
 
 struct leased_token {
     int64_t id;
-    int number; // number of this attempt
-    int errors; // number of errors before this attempt
-    bool answered;
+    int number;           // number of this attempt
+    int errors;           // number of errors before this attempt
+    const char *outcome;  // what it is recorded as; NULL: it has no answer yet
+    int64_t delay_ms;     // before the retry
+    bool recorded;        // the database has confirmed it
     int64_t forgotten_ns; // defect forgets-answers: time of the answer that it ignored; 0: none
 };
 
@@ -53,6 +57,8 @@ struct leasing {
     int count, cap;
     int answers; // number of answers so far
     int64_t look_ns;
+    char gone[OWNERS_MAX], counters[OWNERS_MAX]; // owners that were gone at peers_ns
+    int64_t peers_ns;
 };
 
 static bool has(const struct leasing *g, enum defect defect)
@@ -109,23 +115,39 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
     return true;
 }
 
-static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
-    const char *outcome, int64_t delay_ms, struct err *e)
+// Records what became of a token. To do so twice changes nothing.
+static bool settle(
+    struct leasing *g, const struct leased_line *line, struct leased_token *t, struct err *e)
 {
     char row[24], nonce[24], id[24], number[16], delay[24];
-    bool failed = strcmp(outcome, "transient") == 0;
-    const char *said = failed && has(g, DEFECT_EXCUSES_ERRORS) ? "returned" : outcome;
-    const char *params[] = {g->settings->queue, g->number, row, nonce, id, number, said, delay};
+    const char *params[] = {
+        g->settings->queue, g->number, row, nonce, id, number, t->outcome, delay};
 
-    t->answered = true;
-    line->left--;
     snprintf(row, sizeof row, "%" PRId64, line->row);
     snprintf(nonce, sizeof nonce, "%" PRId64, line->nonce);
     snprintf(id, sizeof id, "%" PRId64, t->id);
     snprintf(number, sizeof number, "%d", t->number + has(g, DEFECT_MISCOUNTS));
-    snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
-    return session_value(
-        &g->session, &(struct session_call){sql_lease_answer, 8, params}, NULL, 0, e);
+    snprintf(delay, sizeof delay, "%" PRId64, t->delay_ms);
+    t->recorded =
+        session_value(&g->session, &(struct session_call){sql_lease_answer, 8, params}, NULL, 0, e);
+    return t->recorded;
+}
+
+static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
+    const char *outcome, int64_t delay_ms, struct err *e)
+{
+    bool failed = strcmp(outcome, "transient") == 0;
+
+    t->outcome = failed && has(g, DEFECT_EXCUSES_ERRORS) ? "returned" : outcome;
+    t->delay_ms = delay_ms;
+    line->left--;
+    return settle(g, line, t, e);
+}
+
+// Forgets the last line, which is not written.
+static void drop_line(struct leasing *g)
+{
+    free(g->lines[--g->count].tokens);
 }
 
 // Makes dead letters of the tokens that the line cannot carry. If no other tokens are left, the
@@ -137,10 +159,8 @@ static bool bury(struct leasing *g, int all, struct err *e)
     for (int i = line->count; i < all; i++)
         if (!record(g, line, &line->tokens[i], "dead", 0, e))
             return false;
-    if (line->count == 0) {
-        free(line->tokens);
-        g->count--;
-    }
+    if (line->count == 0)
+        drop_line(g);
     return true;
 }
 
@@ -187,7 +207,12 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
     *some = PQntuples(rows) > 0;
     for (int i = 0; ok && i < PQntuples(rows); i++)
         ok = batch_add(&g->batch, rows, i, s->key, e);
-    ok = ok && (!*some || (keep_line(g, rows, e) && bury(g, PQntuples(rows), e)));
+    ok = ok && (!*some || keep_line(g, rows, e));
+    if (ok && *some && !bury(g, PQntuples(rows), e)) {
+        // What is not written is given back in the next session.
+        drop_line(g);
+        ok = false;
+    }
     PQclear(rows);
     return ok && (!*some || write_line(g, e));
 }
@@ -220,7 +245,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
         return true;
     struct leased_line *line = &g->lines[number - 1];
     struct leased_token *t = &line->tokens[place - 1];
-    if (t->answered || t->forgotten_ns)
+    if (t->outcome || t->forgotten_ns)
         return true; // the token was answered before
     bool nth = ++g->answers % 10 == 0;
     if (strncmp(what, "error transient", 15) == 0)
@@ -251,10 +276,27 @@ static bool take_line(struct leasing *g, const char *text, struct err *e)
     return true;
 }
 
-// Reads the answers that poll() announced.
-static bool take_answers(struct leasing *g, struct err *e)
+// Takes the whole lines that were read. A line that a lost session could not record whole is taken
+// again: its other tokens have their answers.
+static bool take_lines(struct leasing *g, struct err *e)
 {
-    char *room = buf_reserve(&g->input, 65536), *end;
+    char *end;
+
+    while (g->input.len > 0 && (end = memchr(g->input.data, '\n', g->input.len)) != NULL) {
+        *end = '\0';
+        bool ok = take_line(g, g->input.data, e);
+        *end = '\n';
+        if (!ok)
+            return false;
+        buf_consume(&g->input, (size_t)(end - g->input.data) + 1);
+    }
+    return true;
+}
+
+// Reads the answers that poll() announced.
+static bool read_answers(struct leasing *g, struct err *e)
+{
+    char *room = buf_reserve(&g->input, 65536);
     ssize_t n = room ? read(STDIN_FILENO, room, 65536) : -1;
 
     if (n < 0 && errno == EINTR)
@@ -262,12 +304,6 @@ static bool take_answers(struct leasing *g, struct err *e)
     if (n <= 0)
         return err_set(e, ERR_OUTPUT, "standard input has ended: nobody answers any more");
     g->input.len += (size_t)n;
-    while (g->input.len > 0 && (end = memchr(g->input.data, '\n', g->input.len)) != NULL) {
-        *end = '\0';
-        if (!take_line(g, g->input.data, e))
-            return false;
-        buf_consume(&g->input, (size_t)(end - g->input.data) + 1);
-    }
     return true;
 }
 
@@ -286,11 +322,61 @@ static bool end_leases(struct leasing *g, struct err *e)
             bool over = has(g, DEFECT_SHORT_LEASE)
                             ? t->number == 1 && now_ns - line->written_ns >= SHORT_LEASE_NS
                             : t->forgotten_ns && now_ns - t->forgotten_ns >= FORGOTTEN_NS;
-            if (over && !t->answered && !record(g, line, t, "returned", 0, e))
+            if (over && !t->outcome && !record(g, line, t, "returned", 0, e))
                 return false;
         }
     }
     return true;
+}
+
+// --- sessions and others ----------------------------------------------------------
+
+// Renews our lease, and frees what others have that have been gone for the grace.
+static bool free_gone(struct leasing *g, struct err *e)
+{
+    const char *params[] = {g->settings->queue, g->number, g->gone, g->counters};
+    PGresult *row;
+
+    if (has(g, DEFECT_NEVER_FREES) || clock_now_ns() - g->peers_ns < g->settings->grace_ns)
+        return true;
+    g->peers_ns = clock_now_ns();
+    if (!session_query(&g->session, sql_lease_peers, 4, params, &row, e))
+        return false;
+    snprintf(g->gone, sizeof g->gone, "%s", PQgetvalue(row, 0, 0));
+    snprintf(g->counters, sizeof g->counters, "%s", PQgetvalue(row, 0, 1));
+    PQclear(row);
+    return true;
+}
+
+// Records what the last session may not have recorded, and gives back the lines that it took and
+// that were never written.
+static bool make_up(struct leasing *g, struct err *e)
+{
+    struct buf written;
+    const char *separator = "";
+
+    buf_init(&written, ANSWERS_MAX);
+    buf_append_char(&written, '{');
+    bool ok = true;
+    for (int i = 0; ok && i < g->count; i++) {
+        struct leased_line *line = &g->lines[i];
+        bool settled = true;
+        for (int k = 0; ok && k < line->count; k++) {
+            struct leased_token *t = &line->tokens[k];
+            ok = !t->outcome || t->recorded || settle(g, line, t, e);
+            settled = settled && t->outcome;
+        }
+        if (settled)
+            continue;
+        buf_printf(&written, "%s%" PRId64, separator, line->row);
+        separator = ",";
+    }
+    buf_append_char(&written, '}');
+    const char *params[] = {g->settings->queue, g->number, buf_str(&written)};
+    ok = ok && (params[2] || err_memory(e)) &&
+         session_value(&g->session, &(struct session_call){sql_lease_back, 3, params}, NULL, 0, e);
+    buf_fini(&written);
+    return ok;
 }
 
 // --- the loop ---------------------------------------------------------------------
@@ -303,9 +389,10 @@ static bool do_round(struct leasing *g, struct err *e)
     bool some = true;
 
     stop_poll(fds, 2, g->look_ns);
-    if ((fds[0].revents & (POLLIN | POLLHUP)) && !take_answers(g, e))
+    if ((fds[0].revents & (POLLIN | POLLHUP)) && !read_answers(g, e))
         return false;
-    if (!session_listen(&g->session, &announced, e) || !end_leases(g, e))
+    if (!take_lines(g, e) || !session_listen(&g->session, &announced, e) || !end_leases(g, e) ||
+        !free_gone(g, e))
         return false;
     if (clock_now_ns() < g->look_ns)
         return true;
@@ -316,19 +403,15 @@ static bool do_round(struct leasing *g, struct err *e)
     return true;
 }
 
+// Serves one session, until it dies or the process is told to stop.
 static bool serve(struct leasing *g, struct err *e)
 {
     const struct settings *s = g->settings;
     const char *params[] = {s->queue, g->number};
 
-    // When several collectors begin at once, one makes the cursor and the others wait.
-    while (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e)) {
-        if (strcmp(e->sqlstate, "55006") != 0 || stop_requested())
-            return false;
-        session_close(&g->session);
-        stop_poll(NULL, 0, clock_now_ns() + LOOK_NS);
-        *e = (struct err){0};
-    }
+    if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e) ||
+        !make_up(g, e))
+        return false;
     while (!stop_requested())
         if (!do_round(g, e))
             return false;
@@ -348,8 +431,8 @@ static void fini(struct leasing *g)
 
 int leasing_run(const struct settings *settings, enum defect defect)
 {
-    struct leasing g = {.settings = settings, .defect = defect};
-    struct err e = {0};
+    struct leasing g = {.settings = settings, .defect = defect, .gone = "{}", .counters = "{}"};
+    int code = -1;
     uint64_t number = 0;
 
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
@@ -359,11 +442,21 @@ int leasing_run(const struct settings *settings, enum defect defect)
     batch_init(&g.batch, defect);
     buf_init(&g.input, ANSWERS_MAX);
     output_init();
-    bool ok = serve(&g, &e);
-    int code = unanswered(&g) > 0 ? 75 : 0;
-    if (!ok) {
-        log_line("PG", "%s", e.text);
-        code = e.kind == ERR_SCHEMA ? EX_CONFIG : e.kind == ERR_OUTPUT ? EX_IOERR : EX_UNAVAILABLE;
+    while (code < 0) {
+        struct err e = {0};
+        bool ok = serve(&g, &e);
+        if (!ok)
+            log_line("PG", "%s", e.text);
+        if (ok || stop_requested())
+            code = !ok || unanswered(&g) > 0 ? 75 : 0;
+        else if (e.kind == ERR_SCHEMA || e.kind == ERR_OUTPUT)
+            code = e.kind == ERR_SCHEMA ? EX_CONFIG : EX_IOERR;
+        else if (e.kind == ERR_SYSTEM || e.kind == ERR_INTERNAL)
+            code = EX_SOFTWARE;
+        session_close(&g.session);
+        // Another one may be making the cursor; then this is the time that it gets.
+        if (code < 0)
+            stop_poll(NULL, 0, clock_now_ns() + BACKOFF_NS);
     }
     fini(&g);
     return code;
