@@ -12,8 +12,8 @@
 // A look also finds a rate that has risen. So two looks are at most 50 ms apart, and at most a
 // quarter of the timeout. Each look reads all waiting tokens again, so when more than 500 wait, the
 // 50 ms grow to 100 us for each of them. And a look finds the first token of a batch, whose timeout
-// begins at the look before. So while nothing waits, two looks are 2 ms apart: such looks are cheap,
-// and the rate says that a token comes soon.
+// begins at the look before. So while nothing waits, two looks are 2 ms apart: such looks are
+// cheap, and the rate says that a token comes soon.
 #pragma once
 
 #include <stdbool.h>
