@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/locate.h"
-#include "cli/subjects.h"
+#include "options/locate.h"
+#include "options/subjects.h"
 #include "report/files/parse.h"
 #include "runner.h"
 #include "scenario/needs.h"

@@ -2,7 +2,7 @@
 // the question.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "field/answers.h"
 #include "field/outcome.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/questions.h"
-#include "cli/recording.h"
+#include "options/command_record.h"
 #include "field/outcome.h"
 #include "measure/stats.h"
 #include "report/forecast.h"
@@ -113,8 +113,8 @@ static bool keep(struct field_run *f, size_t row, const struct asking *a,
     char key[ASKING_KEY_MAX];
 
     asking_key(a, key);
-    snprintf(
-        kept.folder, sizeof kept.folder, "%s", recording_below(answer->folder, f->options->out));
+    snprintf(kept.folder, sizeof kept.folder, "%s",
+        command_record_below(answer->folder, f->options->out));
     json_t *line = answers_line(key, &kept);
     if (line)
         json_object_set_new(line, "n", json_integer((json_int_t)f->items[row]));

@@ -1,7 +1,7 @@
 // The cells of `mailproof field`: the questions for each subject, and their order.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "field/answers.h"
 #include "field/grid.h"
 #include "field/outcome.h"

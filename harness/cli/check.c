@@ -6,8 +6,8 @@
 
 #include "base/noun.h"
 #include "cli/cli.h"
-#include "cli/files.h"
-#include "cli/replay.h"
+#include "options/files.h"
+#include "report/replay.h"
 #include "plan/names.h"
 #include "os/paths.h"
 #include "report/gather.h"

@@ -1,7 +1,7 @@
 // The subcommands: one file each, one table of them in main.c.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 
 // The exit codes of mailproof, on which scripts rely. Those of verdicts are in check.h.
 enum {

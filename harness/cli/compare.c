@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/files.h"
-#include "cli/locate.h"
+#include "options/files.h"
+#include "options/locate.h"
 #include "compare/side_runs.h"
 #include "compare/picture.h"
 #include "compare/compare_print.h"

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/noun.h"
 #include "cli/cli.h"
-#include "cli/exploring.h"
-#include "cli/files.h"
-#include "cli/suspects.h"
+#include "explore/exploring.h"
+#include "options/files.h"
+#include "explore/suspects.h"
 #include "explore/search_page.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -151,7 +151,7 @@ static bool is_wanted(const struct exploring *x, const struct tried *t)
     return t->judged && t->verdict == VERDICT_VIOLATED && wanted;
 }
 
-static bool take_draw(struct exploring *x, struct tried *t, const struct crew_answer *a,
+static bool take_draw(struct exploring *x, struct tried *t, const struct run_pool_answer *a,
     const char *example, struct err *e)
 {
     char name[40], path[1000];
@@ -170,7 +170,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct crew_an
 }
 
 // Takes an answer. It belongs to a draw, or to a suspect that was run again.
-static bool take(struct exploring *x, const struct crew_answer *a, struct err *e)
+static bool take(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
     struct tried *known = running(x, a->number);
     struct tried t = known ? *known : (struct tried){.number = a->number};
@@ -202,13 +202,13 @@ static bool take(struct exploring *x, const struct crew_answer *a, struct err *e
 static bool give(
     struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
-    struct crew_job job = {.number = t->number, .watched = draw_watched(x->seed, t->number)};
+    struct run_pool_job job = {.number = t->number, .watched = draw_watched(x->seed, t->number)};
 
     snprintf(job.path, sizeof job.path, "%s", path);
     x->running[worker] = *t;
     // Until the run is over, took_s is the time at which it began.
     x->running[worker].took_s = (double)clock_now_ns() / NS_PER_S;
-    return crew_give(&x->crew, worker, &job, e);
+    return run_pool_give(&x->runners, worker, &job, e);
 }
 
 static bool has_failed(const struct exploring *x)
@@ -231,8 +231,8 @@ static bool may_draw(const struct exploring *x)
 static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
 {
     *any = true;
-    while (*any && crew_busy(&x->crew) < places) {
-        int worker = crew_idle(&x->crew);
+    while (*any && run_pool_busy(&x->runners) < places) {
+        int worker = run_pool_idle(&x->runners);
         struct suspect *s = worker >= 0 ? suspects_to_confirm(x) : NULL;
         struct candidate c;
         *any = false;
@@ -272,18 +272,18 @@ static bool search(struct exploring *x, struct err *e)
     bool any;
 
     for (;;) {
-        struct crew_answer answer;
+        struct run_pool_answer answer;
         if (interrupt_signal())
             return true;
         if (!suspects_shrink(x, x->jobs, &shrinking, e) ||
             !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
             return false;
         show(x);
-        if (crew_busy(&x->crew) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
+        if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
         if (x->options->fail_fast && has_failed(x))
             return true;
-        if (crew_answer(&x->crew, clock_now_ns() + tick_ns, &answer) && !take(x, &answer, e))
+        if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) && !take(x, &answer, e))
             return false;
     }
 }
@@ -378,24 +378,24 @@ static bool end_record(struct exploring *x, struct err *e)
            (!exploring_done(x) || record_finish(&x->journal.record, e));
 }
 
-// Searches. The crew is forked first, and ended before the page is written.
+// Searches. The runners are forked first, and ended before the page is written.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};
 
     if (x->options->merged)
         return take_found(x, e) && write_page(x, e);
-    x->crew.collector = x->options->collector;
-    x->crew.conninfo = x->options->conninfo;
-    x->crew.sets = &x->sets;
+    x->runners.collector = x->options->collector;
+    x->runners.conninfo = x->options->conninfo;
+    x->runners.sets = &x->sets;
     char out[1000], logs[1000];
     if (!exploring_path(x, out, "runs", "", e) || !exploring_path(x, logs, "logs", "", e))
         return false;
-    snprintf(x->crew.out, sizeof x->crew.out, "%s", out);
-    snprintf(x->crew.logs, sizeof x->crew.logs, "%s", logs);
+    snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
+    snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
-    bool ok = crew_start(&x->crew, x->jobs, e) && search(x, e);
-    crew_end(&x->crew);
+    bool ok = run_pool_start(&x->runners, x->jobs, e) && search(x, e);
+    run_pool_end(&x->runners);
     ok = suspects_end(x, ok ? e : &late) && ok;
     return end_record(x, ok ? e : &late) && write_page(x, ok ? e : &late) && ok;
 }

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "cli/cells.h"
-#include "cli/files.h"
+#include "options/files.h"
 #include "cli/finding.h"
-#include "cli/recording.h"
+#include "options/command_record.h"
 #include "field/site.h"
 #include "os/interrupt.h"
 #include "report/files/environment.h"
@@ -160,14 +160,14 @@ static void print_table(const struct grid *g, bool commands)
 // Opens the record. Which subject an item stands for follows from all names.
 static bool open_record(struct field_run *f, char *const *names, struct err *e)
 {
-    char about[RECORDING_ABOUT_MAX];
+    char about[COMMAND_RECORD_ABOUT_MAX];
     size_t len;
 
-    if (!recording_about(about, f->options, NULL, 0, e))
+    if (!command_record_about(about, f->options, NULL, 0, e))
         return false;
     for (len = strlen(about); *names && len < sizeof about; names++)
         len += (size_t)snprintf(about + len, sizeof about - len, " %s", *names);
-    return recording_open(&f->record, f->options, "field", about, true, e);
+    return command_record_open(&f->record, f->options, "field", about, true, e);
 }
 
 // Takes the answers that the record has.
@@ -181,7 +181,7 @@ static bool take_answers(struct field_run *f, struct err *e)
     json_array_foreach(f->record.lines, i, line)
     {
         const char *run = json_string_value(json_object_get(line, "run"));
-        ok = ok && recording_path(folder, &f->record, line, "folder", e);
+        ok = ok && command_record_path(folder, &f->record, line, "folder", e);
         if (!ok || !run)
             continue;
         json_t *taken = json_copy(line);
@@ -262,7 +262,7 @@ int cli_field(const struct options *o)
         count++;
     ok = ok && field(&f, names, count, &e);
     grid_fini(&f.grid);
-    recording_close(&f.record);
+    command_record_close(&f.record);
     free(f.items);
     answers_close(&f.answers);
     free(f.manners);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/subjects.h"
+#include "options/subjects.h"
 #include "field/finding.h"
 #include "report/files/parse.h"
 #include "runner.h"

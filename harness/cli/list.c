@@ -1,10 +1,10 @@
 // mailproof list: prints scenarios and their keys, fault verbs, and metrics, each with one line.
 #include "cli/cli.h"
-#include "cli/subjects.h"
+#include "options/subjects.h"
 
 #include <stdio.h>
 
-#include "cli/locate.h"
+#include "options/locate.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/keys.h"

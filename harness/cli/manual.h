@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 
 struct command {
     const char *name;

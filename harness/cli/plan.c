@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "check/check.h"
-#include "cli/locate.h"
+#include "options/locate.h"
 #include "plan/plan.h"
 #include "report/escape.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/noun.h"
 #include "cli/cli.h"
-#include "cli/replay.h"
+#include "report/replay.h"
 #include "os/paths.h"
 #include "report/gather.h"
 #include "report/pages/index.h"

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cuts.h"
-#include "cli/files.h"
-#include "cli/locate.h"
-#include "cli/ran.h"
-#include "cli/recording.h"
+#include "run/cuts/cuts.h"
+#include "options/files.h"
+#include "options/locate.h"
+#include "run/suite_item.h"
+#include "options/command_record.h"
 #include "cli/skips.h"
-#include "cli/soaking.h"
-#include "cli/subjects.h"
+#include "run/soak_plan.h"
+#include "options/subjects.h"
 #include "base/clock.h"
 #include "report/files/parse.h"
 #include "run/cuts/everyflush.h"
@@ -41,7 +41,7 @@ struct tally {
     size_t known_at;
     uint64_t item; // number of the run that is made
     int repeat;    // number of runs of each scenario
-    struct soaking soaking;
+    struct soak_plan soak;
     int64_t index_due_ns; // of a soak: when index.html is written again
     int exit_code;        // worst exit code so far
     size_t runs, skipped;
@@ -160,7 +160,7 @@ static int tell_failure(const struct scenario *s, const struct err *e, struct bu
 }
 
 static void run_one(
-    const struct scenario *s, const struct options *o, struct tally *t, struct ran *ran)
+    const struct scenario *s, const struct options *o, struct tally *t, struct suite_item *ran)
 {
     struct run_options how = {
         .collector = o->collector,
@@ -179,7 +179,7 @@ static void run_one(
     struct err e = {0};
 
     if (o->run.soak)
-        s = soaking_segment(&t->soaking, t->item, &how.segment);
+        s = soak_plan_segment(&t->soak, t->item, &how.segment);
     bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     ran->run.scenario = s->name;
@@ -189,7 +189,7 @@ static void run_one(
 }
 
 // Adds a run to the results of all, whether it was made now, earlier or by another machine.
-static void add_run(struct tally *t, const struct ran *ran)
+static void add_run(struct tally *t, const struct suite_item *ran)
 {
     t->runs++;
     t->skipped += ran->run.state == SUITE_SKIPPED;
@@ -250,18 +250,18 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     // so the run's result follows from the lines of its trials.
     const bool parts = cuts_tried(o);
     const json_t *line = parts ? NULL : known_line(t, number);
-    struct ran ran;
+    struct suite_item ran;
     bool ok = true;
 
     *code = EXIT_OK;
     if (!line && !parts && !record_has(&t->record, number))
         return true;
     t->item = number;
-    ran_init(&ran);
+    suite_item_init(&ran);
     suite_begin(&t->table, scenario);
     if (line)
-        ok = (ran_read(&ran, line, e) &&
-                 recording_path(ran.run.folder, &t->record, line, "folder", e)) ||
+        ok = (suite_item_read(&ran, line, e) &&
+                 command_record_path(ran.run.folder, &t->record, line, "folder", e)) ||
              err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
     else
         run_one(s, o, t, &ran);
@@ -271,9 +271,9 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
         show_so_far(t, o);
     // A run that a signal has ended early is made again when the shard goes on.
     if (ok && !line && !parts && !interrupt_signal())
-        ok = record_add(&t->record, ran_write(&ran, number, o->out), e);
+        ok = record_add(&t->record, suite_item_write(&ran, number, o->out), e);
     *code = ran.exit_code;
-    ran_fini(&ran);
+    suite_item_fini(&ran);
     return ok;
 }
 
@@ -410,10 +410,11 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
 static bool open_record(struct tally *t, const struct scenario *scenarios, size_t count,
     const struct options *o, struct err *e)
 {
-    char about[RECORDING_ABOUT_MAX];
+    char about[COMMAND_RECORD_ABOUT_MAX];
 
-    if ((o->merged && !path_make(o->out, e)) || !recording_about(about, o, scenarios, count, e) ||
-        !recording_open(
+    if ((o->merged && !path_make(o->out, e)) ||
+        !command_record_about(about, o, scenarios, count, e) ||
+        !command_record_open(
             &t->record, o, "run", about, count * (size_t)t->repeat > 1 || cuts_tried(o), e))
         return false;
     t->known = record_sorted(&t->record);
@@ -434,10 +435,10 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     struct err e;
 
     buf_init(&t.suites, SUITES_MAX);
-    bool ok = soaking_begin(&t.soaking, scenarios, count, o, &t.repeat, &e) &&
+    bool ok = soak_plan_begin(&t.soak, scenarios, count, o, &t.repeat, &e) &&
               open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
               make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
-    soaking_end(&t.soaking);
+    soak_plan_end(&t.soak);
     int code = ok ? t.exit_code : cli_fail(&e);
     if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);
@@ -449,7 +450,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     live_stop(t.live);
     suite_fini(&t.table);
     json_decref(t.known);
-    recording_close(&t.record);
+    command_record_close(&t.record);
     buf_fini(&t.suites);
     return code;
 }

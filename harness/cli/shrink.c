@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/noun.h"
 #include "cli/cli.h"
-#include "cli/shrinking.h"
+#include "shrink/shrinking.h"
 #include "os/interrupt.h"
 #include "run/shared_server.h"
 #include "runner.h"

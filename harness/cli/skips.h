@@ -1,7 +1,7 @@
 // --skip and --skip-tag: which scenarios of a suite are not run, and why.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 
 // ERR_USAGE when --skip names no scenario among these, or --skip-tag no tag that one of them has.
 MUST_USE bool skips_check(

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "cli/files.h"
+#include "options/files.h"
 #include "os/paths.h"
 #include "report/folder.h"
 #include "report/gather.h"

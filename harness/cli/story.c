@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "cli/files.h"
-#include "cli/replay.h"
+#include "options/files.h"
+#include "report/replay.h"
 #include "story/story.h"
 
 static bool write_story(const struct replay *r, const struct options *o, struct err *e)

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/files.h"
-#include "cli/locate.h"
-#include "cli/sweep.h"
+#include "options/files.h"
+#include "options/locate.h"
+#include "tune/sweep.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/terminal.h"

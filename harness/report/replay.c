@@ -1,4 +1,4 @@
-#include "cli/replay.h"
+#include "report/replay.h"
 
 #include <limits.h>
 #include <stdlib.h>

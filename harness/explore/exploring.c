@@ -1,4 +1,4 @@
-#include "cli/exploring.h"
+#include "explore/exploring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "cli/locate.h"
-#include "cli/recording.h"
+#include "options/locate.h"
+#include "options/command_record.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/needs.h"
@@ -24,7 +24,7 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 
 // --- options ----------------------------------------------------------------------------
 
-static bool take_number(struct exploring *x, const char *word, struct err *e)
+static bool take_draw_number(struct exploring *x, const char *word, struct err *e)
 {
     if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
         return err_memory(e);
@@ -65,7 +65,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
 }
 
 // Finds what the collector promises: what the options say, or else what is usual for it.
-static bool read_promises(const struct exploring *x, int *promises, struct err *e)
+static bool read_promised(const struct exploring *x, int *promises, struct err *e)
 {
     static const char any[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
     static const char key[] = "collector.promises=";
@@ -98,7 +98,7 @@ static bool limit_draws(struct exploring *x, struct err *e)
     struct draw_limits *limits = &x->limits[0];
     int promises = 0;
 
-    if (!read_promises(x, &promises, e))
+    if (!read_promised(x, &promises, e))
         return false;
     limits->ours = !x->options->collector;
     limits->alone = !(promises & PROMISE_STANDBY);
@@ -120,7 +120,7 @@ static bool read_only(struct exploring *x, struct err *e)
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
         bool digits = word[strspn(word, "0123456789")] == '\0';
-        ok = digits ? take_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
+        ok = digits ? take_draw_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
@@ -256,7 +256,7 @@ static bool read_bases(struct exploring *x, struct err *e)
 
 // --- the folder -------------------------------------------------------------------------
 
-static bool append(char *text, size_t size, const char *word, struct err *e)
+static bool append_word(char *text, size_t size, const char *word, struct err *e)
 {
     size_t len = strlen(text);
     int more = snprintf(text + len, size - len, "%s%s", len ? " " : "", word);
@@ -266,23 +266,23 @@ static bool append(char *text, size_t size, const char *word, struct err *e)
 }
 
 // Writes all options that decide which scenario a number stands for.
-static bool describe(struct exploring *x, struct err *e)
+static bool describe_search(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
     char *text = x->about;
     size_t size = sizeof x->about;
-    bool ok = append(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
+    bool ok = append_word(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
     snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,
         *x->collector ? x->collector : "the reference collector");
     for (size_t i = 0; ok && i < x->sets.count; i++)
-        ok = append(text, size, x->sets.items[i], e);
+        ok = append_word(text, size, x->sets.items[i], e);
     for (const struct word *w = dequeue_words; ok && w->name; w++)
-        ok = !(x->limits[0].dequeues >> w->value & 1) || append(text, size, w->name, e);
+        ok = !(x->limits[0].dequeues >> w->value & 1) || append_word(text, size, w->name, e);
     for (size_t i = 0; ok && i < VERB_COUNT; i++)
-        ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
+        ok = !x->limits[0].only[i] || append_word(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
-        ok = append(text, size, o->args[i], e);
+        ok = append_word(text, size, o->args[i], e);
     if (ok && !utf8_valid(text))
         ok = err_set(e, ERR_USAGE,
             "--collector, --set and the scenarios have to be UTF-8, because the record is");
@@ -300,7 +300,7 @@ bool exploring_path(
 static bool make_folders(struct exploring *x, struct err *e)
 {
     static const char *const folders[] = {"draws", "runs", "found", "logs"};
-    uint32_t hash = recording_hash(RECORDING_HASH_INIT, x->about);
+    uint32_t hash = command_record_hash(COMMAND_RECORD_HASH_INIT, x->about);
     int len = snprintf(x->dir, sizeof x->dir, "%s/explore/seed-%llu-%08x", x->options->out,
         (unsigned long long)x->seed, hash);
     bool ok = len < (int)sizeof x->dir || err_set(e, ERR_USAGE, "--out: the path is too long");
@@ -317,7 +317,7 @@ static bool open_journal(struct exploring *x, struct err *e)
 {
     struct record_head head;
 
-    recording_head(&head, x->options, "explore", x->about);
+    command_record_head(&head, x->options, "explore", x->about);
     return journal_open(&x->journal, x->dir, &head, e);
 }
 
@@ -330,7 +330,7 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     x->sets.count -= o->seed[0] != '\0';
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&
-           read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
+           read_breaks(x, e) && read_bases(x, e) && describe_search(x, e) && make_folders(x, e) &&
            open_journal(x, e);
 }
 

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "postgres/provider.h"
 #include "report/files/stored.h"
 #include "shrink/search.h"

@@ -1,4 +1,4 @@
-#include "cli/values.h"
+#include "options/values.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "cli/subjects.h"
+#include "options/subjects.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // The options of `mailproof run` about cuts, kills and flushes.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "runner.h"
 #include "shards/shard_record.h"
 

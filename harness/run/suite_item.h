@@ -6,17 +6,17 @@
 #include "base/buf.h"
 #include "report/suite.h"
 
-struct ran {
+struct suite_item {
     struct suite_run run;
     int exit_code;    // 0 also for a skipped run
     struct buf junit; // its <testsuite>
 };
 
-void ran_init(struct ran *r);
-void ran_fini(struct ran *r);
+void suite_item_init(struct suite_item *r);
+void suite_item_fini(struct suite_item *r);
 
 // Writes the line of an item. The result folder is written as seen from `out`. NULL without memory.
-json_t *ran_write(const struct ran *r, uint64_t number, const char *out);
+json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out);
 
 // Reads it back, except for the result folder. The text of `scenario` is the line's.
-MUST_USE bool ran_read(struct ran *r, const json_t *line, struct err *e);
+MUST_USE bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e);

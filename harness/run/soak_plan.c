@@ -1,8 +1,8 @@
-#include "cli/soaking.h"
+#include "run/soak_plan.h"
 
 #include <malloc.h>
 
-#include "cli/cuts.h"
+#include "run/cuts/cuts.h"
 #include "scenario/units.h"
 
 // Other options do with a run what cannot be done with one that goes on.
@@ -26,7 +26,7 @@ static bool has_backlog(const struct scenario *s)
     return false;
 }
 
-static bool has_fault_for_rest(const struct scenario *s)
+static bool ends_collector(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
         if (s->faults[i].for_ns == FOR_REST)
@@ -39,7 +39,7 @@ static const char *unfit(const struct scenario *s)
 {
     return scenario_is_queue(s)    ? "a queue of another kind"
            : has_backlog(s)        ? "a backlog, because its collector runs already"
-           : has_fault_for_rest(s) ? "a fault with `for: rest`"
+           : ends_collector(s)     ? "a fault with `for: rest`"
            : !s->collector.restart ? "collector.restart: false"
                                    : NULL;
 }
@@ -58,12 +58,12 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
 {
     struct buf limit;
 
-    if (p->token_count > SOAKING_TOKENS_MAX)
+    if (p->token_count > SOAK_PLAN_TOKENS_MAX)
         return err_set(e, ERR_USAGE,
             "--soak: %s has %zu tokens, and a segment may have up to %u; make its load shorter, "
             "such "
             "as --set load.0.for=4m",
-            s->name, p->token_count, SOAKING_TOKENS_MAX);
+            s->name, p->token_count, SOAK_PLAN_TOKENS_MAX);
     if (calm_ns(p) >= s->recovery_limit_ns)
         return true;
     buf_init(&limit, 40);
@@ -85,7 +85,7 @@ static void return_what_is_freed(void)
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
 
-bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t count,
+bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size_t count,
     const struct options *o, int *segments, struct err *e)
 {
     const struct scenario *s = &scenarios[0];
@@ -107,10 +107,10 @@ bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t c
     plan_fini(&plan);
     if (!ok)
         return false;
-    if (number > SOAKING_SEGMENTS_MAX)
+    if (number > SOAK_PLAN_SEGMENTS_MAX)
         return err_set(e, ERR_USAGE,
             "--soak: %s would take %lld segments, and there may be up to %d; make its load longer",
-            s->name, (long long)number, SOAKING_SEGMENTS_MAX);
+            s->name, (long long)number, SOAK_PLAN_SEGMENTS_MAX);
     return_what_is_freed();
     k->seed = s->seed;
     k->segments = (uint64_t)number;
@@ -119,7 +119,8 @@ bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t c
     return true;
 }
 
-const struct scenario *soaking_segment(struct soaking *k, uint64_t number, struct segment *segment)
+const struct scenario *soak_plan_segment(
+    struct soak_plan *k, uint64_t number, struct segment *segment)
 {
     struct scenario *now = &k->scenarios[number % 2], *next = &k->scenarios[(number + 1) % 2];
 
@@ -131,7 +132,7 @@ const struct scenario *soaking_segment(struct soaking *k, uint64_t number, struc
     return now;
 }
 
-void soaking_end(struct soaking *k)
+void soak_plan_end(struct soak_plan *k)
 {
     run_end(k->stays);
     k->stays = NULL;

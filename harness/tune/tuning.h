@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "scenario/scenario.h"
 #include "shards/shard_record.h"
 #include "tune/model.h"

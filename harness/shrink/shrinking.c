@@ -1,4 +1,4 @@
-#include "cli/shrinking.h"
+#include "shrink/shrinking.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/noun.h"
-#include "cli/files.h"
+#include "options/files.h"
 #include "compare/compare.h"
 #include "ledger/history.h"
 #include "os/paths.h"
@@ -45,7 +45,7 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
     return true;
 }
 
-static bool read_within(struct shrinking *h, struct err *e)
+static bool read_time_left(struct shrinking *h, struct err *e)
 {
     int64_t within_ns = 0;
 
@@ -89,7 +89,7 @@ bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
     if (!h->folder || o->args[1])
         return err_set(e, ERR_USAGE, "shrink: name one result folder");
     struct oracle oracle = {shrinking_ask, h};
-    if (!read_within(h, e) || !name_output(h, e) ||
+    if (!read_time_left(h, e) || !name_output(h, e) ||
         !files_dated_folder(h->out, sizeof h->out, o->out, "shrink", e) ||
         !stored_read(&h->original, h->folder, e) || !choose_wanted(h, e) ||
         !path_join(h->path, h->folder, "scenario.yaml", e) ||
@@ -148,7 +148,7 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
 }
 
 // Reads the written file again, to be sure that it can be run.
-static bool write_file(const struct shrinking *h, const struct scenario *s, struct err *e)
+static bool write_small_scenario(const struct shrinking *h, const struct scenario *s, struct err *e)
 {
     struct scenario again;
     struct buf yaml;
@@ -172,7 +172,7 @@ bool shrinking_write(struct shrinking *h, struct err *e)
     bool ok = true;
     for (size_t i = 0; ok && i < s.load_count; i++)
         ok = !s.load[i].file || write_trace(h, &s.load[i], e);
-    ok = ok && write_file(h, &s, e);
+    ok = ok && write_small_scenario(h, &s, e);
     scenario_fini(&s);
     return ok;
 }
@@ -229,7 +229,7 @@ static void print_confirmation(const struct shrinking *h, const struct confirmat
     printf("; %d %s in all, in %s\n", h->runs, NOUN(h->runs, "run", "runs"), h->out);
 }
 
-static void print_repeat(const struct shrinking *h)
+static void tell_repeat(const struct shrinking *h)
 {
     struct buf command;
 
@@ -262,7 +262,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
         print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
         print_broken(h, &after->stored);
         print_confirmation(h, c);
-        print_repeat(h);
+        tell_repeat(h);
     }
     plan_fini(&plan);
     scenario_fini(&s);

@@ -1,4 +1,4 @@
-#include "cli/recording.h"
+#include "options/command_record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *program(void)
     return text;
 }
 
-uint32_t recording_hash(uint32_t hash, const char *text)
+uint32_t command_record_hash(uint32_t hash, const char *text)
 {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * 16777619u;
@@ -37,31 +37,31 @@ static bool hash_scenarios(
         buf_init(&text, SCENARIO_TEXT_MAX);
         ok = (scenario_write(&scenarios[i], &text) && buf_str(&text)) || err_memory(e);
         if (ok)
-            *hash = recording_hash(*hash, text.data);
+            *hash = command_record_hash(*hash, text.data);
         buf_fini(&text);
     }
     return ok;
 }
 
-bool recording_about(char about[RECORDING_ABOUT_MAX], const struct options *o,
+bool command_record_about(char about[COMMAND_RECORD_ABOUT_MAX], const struct options *o,
     const struct scenario *scenarios, size_t count, struct err *e)
 {
-    uint32_t hash = RECORDING_HASH_INIT;
+    uint32_t hash = COMMAND_RECORD_HASH_INIT;
     size_t len = 0;
 
-    for (size_t i = 0; i < o->asked_count && len < RECORDING_ABOUT_MAX; i++)
-        len += (size_t)snprintf(about + len, RECORDING_ABOUT_MAX - len, "%s ", o->asked[i]);
+    for (size_t i = 0; i < o->asked_count && len < COMMAND_RECORD_ABOUT_MAX; i++)
+        len += (size_t)snprintf(about + len, COMMAND_RECORD_ABOUT_MAX - len, "%s ", o->asked[i]);
     if (!hash_scenarios(&hash, scenarios, count, e))
         return false;
-    if (len < RECORDING_ABOUT_MAX)
-        len += (size_t)snprintf(about + len, RECORDING_ABOUT_MAX - len, "(%08x)", hash);
-    if (len >= RECORDING_ABOUT_MAX)
+    if (len < COMMAND_RECORD_ABOUT_MAX)
+        len += (size_t)snprintf(about + len, COMMAND_RECORD_ABOUT_MAX - len, "(%08x)", hash);
+    if (len >= COMMAND_RECORD_ABOUT_MAX)
         return err_set(e, ERR_USAGE, "the options are too long");
     return utf8_valid(about) ||
            err_set(e, ERR_USAGE, "options have to be UTF-8, because the record is");
 }
 
-void recording_head(
+void command_record_head(
     struct record_head *head, const struct options *o, const char *command, const char *about)
 {
     *head = (struct record_head){
@@ -74,23 +74,24 @@ void recording_head(
     };
 }
 
-bool recording_open(struct record *r, const struct options *o, const char *command,
+bool command_record_open(struct record *r, const struct options *o, const char *command,
     const char *about, bool several, struct err *e)
 {
     char folder[PATH_MAX], name[40];
     struct record_head head;
 
-    recording_head(&head, o, command, about);
+    command_record_head(&head, o, command, about);
     head.once = true;
     head.passing = o->shard.of == 0;
     head.anew = head.passing && !o->resume;
     if (o->merged || (head.passing && !several))
         return record_open(r, NULL, &head, e);
-    snprintf(name, sizeof name, "%s-%08x", command, recording_hash(RECORDING_HASH_INIT, about));
+    snprintf(name, sizeof name, "%s-%08x", command,
+        command_record_hash(COMMAND_RECORD_HASH_INIT, about));
     return path_join(folder, o->out, name, e) && record_open(r, folder, &head, e);
 }
 
-void recording_close(struct record *r)
+void command_record_close(struct record *r)
 {
     struct err ignored;
     bool left = r->passing && r->file, any = left && json_array_size(r->lines) > 0;
@@ -103,14 +104,14 @@ void recording_close(struct record *r)
     record_close(r);
 }
 
-const char *recording_below(const char *path, const char *out)
+const char *command_record_below(const char *path, const char *out)
 {
     size_t len = strlen(out);
 
     return strncmp(path, out, len) == 0 && path[len] == '/' ? path + len + 1 : path;
 }
 
-bool recording_path(
+bool command_record_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e)
 {
     const char *path = json_string_value(json_object_get(line, key));

@@ -1,7 +1,7 @@
 // --subject and the changes that it makes to a scenario.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 
 struct subject_sets {
     const char **items; // owned array: the subject's sets, then those of the options

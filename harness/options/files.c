@@ -1,4 +1,4 @@
-#include "cli/files.h"
+#include "options/files.h"
 
 #include <errno.h>
 #include <stdio.h>

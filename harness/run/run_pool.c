@@ -1,4 +1,4 @@
-#include "cli/crew.h"
+#include "run/run_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static const int64_t poll_ns = 100 * NS_PER_MS;
 // --- in the worker ----------------------------------------------------------------------
 
 struct station {
-    const struct crew *crew;
+    const struct run_pool *pool;
     struct server server;
     bool warm;
     int runs; // number of runs on this server
@@ -64,24 +64,24 @@ static bool warm_up(struct station *st, const struct scenario *s, struct err *e)
         cool_down(st);
     if (st->warm)
         return true;
-    st->warm = shared_open(&st->server, s, st->crew->conninfo, e);
+    st->warm = shared_open(&st->server, s, st->pool->conninfo, e);
     if (!st->warm)
         shared_close(&st->server);
     return st->warm;
 }
 
 static bool run_job(
-    struct station *st, const struct crew_job *job, struct run_outcome *outcome, struct err *e)
+    struct station *st, const struct run_pool_job *job, struct run_outcome *outcome, struct err *e)
 {
-    struct run_options how = {.collector = st->crew->collector,
-        .postgres = st->crew->conninfo,
-        .out = st->crew->out,
+    struct run_options how = {.collector = st->pool->collector,
+        .postgres = st->pool->conninfo,
+        .out = st->pool->out,
         .quiet = true,
         .silent = true,
         .count_trips = job->watched};
     struct scenario s;
 
-    if (!scenario_load(&s, job->path, st->crew->sets, e))
+    if (!scenario_load(&s, job->path, st->pool->sets, e))
         return false;
     bool shared = keeps_server(&s);
     bool ok = !shared || warm_up(st, &s, e);
@@ -98,13 +98,13 @@ static bool run_job(
     return ok;
 }
 
-static void work(const struct crew *c, int fd)
+static void work(const struct run_pool *c, int fd)
 {
-    struct station st = {.crew = c};
-    struct crew_job job;
+    struct station st = {.pool = c};
+    struct run_pool_job job;
 
     while (!interrupt_signal()) {
-        struct crew_answer answer = {0};
+        struct run_pool_answer answer = {0};
         struct run_outcome outcome = {0};
         struct err e = {0};
         ssize_t got = recv(fd, &job, sizeof job, 0);
@@ -126,7 +126,7 @@ static void work(const struct crew *c, int fd)
     cool_down(&st);
 }
 
-static void become_worker(const struct crew *c, int number, int fd, pid_t parent)
+static void become_worker(const struct run_pool *c, int number, int fd, pid_t parent)
 {
     char name[40], path[PATH_MAX];
     struct err ignored;
@@ -156,9 +156,9 @@ static void become_worker(const struct crew *c, int number, int fd, pid_t parent
 
 // --- in the parent ----------------------------------------------------------------------
 
-static bool start_worker(struct crew *c, int number, struct err *e)
+static bool start_worker(struct run_pool *c, int number, struct err *e)
 {
-    struct crew_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &c->workers[number];
     pid_t parent = getpid();
     int fds[2];
 
@@ -175,11 +175,11 @@ static bool start_worker(struct crew *c, int number, struct err *e)
         close(fds[0]);
         return err_sys(e, ERR_SYSTEM, "cannot start a worker");
     }
-    *w = (struct crew_worker){.pid = pid, .fd = fds[0]};
+    *w = (struct run_pool_worker){.pid = pid, .fd = fds[0]};
     return true;
 }
 
-bool crew_start(struct crew *c, int count, struct err *e)
+bool run_pool_start(struct run_pool *c, int count, struct err *e)
 {
     c->count = count;
     for (int i = 0; i < count; i++) {
@@ -189,7 +189,7 @@ bool crew_start(struct crew *c, int count, struct err *e)
     return true;
 }
 
-static void end_worker(struct crew_worker *w, int64_t grace_ns)
+static void end_worker(struct run_pool_worker *w, int64_t grace_ns)
 {
     if (w->pid <= 0)
         return;
@@ -198,7 +198,7 @@ static void end_worker(struct crew_worker *w, int64_t grace_ns)
     w->pid = 0;
 }
 
-void crew_end(struct crew *c)
+void run_pool_end(struct run_pool *c)
 {
     for (int i = 0; i < c->count; i++) {
         if (c->workers[i].pid > 0)
@@ -209,7 +209,7 @@ void crew_end(struct crew *c)
     c->count = 0;
 }
 
-int crew_idle(const struct crew *c)
+int run_pool_idle(const struct run_pool *c)
 {
     for (int i = 0; i < c->count; i++) {
         if (!c->workers[i].busy && c->workers[i].pid > 0)
@@ -218,7 +218,7 @@ int crew_idle(const struct crew *c)
     return -1;
 }
 
-int crew_busy(const struct crew *c)
+int run_pool_busy(const struct run_pool *c)
 {
     int busy = 0;
 
@@ -227,9 +227,9 @@ int crew_busy(const struct crew *c)
     return busy;
 }
 
-bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct err *e)
+bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *job, struct err *e)
 {
-    struct crew_worker *w = &c->workers[worker];
+    struct run_pool_worker *w = &c->workers[worker];
 
     w->job = *job;
     w->busy = true;
@@ -239,21 +239,21 @@ bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct er
     return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
 }
 
-static void replace(struct crew *c, int number, const char *why, struct crew_answer *answer)
+static void replace(struct run_pool *c, int number, const char *why, struct run_pool_answer *answer)
 {
-    struct crew_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &c->workers[number];
     struct err e;
 
-    *answer = (struct crew_answer){.number = w->job.number, .kind = ERR_INTERNAL};
+    *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
     bool again = start_worker(c, number, &e);
     snprintf(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }
 
-static bool read_answer(struct crew *c, int number, struct crew_answer *answer)
+static bool read_run_answer(struct run_pool *c, int number, struct run_pool_answer *answer)
 {
-    struct crew_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &c->workers[number];
 
     ssize_t got = recv(w->fd, answer, sizeof *answer, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -268,15 +268,15 @@ static bool read_answer(struct crew *c, int number, struct crew_answer *answer)
     return true;
 }
 
-bool crew_answer(struct crew *c, int64_t deadline_ns, struct crew_answer *answer)
+bool run_pool_answer(struct run_pool *c, int64_t deadline_ns, struct run_pool_answer *answer)
 {
-    struct pollfd fds[CREW_MAX];
+    struct pollfd fds[RUN_POOL_MAX];
 
     do {
         for (int i = 0; i < c->count; i++) {
             fds[i] =
                 (struct pollfd){.fd = c->workers[i].busy ? c->workers[i].fd : -1, .events = POLLIN};
-            if (c->workers[i].busy && read_answer(c, i, answer))
+            if (c->workers[i].busy && read_run_answer(c, i, answer))
                 return true;
         }
         int64_t left_ns = clock_min(deadline_ns - clock_now_ns(), poll_ns);

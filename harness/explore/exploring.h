@@ -2,8 +2,8 @@
 // failures under investigation.
 #pragma once
 
-#include "cli/crew.h"
-#include "cli/options.h"
+#include "run/run_pool.h"
+#include "options/options.h"
 #include "explore/search_record.h"
 
 // The number of draws that wait. The waiting draw that adds most to the coverage is run next.
@@ -61,10 +61,10 @@ struct exploring {
     size_t pool_count;
     uint64_t next; // number of the next draw
     size_t taken;  // number of draws in this call
-    struct crew crew;
-    struct tried running[CREW_MAX]; // by worker, the run that is going on: number, mode and time of
-                                    // beginning
-    struct suspect *suspects;       // owned
+    struct run_pool runners;
+    struct tried running[RUN_POOL_MAX]; // by worker, the run that is going on: number, mode and
+                                        // time of beginning
+    struct suspect *suspects;           // owned
     size_t suspect_count;
     int64_t shown_ns;
 };

@@ -3,16 +3,16 @@
 // so a soak may be of any length.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "runner.h"
 
 // The largest segment, in tokens: with it the harness needs less than 256 MiB.
-#define SOAKING_TOKENS_MAX 250000u
+#define SOAK_PLAN_TOKENS_MAX 250000u
 
 // The most segments: two weeks of four minutes each.
-#define SOAKING_SEGMENTS_MAX 5040
+#define SOAK_PLAN_SEGMENTS_MAX 5040
 
-struct soaking {
+struct soak_plan {
     struct scenario scenarios[2]; // those of the present segment and of the next one, by turns: the
                                   // caller's, with another seed
     uint64_t seed;                // of the first segment
@@ -22,10 +22,11 @@ struct soaking {
 
 // Checks that the scenario can be soaked, and counts the segments. Without --soak it does nothing.
 // The scenarios must outlive the soak.
-MUST_USE bool soaking_begin(struct soaking *k, const struct scenario *scenarios, size_t count,
+MUST_USE bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size_t count,
     const struct options *o, int *segments, struct err *e);
 
 // Returns the scenario of a segment, and fills in how it goes on.
-const struct scenario *soaking_segment(struct soaking *k, uint64_t number, struct segment *segment);
+const struct scenario *soak_plan_segment(
+    struct soak_plan *k, uint64_t number, struct segment *segment);
 
-void soaking_end(struct soaking *k); // accepts a zeroed struct
+void soak_plan_end(struct soak_plan *k); // accepts a zeroed struct

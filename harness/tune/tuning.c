@@ -1,4 +1,4 @@
-#include "cli/tuning.h"
+#include "tune/tuning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/files.h"
-#include "cli/recording.h"
+#include "options/files.h"
+#include "options/command_record.h"
 #include "scenario/needs.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
@@ -164,7 +164,7 @@ static bool make_grid(struct tuning *t, struct err *e)
     return true;
 }
 
-static bool read_within(struct tuning *t, struct err *e)
+static bool read_tuning_time(struct tuning *t, struct err *e)
 {
     const char *within = t->options->within;
 
@@ -215,7 +215,7 @@ bool tuning_init(struct tuning *t, const struct options *o, const char *path, st
     if (!check_repeat(o, e) || !check_model_options(o, e) || !load_scenario(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
-    return read_budget(t, e) && read_within(t, e) &&
+    return read_budget(t, e) && read_tuning_time(t, e) &&
            files_dated_folder(t->out, sizeof t->out, o->out, "tune", e) && make_grid(t, e);
 }
 
@@ -223,7 +223,7 @@ void tuning_fini(struct tuning *t)
 {
     for (size_t i = 0; i < t->tune.count; i++)
         measured_fini(&t->runs[i]);
-    recording_close(&t->record);
+    command_record_close(&t->record);
     queries_fini(&t->queries);
     free(t->arrivals[0].trace_ns);
     free(t->arrivals[0].file);

@@ -1,4 +1,4 @@
-#include "cli/locate.h"
+#include "options/locate.h"
 
 #include <dirent.h>
 #include <glob.h>

@@ -1,7 +1,7 @@
 // Reads the values of the options that take a number, a percentage, a server or an override.
 #pragma once
 
-#include "cli/options.h"
+#include "options/options.h"
 
 enum read_id {
     READ_POSTGRES,

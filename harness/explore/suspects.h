@@ -2,7 +2,7 @@
 // with an equal failure if there is one. Between two draws, one step of this is done.
 #pragma once
 
-#include "cli/exploring.h"
+#include "explore/exploring.h"
 
 // Adds a draw that broke something, unless a known failure explains all of it. `folder` holds the
 // draw's result.

@@ -1,11 +1,11 @@
-#include "cli/suspects.h"
+#include "explore/suspects.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/files.h"
+#include "options/files.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"

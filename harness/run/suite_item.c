@@ -1,11 +1,11 @@
-#include "cli/ran.h"
+#include "run/suite_item.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cli/recording.h"
+#include "options/command_record.h"
 #include "report/files/parse.h"
 
 #define JUNIT_MAX (16u << 20)
@@ -13,23 +13,23 @@
 static const char *const states[] = {
     [SUITE_JUDGED] = "judged", [SUITE_SKIPPED] = "skipped", [SUITE_FAILED] = "failed"};
 
-void ran_init(struct ran *r)
+void suite_item_init(struct suite_item *r)
 {
-    *r = (struct ran){.run = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN}};
+    *r = (struct suite_item){.run = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN}};
     buf_init(&r->junit, JUNIT_MAX);
 }
 
-void ran_fini(struct ran *r)
+void suite_item_fini(struct suite_item *r)
 {
     buf_fini(&r->junit);
 }
 
-static json_t *figure(double value)
+static json_t *item_figure(double value)
 {
     return isnan(value) ? json_null() : json_real(value);
 }
 
-json_t *ran_write(const struct ran *r, uint64_t number, const char *out)
+json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out)
 {
     struct suite_run run = r->run;
     struct buf junit = r->junit;
@@ -39,9 +39,9 @@ json_t *ran_write(const struct ran *r, uint64_t number, const char *out)
     return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "n",
         (json_int_t)number, "scenario", run.scenario, "state", states[run.state], "verdict",
         verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,
-        "lost", figure(run.lost), "duplicated", figure(run.duplicated), "p50_ms",
-        figure(run.p50_ms), "p99_ms", figure(run.p99_ms), "broke", run.broke, "folder",
-        recording_below(run.folder, out), "why", run.why, "junit",
+        "lost", item_figure(run.lost), "duplicated", item_figure(run.duplicated), "p50_ms",
+        item_figure(run.p50_ms), "p99_ms", item_figure(run.p99_ms), "broke", run.broke, "folder",
+        command_record_below(run.folder, out), "why", run.why, "junit",
         junit.len > 0 ? buf_str(&junit) : "");
 }
 
@@ -66,7 +66,7 @@ static bool read_state(const json_t *line, enum suite_state *state)
     return false;
 }
 
-static bool read_verdict(const json_t *line, enum verdict *verdict)
+static bool read_item_verdict(const json_t *line, enum verdict *verdict)
 {
     char name[20];
 
@@ -80,13 +80,13 @@ static bool read_verdict(const json_t *line, enum verdict *verdict)
     return false;
 }
 
-bool ran_read(struct ran *r, const json_t *line, struct err *e)
+bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e)
 {
     const char *junit = json_string_value(json_object_get(line, "junit"));
     struct suite_run *run = &r->run;
 
     run->scenario = json_string_value(json_object_get(line, "scenario"));
-    if (!run->scenario || !read_state(line, &run->state) || !read_verdict(line, &run->verdict))
+    if (!run->scenario || !read_state(line, &run->state) || !read_item_verdict(line, &run->verdict))
         return err_set(e, ERR_USAGE, "an entry does not describe a run");
     r->exit_code = (int)parse_integer(line, "exit_code");
     run->took_ns = (int64_t)(parse_number(line, "took_s") * 1e9);

@@ -1,4 +1,4 @@
-#include "cli/sweep.h"
+#include "tune/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/recording.h"
+#include "options/command_record.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -107,7 +107,7 @@ static bool take_run(struct tuning *t, const json_t *line, struct err *e)
             RECORD_NAME, pair);
     t->scenario.collector.batch_limit = t->pairs[pair].limit;
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
-    bool ok = recording_path(folder, &t->record, line, "folder", e) &&
+    bool ok = command_record_path(folder, &t->record, line, "folder", e) &&
               stored_read(&o.run, folder, e) && take_cost(&o, folder, local, e) &&
               (o.counted || take_recording(&o, &t->scenario, folder, e));
     if (!ok) {
@@ -142,7 +142,7 @@ static bool run_once(struct sweeping *s, uint64_t round, size_t pair, struct err
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
-        recording_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
+        command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
     bool ok = (line || err_memory(e)) && take_run(t, line, e);
     return record_add(&t->record, line, e) && ok;
 }
@@ -346,11 +346,11 @@ static bool take_known(struct tuning *t, struct err *e)
 
 static bool open_record(struct tuning *t, struct err *e)
 {
-    char about[RECORDING_ABOUT_MAX];
+    char about[COMMAND_RECORD_ABOUT_MAX];
 
     t->tune.gaps = "";
-    if (!recording_about(about, t->options, &t->scenario, 1, e) ||
-        !recording_open(&t->record, t->options, "tune", about, true, e))
+    if (!command_record_about(about, t->options, &t->scenario, 1, e) ||
+        !command_record_open(&t->record, t->options, "tune", about, true, e))
         return false;
     t->tune.gaps = record_gaps(&t->record);
     return true;

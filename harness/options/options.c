@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <getopt.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "cli/files.h"
-#include "cli/values.h"
+#include "options/files.h"
+#include "options/values.h"
 #include "scenario/gone.h"
 #include "scenario/suggest.h"
 

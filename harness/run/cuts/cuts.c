@@ -1,4 +1,4 @@
-#include "cli/cuts.h"
+#include "run/cuts/cuts.h"
 
 #include "run/cuts/everycut.h"
 

@@ -1,11 +1,11 @@
 // Chooses the next draw of a search among those that may come next.
-#include "cli/exploring.h"
+#include "explore/exploring.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/files.h"
+#include "options/files.h"
 #include "os/interrupt.h"
 #include "scenario/needs.h"
 
@@ -21,7 +21,7 @@ void candidate_fini(struct candidate *c)
 // Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because it
 // names a collector that does not run, or needs what the collector does not promise. Such a number
 // is always skipped.
-static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
+static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
     char name[40];
@@ -48,7 +48,7 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
 }
 
 // Returns the number that stands at a place: of those that --only lists, or else of all.
-static uint64_t number_at(const struct exploring *x, uint64_t place)
+static uint64_t draw_number_at(const struct exploring *x, uint64_t place)
 {
     return x->numbers ? x->numbers[place] : place;
 }
@@ -62,20 +62,20 @@ static uint64_t numbers(const struct exploring *x)
 }
 
 // True for a number of this shard that is listed, or that was not tried yet.
-static bool is_due(const struct exploring *x, uint64_t number)
+static bool is_own_draw(const struct exploring *x, uint64_t number)
 {
     return record_has(&x->journal.record, number) &&
            (x->numbers || !journal_has(&x->journal, number));
 }
 
 // Takes the next number.
-static bool number_of(struct exploring *x, uint64_t *number)
+static bool next_draw_number(struct exploring *x, uint64_t *number)
 {
-    while (x->next < numbers(x) && !is_due(x, number_at(x, x->next)))
+    while (x->next < numbers(x) && !is_own_draw(x, draw_number_at(x, x->next)))
         x->next++;
     if (x->next >= numbers(x))
         return false;
-    *number = number_at(x, x->next++);
+    *number = draw_number_at(x, x->next++);
     return true;
 }
 
@@ -97,9 +97,9 @@ static bool fill_pool(struct exploring *x, struct err *e)
     uint64_t number;
     int refused = 0;
 
-    while (x->pool_count < EXPLORING_WINDOW && number_of(x, &number)) {
+    while (x->pool_count < EXPLORING_WINDOW && next_draw_number(x, &number)) {
         err_clear(e);
-        if (draw(x, number, &x->pool[x->pool_count], e))
+        if (draw_candidate(x, number, &x->pool[x->pool_count], e))
             x->pool_count++;
         else if (e->kind != ERR_NONE)
             return false;
