@@ -256,7 +256,7 @@ static bool read_bases(struct exploring *x, struct err *e)
 
 // --- the folder -------------------------------------------------------------------------
 
-static bool append_word(char *text, size_t size, const char *word, struct err *e)
+static bool append_asked(char *text, size_t size, const char *word, struct err *e)
 {
     size_t len = strlen(text);
     int more = snprintf(text + len, size - len, "%s%s", len ? " " : "", word);
@@ -271,18 +271,18 @@ static bool describe_search(struct exploring *x, struct err *e)
     const struct options *o = x->options;
     char *text = x->about;
     size_t size = sizeof x->about;
-    bool ok = append_word(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
+    bool ok = append_asked(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
     snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,
         *x->collector ? x->collector : "the reference collector");
     for (size_t i = 0; ok && i < x->sets.count; i++)
-        ok = append_word(text, size, x->sets.items[i], e);
+        ok = append_asked(text, size, x->sets.items[i], e);
     for (const struct word *w = dequeue_words; ok && w->name; w++)
-        ok = !(x->limits[0].dequeues >> w->value & 1) || append_word(text, size, w->name, e);
+        ok = !(x->limits[0].dequeues >> w->value & 1) || append_asked(text, size, w->name, e);
     for (size_t i = 0; ok && i < VERB_COUNT; i++)
-        ok = !x->limits[0].only[i] || append_word(text, size, verbs[i].name, e);
+        ok = !x->limits[0].only[i] || append_asked(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
-        ok = append_word(text, size, o->args[i], e);
+        ok = append_asked(text, size, o->args[i], e);
     if (ok && !utf8_valid(text))
         ok = err_set(e, ERR_USAGE,
             "--collector, --set and the scenarios have to be UTF-8, because the record is");

@@ -218,7 +218,7 @@ static bool needs_value(size_t row, struct err *e)
     return err_set(e, ERR_USAGE, "option '--%s' needs a value", table[row].name);
 }
 
-static bool take(struct options *o, size_t row, const char *value, struct err *e)
+static bool take_option(struct options *o, size_t row, const char *value, struct err *e)
 {
     char *field = (char *)o + table[row].at;
 
@@ -288,7 +288,7 @@ static bool choose_out(struct options *o, struct err *e)
 }
 
 // Returns the row of a name in a scope.
-static size_t row_of(const char *name, unsigned scope)
+static size_t option_row(const char *name, unsigned scope)
 {
     size_t i = 0;
 
@@ -329,7 +329,8 @@ static bool is_ambiguous(const char *word, enum option_scope scope, struct err *
     return true;
 }
 
-static bool refuse(const char *word, const char *command, enum option_scope scope, struct err *e)
+static bool refuse_option(
+    const char *word, const char *command, enum option_scope scope, struct err *e)
 {
     struct suggestion near;
     char text[80], name[SUGGEST_WORD_MAX + 2];
@@ -408,9 +409,9 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     optind = 1;
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
         if (id == 'h')
-            id = (int)(FIRST_ROW + row_of("help", scope));
+            id = (int)(FIRST_ROW + option_row("help", scope));
         else if (id == 'q' && (scope & SCOPE_SERVER))
-            id = (int)(FIRST_ROW + row_of("quiet", scope));
+            id = (int)(FIRST_ROW + option_row("quiet", scope));
         const char *word = word_read(argv);
         if (*gone_text(argv[0], word, now))
             return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, now);
@@ -419,8 +420,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         if (id == ':')
             return needs_value((size_t)optopt - FIRST_ROW, e);
         if (id == '?' || id == 'q')
-            return refuse(word, argv[0], scope, e);
-        if (!take(o, (size_t)id - FIRST_ROW, optarg, e) ||
+            return refuse_option(word, argv[0], scope, e);
+        if (!take_option(o, (size_t)id - FIRST_ROW, optarg, e) ||
             !note(o, table[id - FIRST_ROW].name, optarg, e))
             return false;
     }

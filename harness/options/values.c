@@ -13,7 +13,7 @@
 // The largest seed. JSON numbers keep it exactly, as those in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
 
-static bool parse_number(const char *name, const char *text, unsigned long long min,
+static bool parse_option_number(const char *name, const char *text, unsigned long long min,
     unsigned long long max, unsigned long long *value, struct err *e)
 {
     char *end;
@@ -43,7 +43,7 @@ static bool read_count(
 {
     unsigned long long number;
 
-    if (!parse_number(name, text, 1, max, &number, e))
+    if (!parse_option_number(name, text, 1, max, &number, e))
         return false;
     *value = (int)number;
     return true;
@@ -118,7 +118,7 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
     case READ_POSTGRES:
         return take_postgres(o, value, e);
     case READ_SEED:
-        if (!parse_number("seed", value, 0, SEED_MAX, &number, e))
+        if (!parse_option_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
         snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
         return true;

@@ -26,7 +26,7 @@ static const char *below(const char *path, const char *folder)
 }
 
 // Waits for the script. A download may take minutes, so Ctrl-C ends it.
-static bool wait_for(pid_t pid, int *status, struct err *e)
+static bool wait_for_installer(pid_t pid, int *status, struct err *e)
 {
     while (!process_wait(pid, clock_now_ns() + LOOK_NS, status)) {
         if (!interrupt_signal())
@@ -53,7 +53,7 @@ static bool run_script(const char *const *argv, char *reason, size_t size, struc
     spec.err = STDERR_FILENO;
     spec.death_signal = SIGTERM;
     pid_t pid = process_start(&spec, e);
-    bool ok = pid > 0 && wait_for(pid, &status, e);
+    bool ok = pid > 0 && wait_for_installer(pid, &status, e);
     rewind(out);
     if (ok && !fgets(reason, (int)size, out))
         snprintf(reason, size, "%s failed", argv[0]);
