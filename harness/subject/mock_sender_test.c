@@ -100,12 +100,48 @@ static void deaths_are_drawn_by_seed(void **state)
     assert_in_range(both, 30, 250);
 }
 
+#define BINS 64
+#define DRAWS 16384
+
+// Chi-square of delays that should be uniform in [0, BINS).
+static double chi_square(const int counts[BINS])
+{
+    const double expected = (double)DRAWS / BINS;
+    double sum = 0;
+
+    for (int i = 0; i < BINS; i++)
+        sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+    return sum;
+}
+
+// The first draws of neighbouring seeds, tokens and attempts are as good as any: 64 bins have 63
+// degrees of freedom, for which chi-square exceeds 130 in one of a million samples. It is no closer
+// to zero than 20 either, as numbers are that take turns.
+static void first_draws_are_uniform(void **state)
+{
+    const struct scenario_sender manner = {.delay_to_ns = BINS};
+
+    (void)state;
+    for (uint32_t fixed = 0; fixed < 8; fixed++) {
+        int by_seed[BINS] = {0}, by_token[BINS] = {0}, by_attempt[BINS] = {0};
+        for (uint32_t i = 0; i < DRAWS; i++) {
+            by_seed[mock_sender_draw(&manner, i, fixed, 0).delay_ns]++;
+            by_token[mock_sender_draw(&manner, fixed, i, 0).delay_ns]++;
+            by_attempt[mock_sender_draw(&manner, fixed, i / 256, i % 256).delay_ns]++;
+        }
+        assert_true(chi_square(by_seed) > 20 && chi_square(by_seed) < 130);
+        assert_true(chi_square(by_token) > 20 && chi_square(by_token) < 130);
+        assert_true(chi_square(by_attempt) > 20 && chi_square(by_attempt) < 130);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sender_dies_of_an_attempt),
         cmocka_unit_test(a_handler_without_an_answer_is_refused),
         cmocka_unit_test(deaths_are_drawn_by_seed),
+        cmocka_unit_test(first_draws_are_uniform),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
