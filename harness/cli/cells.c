@@ -188,7 +188,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
             // Of a shard that did not finish, later answers may be there.
             m->unreachable = !f->options->merged;
             asking_command(&asking, c->command, sizeof c->command);
-            return note_failure(c, e);
+            return note_failure(c, e) && note_failure(&f->grid.rows[row].cells[0], e);
         }
         if (is_sustained(&a, PACED_P99_MS))
             return true;

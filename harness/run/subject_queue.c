@@ -17,6 +17,7 @@
 #include "run_sql.h"
 
 #define OUTPUT_MAX 600
+#define FEATURE_NOT_SUPPORTED "0A000"
 #define SQL_FILE_MAX (1u << 20)
 #define FACADE_MAX (256u << 20)
 
@@ -48,6 +49,16 @@ bool queue_load(struct manifest *m, const struct scenario *s, struct err *e)
                can_answer(m, s, e) && manifest_installed(m, e));
 }
 
+// A server of another version may lack an extension. Then there is nothing to judge on it.
+static bool is_lacking(const struct manifest *m, struct err *e)
+{
+    const struct err why = *e;
+
+    if (why.kind != ERR_SQL || strcmp(why.sqlstate, FEATURE_NOT_SUPPORTED) != 0)
+        return err_prefix(e, "%s/%s", m->name, m->superuser);
+    return err_set(e, ERR_SKIP, "this server lacks what %s needs: %s", m->name, why.text);
+}
+
 static bool run_superuser_file(struct run *r, struct err *e)
 {
     char path[PATH_MAX], chunk[4096];
@@ -67,7 +78,7 @@ static bool run_superuser_file(struct run *r, struct err *e)
         buf_append(&sql, chunk, got);
     fclose(file);
     bool ok = (buf_str(&sql) || err_set(e, ERR_USAGE, "%s is too long", path)) &&
-              (sql_exec(r->context.admin, sql.data, e) || err_prefix(e, "%s", path));
+              (sql_exec(r->context.admin, sql.data, e) || is_lacking(&r->queue.manifest, e));
     buf_fini(&sql);
     return ok;
 }
