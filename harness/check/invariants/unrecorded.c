@@ -21,15 +21,19 @@ static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
 }
 
 // True when the process ended so soon after the answer that it may not have recorded it. One that
-// is asked to end may take a second for it, and may leave out what comes meanwhile.
+// is asked to end may take a second for it, and may leave out what comes meanwhile. One that got no
+// processor could not read the answer.
 static bool ended_before_record(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
-    const struct process_record *p = &c->l->log->processes[c->l->log->lines[d->line].process];
+    uint32_t process = c->l->log->lines[d->line].process;
+    const struct process_record *p = &c->l->log->processes[process];
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
     int64_t ending_ns = killed ? 0 : NS_PER_S;
+    int64_t denied_ns = check_denied_ns(c->l, process, d->replied_ns, p->ended_ns) +
+                        stall_list_ns(&c->stalls, d->replied_ns, p->ended_ns);
 
-    return p->ended_ns <= again_ns &&
-           p->ended_ns - d->replied_ns <= recorded_within_ns(c, d->replied_ns) + ending_ns;
+    return p->ended_ns <= again_ns && p->ended_ns - d->replied_ns - denied_ns <=
+                                          recorded_within_ns(c, d->replied_ns) + ending_ns;
 }
 
 struct cause check_unrecorded_by(
