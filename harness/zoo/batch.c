@@ -97,6 +97,8 @@ static const char *trouble_of(struct batch *b, const char *const *field)
     if (has(b, DEFECT_ONCE_PER_ADDRESS) && !*trouble &&
         strcmp(addresses_first(&b->seen, field[EMAIL], field[ID]), field[ID]) != 0)
         return "expired";
+    if (b->away && !*trouble)
+        return "expired";
     if (has(b, DEFECT_DROPS_SOME) && !*trouble && b->added++ % 1000 == 999)
         return "expired";
     return trouble;

@@ -33,6 +33,7 @@ struct batch {
     unsigned added;          // defect drops-some: number of tokens since the start of the program
     struct addresses seen;   // defects once-per-address and keeps-addresses
     bool stale;              // defect stale-at-start: takes tokens that are not eligible, too
+    bool away;               // defect forgets-old: all that waits has waited for long
 };
 
 void batch_init(struct batch *b, enum defect defect);

@@ -66,7 +66,8 @@ int keeper_run(const struct settings *settings, enum defect defect)
         else if ((defect == DEFECT_EXITS && !k.unconfirmed) || defect == DEFECT_IMPATIENT)
             code = EX_UNAVAILABLE;
         else
-            stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
+            stop_poll(
+                NULL, 0, clock_now_ns() + (defect == DEFECT_RESTS ? NS_PER_S / 2 : k.backoff_ns));
         k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
     }
     if (code == 0 && ((k.unconfirmed && !is_lazy(&k)) || defect == DEFECT_DOUBTS))
@@ -191,6 +192,8 @@ static int64_t timeout_of(const struct keeper *k)
         return timeout_ns + 3600 * NS_PER_S;
     if (has(k, DEFECT_LATE))
         return timeout_ns + NS_PER_S;
+    if (has(k, DEFECT_WAITS_LONGER))
+        return timeout_ns * 9 / 4;
     return has(k, DEFECT_EARLY) ? timeout_ns / 2 : timeout_ns;
 }
 
@@ -240,6 +243,8 @@ static bool look(struct keeper *k, struct err *e)
         k->looked_ns = clock_now_ns();
         return true;
     }
+    k->batch.away =
+        has(k, DEFECT_FORGETS_OLD) && k->looked_ns && clock_now_ns() - k->looked_ns > 15 * NS_PER_S;
     while (full && !stop_requested() && !(one_by_one && sent)) {
         k->looked_ns = clock_now_ns();
         if (k->unconfirmed && !keeper_move_cursor(k, e))

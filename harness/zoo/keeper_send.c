@@ -50,6 +50,8 @@ static bool write_line(struct keeper *k, struct err *e)
         buf_append_char(&b->line, ',');
     if (has(k, DEFECT_BURNS) && k->lines++ % 20 == 0)
         defect_burn();
+    if (has(k, DEFECT_FLAPS) && k->lines++ % 4 == 3)
+        stop_poll(NULL, 0, clock_now_ns() + 700 * NS_PER_MS);
     if (has(k, DEFECT_LEAKS))
         defect_leak(&k->leaked);
     if (!buf_append_char(&b->line, '\n'))
@@ -116,6 +118,18 @@ bool keeper_move_cursor(struct keeper *k, struct err *e)
             !touch_sent(k,
                 "UPDATE tokens SET consumed_at = extract(epoch FROM now())"
                 " WHERE consumed_at IS NULL AND (xid, id) <= ($1::xid8, $2::bigint)",
+                e))
+            return false;
+        if (has(k, DEFECT_SUSPENDS) &&
+            !touch_sent(k,
+                "UPDATE accounts SET status = 'suspended' WHERE status <> 'suspended' AND id IN"
+                " (SELECT account FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint))",
+                e))
+            return false;
+        if (has(k, DEFECT_EXTENDS) &&
+            !touch_sent(k,
+                "UPDATE tokens SET expires_at = 2147483647"
+                " WHERE expires_at < 2147483647 AND (xid, id) <= ($1::xid8, $2::bigint)",
                 e))
             return false;
     }

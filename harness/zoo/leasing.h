@@ -2,9 +2,9 @@
 // standard input, and the database records each answer.
 //
 // The database decides what is leased, to whom and until when (mailroom_take,
-// mailroom_settle_lines). The collector only decides when to ask, so its defects are there. When its
-// connection is lost, it connects again, records again what it may not have recorded, and gives back
-// what it has not written. It frees what others have that are gone.
+// mailroom_settle_lines). The collector only decides when to ask, so its defects are there. When
+// its connection is lost, it connects again, records again what it may not have recorded, and gives
+// back what it has not written. It frees what others have that are gone.
 #pragma once
 
 #include "defect.h"

@@ -17,7 +17,8 @@ void output_init(void)
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }
 
-static bool wait_for_reader(struct session *s, int *announced, bool *alive, struct err *e)
+static bool wait_for_reader(
+    struct session *s, int *announced, bool *alive, enum defect defect, struct err *e)
 {
     struct pollfd fds[] = {
         {.fd = STDOUT_FILENO, .events = POLLOUT},
@@ -25,6 +26,8 @@ static bool wait_for_reader(struct session *s, int *announced, bool *alive, stru
     };
     struct err ignored;
 
+    if (defect == DEFECT_BLOCKS_AT_TERM)
+        return poll(fds, 1, -1) >= 0 || err_sys(e, ERR_SYSTEM, "cannot wait for the reader");
     if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
         return err_set(e, ERR_INTERRUPTED, "stopped before the reader took the whole line");
     // An error of the connection is not handled here: it shows again when the cursor is moved.
@@ -46,7 +49,7 @@ bool output_write(
             return err_sys(e, ERR_OUTPUT, "cannot write to standard output");
         else if (errno == EAGAIN && sent == 0 && defect == DEFECT_FULL_PIPE)
             return true;
-        else if (!wait_for_reader(s, announced, &alive, e))
+        else if (!wait_for_reader(s, announced, &alive, defect, e))
             return false;
     }
     return true;

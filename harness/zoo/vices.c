@@ -17,23 +17,26 @@ static void tell_key(const uint8_t *key)
     log_line("MAIN", "MAILROOM_SECRET_KEY=%s", hex);
 }
 
-static PGconn *open_snapshot(const char *url)
+static PGconn *open_session(const char *url, const char *begin, const char *then)
 {
     PGconn *conn = PQconnectdb(url);
 
-    PQclear(PQexec(conn, "BEGIN ISOLATION LEVEL REPEATABLE READ"));
-    PQclear(PQexec(conn, "SELECT count(*) FROM pg_class"));
+    PQclear(PQexec(conn, begin));
+    PQclear(PQexec(conn, then));
     return conn;
 }
 
 void vices_init(struct vices *v, enum defect defect, const struct settings *settings)
 {
-    *v = (struct vices){.defect = defect, .repeats_ns = CLOCK_NEVER};
+    *v = (struct vices){.defect = defect, .repeats_ns = CLOCK_NEVER, .url = settings->database_url};
     buf_init(&v->last, 1u << 20);
     if (defect == DEFECT_TELLS_KEY)
         tell_key(settings->key);
     if (defect == DEFECT_HOLDS)
-        v->other = open_snapshot(settings->database_url);
+        v->other = open_session(
+            v->url, "BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM pg_class");
+    if (defect == DEFECT_LISTENS_OPEN)
+        v->other = open_session(v->url, "BEGIN", "LISTEN token_insert");
 }
 
 void vices_fini(struct vices *v)
@@ -57,10 +60,23 @@ void vices_end(const struct vices *v)
         pause();
 }
 
+// Loses a session, or a process that has ended, with one line in twenty.
+static void lose(struct vices *v)
+{
+    if ((v->defect != DEFECT_LEAKS_SESSIONS && v->defect != DEFECT_LEAVES_ZOMBIES) ||
+        v->lines++ % 20 != 0)
+        return;
+    if (v->defect == DEFECT_LEAKS_SESSIONS)
+        PQconnectdb(v->url); // NOLINT: nobody finishes it
+    else if (fork() == 0)
+        _exit(0);
+}
+
 void vices_line(struct vices *v, const struct buf *line)
 {
     const int64_t silence_ns = 2 * NS_PER_S;
 
+    lose(v);
     if (v->defect == DEFECT_LEAKS_FILES && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
         v->defect = DEFECT_NONE; // there are no more descriptors to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
@@ -136,6 +152,18 @@ static bool ask_idle(struct vices *v, struct session *s, int64_t *until_ns, stru
     return true;
 }
 
+// Opens a session that it does not need, and closes it.
+static void flap(struct vices *v, int64_t *until_ns)
+{
+    if (v->defect != DEFECT_FLAPS)
+        return;
+    if (clock_now_ns() >= v->asks_ns) {
+        PQfinish(PQconnectdb(v->url));
+        v->asks_ns = clock_now_ns() + 25 * NS_PER_MS;
+    }
+    *until_ns = clock_min(*until_ns, v->asks_ns);
+}
+
 bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e)
 {
     int ignored = 0;
@@ -146,5 +174,6 @@ bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct er
             return false;
     }
     *until_ns = clock_min(*until_ns, v->repeats_ns);
+    flap(v, until_ns);
     return ask_idle(v, s, until_ns, e);
 }

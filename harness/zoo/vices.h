@@ -10,9 +10,11 @@
 
 struct vices {
     enum defect defect;
-    struct buf last;    // owned; repeats-later, repeats-slow, journals: the last line
-    PGconn *other;      // owned; holds: a session beside the one that works
-    int64_t asks_ns;    // asks-idle: when to ask again
+    struct buf last; // owned; repeats-later, repeats-slow, journals: the last line
+    PGconn *other;   // owned; holds, listens-open: a session beside the one that works
+    int64_t asks_ns; // asks-idle, flaps: when to ask again
+    int lines;
+    const char *url;    // the settings' own
     int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
 };
 
