@@ -147,7 +147,7 @@ static bool write_file(const char *option, const char *path,
     return ok;
 }
 
-static void print_table(const struct grid *g, bool commands)
+static void print_field_table(const struct grid *g, bool commands)
 {
     struct buf text;
 
@@ -227,7 +227,7 @@ static bool field(struct field_run *f, char *const *names, size_t count, struct 
         !take_answers(f, e) || !make_rows(f, names, count, e))
         return false;
     bool ok = cells_fill(f, e) && (f->options->merged || record_finish(&f->record, e));
-    print_table(&f->grid, f->options->field.commands);
+    print_field_table(&f->grid, f->options->field.commands);
     const char *site = f->options->field.site;
     return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
            (!site || site_write(&f->grid, &f->answers, site, e)) && ok;

@@ -18,11 +18,6 @@ static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *
     return *died ? p->ended_ns : CLOCK_NEVER;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t most(int64_t a, int64_t b)
 {
     return a == CLOCK_NEVER || b > a ? b : a;
@@ -40,7 +35,7 @@ static void take_next(
         h->came_again++;
         h->again_ns = most(h->again_ns, began_ns - end_ns);
     } else if (before->reply == REPLY_PERMANENT) {
-        h->gap_min_ns = least(h->gap_min_ns, began_ns - end_ns);
+        h->gap_min_ns = clock_min(h->gap_min_ns, began_ns - end_ns);
         h->gap_max_ns = most(h->gap_max_ns, began_ns - end_ns);
     }
 }

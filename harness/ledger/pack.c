@@ -77,7 +77,7 @@ void pack_fail(struct pack *p, const char *why)
         p->why = why;
 }
 
-static void flush(struct pack *p)
+static void flush_pack(struct pack *p)
 {
     if (p->len > 0 && gzwrite(p->file, p->buffer, (unsigned)p->len) != (int)p->len)
         pack_fail(p, "cannot be written");
@@ -89,7 +89,7 @@ bool pack_close(struct pack *p, struct err *e)
     if (!p)
         return true;
     if (!p->reading)
-        flush(p);
+        flush_pack(p);
     const char *why = p->why;
     if (gzclose(p->file) != Z_OK && !why)
         why = p->reading ? "is damaged" : "cannot be written";
@@ -97,10 +97,10 @@ bool pack_close(struct pack *p, struct err *e)
     return !why || err_set(e, ERR_SYSTEM, "the history %s", why);
 }
 
-static void put(struct pack *p, unsigned char byte)
+static void put_byte(struct pack *p, unsigned char byte)
 {
     if (p->len == BUFFER)
-        flush(p);
+        flush_pack(p);
     p->buffer[p->len++] = byte;
 }
 
@@ -130,8 +130,8 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
 
     if (!p->reading) {
         for (; v >= 0x80; v >>= 7)
-            put(p, (unsigned char)(v | 0x80));
-        put(p, (unsigned char)v);
+            put_byte(p, (unsigned char)(v | 0x80));
+        put_byte(p, (unsigned char)v);
         return;
     }
     v = 0;
@@ -200,7 +200,7 @@ void pack_text(struct pack *p, char *text, size_t size)
         if (p->reading)
             text[i] = (char)get(p);
         else
-            put(p, (unsigned char)text[i]);
+            put_byte(p, (unsigned char)text[i]);
     }
     if (p->reading)
         text[p->why ? 0 : len] = '\0';

@@ -98,7 +98,7 @@ static struct contents_field field_at(const PGresult *row, int column)
 // The columns of sql/tokens.sql.
 enum { LOGIN, CODE, ACTION, EMAIL, SECRET, EXPIRES_AT, ROW };
 
-static struct contents_field text_of(const char *text)
+static struct contents_field contents_text(const char *text)
 {
     return (struct contents_field){text, strlen(text)};
 }
@@ -118,7 +118,8 @@ static bool settle_names(
     struct names names;
 
     plan_names(l->plan, &l->plan->txns[l->txn_of[token]], token, &names);
-    const struct contents_field email = text_of(names.email), login = text_of(names.login);
+    const struct contents_field email = contents_text(names.email),
+                                login = contents_text(names.login);
     bool planned = equals(&c->fields[0], &email);
     t->older = t->fingerprint;
     if (!rename)
@@ -128,7 +129,7 @@ static bool settle_names(
     before.fields[1] = login;
     t->older = decode_fingerprint(&before);
     names_change(&names, token, l->plan->segment, rename->kind == CHANGE_EMAIL);
-    const struct contents_field later = text_of(names.email);
+    const struct contents_field later = contents_text(names.email);
     return planned || equals(&c->fields[0], &later);
 }
 
@@ -265,7 +266,7 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
 
 // Counts the valid deliveries: signed, whole, and exactly what the database holds. A token that the
 // database does not have cannot be compared: its delivery is a phantom and not a forgery.
-static void count_deliveries(struct ledger *l)
+static void count_valid_deliveries(struct ledger *l)
 {
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         struct delivery *d = &l->log->deliveries[i];
@@ -283,13 +284,13 @@ static void count_deliveries(struct ledger *l)
     }
 }
 
-static bool has(PGconn *conn, const char *sql, bool *has, struct err *e)
+static bool is_true(PGconn *conn, const char *sql, bool *yes, struct err *e)
 {
     char found[8];
 
     if (!sql_value(conn, sql, found, sizeof found, e))
         return false;
-    *has = found[0] == '1';
+    *yes = found[0] == '1';
     return true;
 }
 
@@ -302,7 +303,7 @@ static bool has_column(
         "SELECT count(*) FROM pg_attribute"
         " WHERE attrelid = to_regclass('%s') AND attname = '%s' AND NOT attisdropped",
         table, column);
-    return has(conn, sql, found, e);
+    return is_true(conn, sql, found, e);
 }
 
 // Reads the tokens that still wait, in the present schema and in older ones.
@@ -326,7 +327,7 @@ static bool read_dead_letters(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool found;
 
-    return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &found, e) &&
+    return is_true(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &found, e) &&
            (!found || each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e));
 }
 
@@ -335,7 +336,8 @@ static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool outcomes;
 
-    return has(conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
+    return is_true(
+               conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
            (!outcomes || read_outcomes(l, conn, e)) && read_queue(l, conn, e);
 }
 
@@ -353,6 +355,6 @@ bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e)
 {
     if (conn && !read_tables(l, conn, e))
         return false;
-    count_deliveries(l);
+    count_valid_deliveries(l);
     return true;
 }

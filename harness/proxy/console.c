@@ -58,12 +58,12 @@ static const struct {
 
 // --- parsing ----------------------------------------------------------------------
 
-static const char *next(struct words *w)
+static const char *console_word(struct words *w)
 {
     return w->at < w->count ? w->items[w->at] : "";
 }
 
-static bool split(struct words *w, const char *line, struct err *e)
+static bool split_words(struct words *w, const char *line, struct err *e)
 {
     size_t len = strlen(line);
     char *rest = w->text;
@@ -85,9 +85,10 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
     int64_t n = 1;
     size_t len = 0;
 
-    o->side = strcmp(next(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
-    w->at += strcmp(next(w), "before") == 0 || strcmp(next(w), "after") == 0;
-    if (*next(w) >= '0' && *next(w) <= '9' && !units_count(w->items[w->at++], &n, e))
+    o->side = strcmp(console_word(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
+    w->at += strcmp(console_word(w), "before") == 0 || strcmp(console_word(w), "after") == 0;
+    if (*console_word(w) >= '0' && *console_word(w) <= '9' &&
+        !units_count(w->items[w->at++], &n, e))
         return false;
     if (n < 1 || n > 1000000)
         return err_set(e, ERR_USAGE, "cut-at: N is 1 to 1000000");
@@ -104,7 +105,7 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
 
 static bool parse_half_open(struct words *w, struct order *o, struct err *e)
 {
-    const char *direction = next(w);
+    const char *direction = console_word(w);
 
     o->direction = strcmp(direction, "to-server") == 0 ? TO_SERVER : TO_COLLECTOR;
     if (o->direction == TO_COLLECTOR && strcmp(direction, "to-client") != 0)
@@ -115,13 +116,13 @@ static bool parse_half_open(struct words *w, struct order *o, struct err *e)
 
 static bool parse_delay(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_duration(next(w), &o->by_ns, e))
+    if (!units_duration(console_word(w), &o->by_ns, e))
         return err_prefix(e, "delay");
     w->at++;
-    if (strcmp(next(w), "jitter") != 0)
+    if (strcmp(console_word(w), "jitter") != 0)
         return true;
     w->at++;
-    if (!units_duration(next(w), &o->jitter_ns, e))
+    if (!units_duration(console_word(w), &o->jitter_ns, e))
         return err_prefix(e, "delay: jitter");
     w->at++;
     return true;
@@ -129,7 +130,7 @@ static bool parse_delay(struct words *w, struct order *o, struct err *e)
 
 static bool parse_throttle(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_bytes_per_second(next(w), &o->rate, e))
+    if (!units_bytes_per_second(console_word(w), &o->rate, e))
         return err_prefix(e, "throttle");
     w->at++;
     return true;
@@ -137,7 +138,7 @@ static bool parse_throttle(struct words *w, struct order *o, struct err *e)
 
 static bool parse_bytes(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_count(next(w), &o->bytes, e))
+    if (!units_count(console_word(w), &o->bytes, e))
         return err_prefix(e, "%s", orders[o->id].name);
     if (o->bytes < 1)
         return err_set(e, ERR_USAGE, "%s: BYTES is at least 1", orders[o->id].name);
@@ -155,10 +156,10 @@ static bool parse_slice(struct words *w, struct order *o, struct err *e)
     o->by_ns = NS_PER_MS;
     if (!parse_bytes(w, o, e))
         return false;
-    if (strcmp(next(w), "gap") != 0)
+    if (strcmp(console_word(w), "gap") != 0)
         return true;
     w->at++;
-    if (!units_duration(next(w), &o->by_ns, e))
+    if (!units_duration(console_word(w), &o->by_ns, e))
         return err_prefix(e, "slice: gap");
     w->at++;
     return true;
@@ -167,17 +168,17 @@ static bool parse_slice(struct words *w, struct order *o, struct err *e)
 static bool parse_heal(struct words *w, struct order *o, struct err *e)
 {
     (void)e;
-    o->drop = strcmp(next(w), "drop") == 0;
+    o->drop = strcmp(console_word(w), "drop") == 0;
     w->at += o->drop;
     return true;
 }
 
 static bool parse_for(struct words *w, struct order *o, struct err *e)
 {
-    if (!orders[o->id].lasts || strcmp(next(w), "for") != 0)
+    if (!orders[o->id].lasts || strcmp(console_word(w), "for") != 0)
         return true;
     w->at++;
-    if (!units_duration(next(w), &o->for_ns, e))
+    if (!units_duration(console_word(w), &o->for_ns, e))
         return err_prefix(e, "%s: for", orders[o->id].name);
     w->at++;
     return true;
@@ -188,18 +189,18 @@ bool console_parse(const char *line, struct order *o, struct err *e)
     struct words w = {0};
 
     *o = (struct order){0};
-    if (!split(&w, line, e))
+    if (!split_words(&w, line, e))
         return false;
-    while (o->id < ORDER_COUNT && strcmp(next(&w), orders[o->id].name) != 0)
+    while (o->id < ORDER_COUNT && strcmp(console_word(&w), orders[o->id].name) != 0)
         o->id++;
     if (o->id == ORDER_COUNT)
-        return err_set(e, ERR_USAGE, "unknown order '%.40s'; 'help' lists them", next(&w));
+        return err_set(e, ERR_USAGE, "unknown order '%.40s'; 'help' lists them", console_word(&w));
     w.at++;
     if ((orders[o->id].parse && !orders[o->id].parse(&w, o, e)) || !parse_for(&w, o, e))
         return false;
     if (w.at < w.count)
         return err_set(e, ERR_USAGE, "%s: '%.40s' is too much; it takes %s", orders[o->id].name,
-            next(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
+            console_word(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
     return true;
 }
 
@@ -216,9 +217,9 @@ void console_help(FILE *out)
 // --- carrying out -------------------------------------------------------------------
 
 // Writes a line with the time of the event.
-static void say(const struct console *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void say_event(const struct console *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static void say(const struct console *c, const char *fmt, ...)
+static void say_event(const struct console *c, const char *fmt, ...)
 {
     va_list args;
 
@@ -233,8 +234,8 @@ static void tell_status(const struct console *c)
 {
     struct proxy_counts n = proxy_counts(c->proxy);
 
-    say(c, "status: %zu %s (%zu encrypted), %llu %s passed, %zu withheld, %llu refused", n.links,
-        NOUN(n.links, "connection", "connections"), n.opaque, (unsigned long long)n.passed,
+    say_event(c, "status: %zu %s (%zu encrypted), %llu %s passed, %zu withheld, %llu refused",
+        n.links, NOUN(n.links, "connection", "connections"), n.opaque, (unsigned long long)n.passed,
         NOUN(n.passed, "byte", "bytes"), n.withheld[0] + n.withheld[1],
         (unsigned long long)n.refused);
 }
@@ -259,7 +260,7 @@ static void undo(struct console *c, enum order_id id, bool drop)
         proxy_limit(c->proxy, 0);
     else if (id == ORDER_SLICE)
         proxy_slice(c->proxy, 0, 0);
-    say(c, "%s is over", orders[id].name);
+    say_event(c, "%s is over", orders[id].name);
 }
 
 static void heal(struct console *c, bool drop)
@@ -279,7 +280,7 @@ static void begin_cut(struct console *c, const struct order *o)
     c->cutting = true;
     c->warned = false;
     proxy_cut(c->proxy, &o->kind, o->n, o->side);
-    say(c, "cut-at waits for %s number %d", o->message, o->n);
+    say_event(c, "cut-at waits for %s number %d", o->message, o->n);
 }
 
 static void begin_half_open(struct console *c, const struct order *o)
@@ -303,7 +304,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
         begin_half_open(c, o);
         break;
     case ORDER_RESET:
-        say(c, "reset: %zu connections", proxy_reset(c->proxy));
+        say_event(c, "reset: %zu connections", proxy_reset(c->proxy));
         break;
     case ORDER_DELAY:
         proxy_delay(c->proxy, o->by_ns, o->jitter_ns);
@@ -332,7 +333,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     }
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
-        say(c, "%s began", orders[o->id].name);
+        say_event(c, "%s began", orders[o->id].name);
     }
     fflush(c->out);
 }
@@ -346,13 +347,13 @@ void console_tick(struct console *c, int64_t now_ns)
     if (c->cutting && proxy_was_cut(c->proxy)) {
         c->cutting = false;
         struct proxy_client client = proxy_cut_client(c->proxy);
-        say(c, "cut %s %s number %d; connection %u, of the client's port %d",
+        say_event(c, "cut %s %s number %d; connection %u, of the client's port %d",
             c->cut.side == CUT_BEFORE ? "before" : "after", c->cut.message, c->cut.n, client.number,
             client.port);
     } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
         c->warned = true;
-        say(c, "a connection is encrypted, so cut-at cannot see its messages; connect with "
-               "sslmode=disable");
+        say_event(c, "a connection is encrypted, so cut-at cannot see its messages; connect with "
+                     "sslmode=disable");
     }
     fflush(c->out);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 // Removes what an earlier proxy has left at the path, if nobody listens there any more.
-static bool clear_path(const struct sockaddr_un *at, struct err *e)
+static bool clear_left_socket(const struct sockaddr_un *at, struct err *e)
 {
     struct stat info;
 
@@ -40,7 +40,7 @@ bool control_open(struct control *c, const char *path, struct err *e)
         return err_set(e, ERR_USAGE, "--control: a socket's path has at most %zu characters",
             sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path) + 1);
-    if (!clear_path(&at, e))
+    if (!clear_left_socket(&at, e))
         return false;
     c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     // Nobody else may connect, from the moment at which the socket is there.
@@ -57,7 +57,7 @@ bool control_open(struct control *c, const char *path, struct err *e)
     return true;
 }
 
-static void drop(struct control_client *client)
+static void drop_client(struct control_client *client)
 {
     close(client->fd);
     client->fd = -1;
@@ -67,7 +67,7 @@ void control_close(struct control *c)
 {
     for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
         if (c->path && c->clients[i].fd >= 0)
-            drop(&c->clients[i]);
+            drop_client(&c->clients[i]);
     }
     if (c->path) {
         close(c->listener);
@@ -76,7 +76,7 @@ void control_close(struct control *c)
     c->path = NULL;
 }
 
-static void take_in(struct control *c)
+static void accept_clients(struct control *c)
 {
     for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
         if (c->clients[i].fd >= 0)
@@ -90,19 +90,20 @@ static void take_in(struct control *c)
 
 // Obeys a line and answers. A client that does not read its answers is dropped: the proxy waits for
 // nobody.
-static bool answer(struct control_client *client, const char *line, control_obey *obey, void *arg)
+static bool answer_command(
+    struct control_client *client, const char *line, control_obey *obey, void *arg)
 {
     struct buf text;
 
     buf_init(&text, 1 << 16);
     bool go_on = obey(arg, line, &text);
     if (buf_str(&text) && send(client->fd, text.data, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
-        drop(client);
+        drop_client(client);
     buf_fini(&text);
     return go_on;
 }
 
-static bool serve_client(struct control_client *client, control_obey *obey, void *arg)
+static bool serve_control(struct control_client *client, control_obey *obey, void *arg)
 {
     bool go_on = true;
     char *newline;
@@ -112,19 +113,19 @@ static bool serve_client(struct control_client *client, control_obey *obey, void
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (got <= 0) {
-        drop(client);
+        drop_client(client);
         return true;
     }
     client->len += (size_t)got;
     client->text[client->len] = '\0';
     while (go_on && client->fd >= 0 && (newline = strchr(client->text, '\n'))) {
         *newline = '\0';
-        go_on = answer(client, client->text, obey, arg);
+        go_on = answer_command(client, client->text, obey, arg);
         client->len -= (size_t)(newline + 1 - client->text);
         memmove(client->text, newline + 1, client->len + 1);
     }
     if (client->fd >= 0 && client->len == sizeof client->text - 1)
-        drop(client);
+        drop_client(client);
     return go_on;
 }
 
@@ -134,10 +135,10 @@ bool control_serve(struct control *c, control_obey *obey, void *arg)
 
     if (!c->path)
         return true;
-    take_in(c);
+    accept_clients(c);
     for (size_t i = 0; go_on && i < CONTROL_CLIENTS; i++) {
         if (c->clients[i].fd >= 0)
-            go_on = serve_client(&c->clients[i], obey, arg);
+            go_on = serve_control(&c->clients[i], obey, arg);
     }
     return go_on;
 }

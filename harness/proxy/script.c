@@ -9,7 +9,7 @@
 #define SCRIPT_MAX (1u << 20)
 #define SCRIPT_LINES_MAX 10000
 
-static bool parse_line(struct script_line *line, char *text, struct err *e)
+static bool parse_script_line(struct script_line *line, char *text, struct err *e)
 {
     char *time = text + strspn(text, " \t"), *rest = time + strcspn(time, " \t\r");
 
@@ -19,7 +19,7 @@ static bool parse_line(struct script_line *line, char *text, struct err *e)
 }
 
 // Times may stand in any order; of two at one time, the first line goes first.
-static void insert(struct script *s, const struct script_line *line)
+static void insert_step(struct script *s, const struct script_line *line)
 {
     size_t at = s->count++;
 
@@ -42,8 +42,8 @@ bool script_parse(struct script *s, const char *text, struct err *e)
             continue;
         if (s->count == SCRIPT_LINES_MAX)
             ok = err_set(e, ERR_USAGE, "a script has at most %d orders", SCRIPT_LINES_MAX);
-        else if (parse_line(&parsed, line, e))
-            insert(s, &parsed);
+        else if (parse_script_line(&parsed, line, e))
+            insert_step(s, &parsed);
         else
             ok = err_prefix(e, "line %zu", number);
     }

@@ -294,7 +294,7 @@ static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
     return phase->name || err_memory(e);
 }
 
-static bool check_phase(const struct load_phase *phase, const struct node *n, struct err *e)
+static bool check_load_phase(const struct load_phase *phase, const struct node *n, struct err *e)
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;
 
@@ -346,7 +346,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         return node_err(load, e, "there should be at most %d phases", PHASES_MAX);
     for (size_t i = 0; i < s->load_count; i++) {
         const struct node *n = node_item(load, i);
-        if (!name_phase(&s->load[i], i, e) || !check_phase(&s->load[i], n, e) ||
+        if (!name_phase(&s->load[i], i, e) || !check_load_phase(&s->load[i], n, e) ||
             !check_arrivals(&s->load[i], n, path, e))
             return false;
         if (i > 0 && s->load[i].backlog > 0)

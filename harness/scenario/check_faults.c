@@ -27,7 +27,7 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
 }
 
 // Checks the time for which a collector stays away after a fault has ended it.
-static bool check_rest(
+static bool check_rest_fault(
     const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *length = node_child(n, "for");
@@ -101,8 +101,8 @@ static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
     return false;
 }
 
-static bool check_fault(const struct scenario *s, const struct node *root, struct fault_spec *fault,
-    const struct node *n, struct err *e)
+static bool check_planned_fault(const struct scenario *s, const struct node *root,
+    struct fault_spec *fault, const struct node *n, struct err *e)
 {
     int64_t load_ns = scenario_load_ns(s);
     const struct node *until = node_child(n, "until");
@@ -137,7 +137,7 @@ static bool check_fault(const struct scenario *s, const struct node *root, struc
         return node_err(node_child(n, "for"), e,
             "'%s' should not be longer than 'every', so that one is over before the next",
             node_child(n, "for")->text);
-    if (!check_rest(s, fault, n, e) || !check_jitter(fault, n, e))
+    if (!check_rest_fault(s, fault, n, e) || !check_jitter(fault, n, e))
         return false;
     if (fault->instance >= s->collector.instances)
         return node_err(node_child(n, "instance"), e,
@@ -181,7 +181,7 @@ bool check_faults(struct scenario *s, const struct node *root, struct err *e)
     const struct node *faults = node_child(root, "faults");
 
     for (size_t i = 0; i < s->fault_count; i++)
-        if (!check_fault(s, root, &s->faults[i], node_item(faults, i), e))
+        if (!check_planned_fault(s, root, &s->faults[i], node_item(faults, i), e))
             return false;
     return check_network(s, root, e);
 }

@@ -93,7 +93,7 @@ bool decode_want_line(const struct node *n, struct err *e)
 
 // Looks the text up in `words`. Without a match it sets *found to NULL; that is an error only when
 // the field takes nothing but words.
-static bool find_word(
+static bool find_value_word(
     const struct field *f, const struct node *n, const struct word **found, struct err *e)
 {
     *found = NULL;
@@ -123,7 +123,7 @@ static bool decode_string(const struct field *f, const struct node *n, void *slo
 {
     const struct word *word;
 
-    if (!decode_want_line(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_line(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (f->words && !word)
         return unknown_word(f, n, e);
@@ -151,7 +151,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 {
     const struct word *word;
 
-    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (!word)
         return unknown_word(f, n, e);
@@ -174,7 +174,7 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
 {
     const struct word *word;
 
-    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word) {
         *value = word->value;
@@ -242,7 +242,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     const struct word *word;
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word)
         return *(bool *)(rate + 2) = true;
@@ -321,7 +321,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
     const struct word *word;
     int64_t *ns = slot;
 
-    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word) {
         *ns = word->value;

@@ -29,7 +29,7 @@ static bool find_folder(char out[PATH_MAX])
     return home && *home == '/' && path_join(out, home, ".local/state/mailproof", &ignored);
 }
 
-static bool read_key(const char *path, uint8_t key[KEY_LEN])
+static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -86,7 +86,7 @@ void mark_append(struct buf *yaml)
         return;
     if (!path_exists(path) && path_make(dir, &ignored))
         draw_key(path);
-    if (read_key(path, key) && make_line(key, yaml->data, yaml->len, line))
+    if (read_mark_key(path, key) && make_line(key, yaml->data, yaml->len, line))
         buf_append(yaml, line, LINE_LEN);
     OPENSSL_cleanse(key, sizeof key);
 }
@@ -100,7 +100,7 @@ bool mark_holds(const char *text, size_t len)
     if (len < LINE_LEN || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
         return false;
     size_t rest = len - LINE_LEN;
-    bool holds = read_key(path, key) && make_line(key, text, rest, line) &&
+    bool holds = read_mark_key(path, key) && make_line(key, text, rest, line) &&
                  CRYPTO_memcmp(line, text + rest, LINE_LEN) == 0;
     OPENSSL_cleanse(key, sizeof key);
     return holds;

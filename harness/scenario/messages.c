@@ -72,7 +72,7 @@ const char *message_name(enum message_sender sender, unsigned char type)
     return "unknown";
 }
 
-static bool find(struct message_kind *kind, const char *name, struct err *e)
+static bool find_message(struct message_kind *kind, const char *name, struct err *e)
 {
     struct suggestion near;
     char text[64];
@@ -103,7 +103,7 @@ bool message_kind_parse(const char *text, struct message_kind *kind, struct err 
     if (strcmp(sender, "client") != 0 && strcmp(sender, "server") != 0)
         return err_set(e, ERR_USAGE, "'%s' should be client or server", sender);
     kind->sender = strcmp(sender, "client") == 0 ? MESSAGE_CLIENT : MESSAGE_SERVER;
-    if (!find(kind, name, e))
+    if (!find_message(kind, name, e))
         return false;
     return !*kind->tag || (kind->sender == MESSAGE_SERVER && kind->type == 'C') ||
            err_set(e, ERR_USAGE, "'%s': only server CommandComplete takes a command's tag", text);

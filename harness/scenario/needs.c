@@ -20,7 +20,7 @@ static bool has_standby(const struct scenario *s)
            !scenario_is_queue(s);
 }
 
-static bool is_leased(const struct scenario *s)
+static bool needs_leased(const struct scenario *s)
 {
     return s->collector.dequeue == DEQUEUE_LEASED;
 }
@@ -33,7 +33,7 @@ static bool has_budget(const struct scenario *s)
     return m.budget_per_s > 0;
 }
 
-static bool has_lanes(const struct scenario *s)
+static bool needs_lanes(const struct scenario *s)
 {
     struct leased m;
 
@@ -50,9 +50,9 @@ static const struct implied {
 } implied[] = {
     {PROMISE_STANDBY, has_standby, 1},
     {PROMISE_SHARING, is_shared, 13},
-    {PROMISE_OUTCOME, is_leased, 21},
+    {PROMISE_OUTCOME, needs_leased, 21},
     {PROMISE_BUDGET, has_budget, 21},
-    {PROMISE_LANES, has_lanes, 21},
+    {PROMISE_LANES, needs_lanes, 21},
 };
 
 #define IMPLIED (sizeof implied / sizeof *implied)

@@ -32,7 +32,7 @@ static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...)
     return origin_err(&w->origin, e, "%s", text);
 }
 
-static bool is_number(const char *s)
+static bool is_item_number(const char *s)
 {
     for (const char *p = s; *p; p++)
         if (!isdigit((unsigned char)*p))
@@ -84,7 +84,7 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
 
 // Goes one step down from `at`. If the node is missing, it makes one. NULL with *e filled on
 // failure.
-static struct node *step(struct walk *w, struct node *at, const char *piece, struct err *e)
+static struct node *step_down(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
     struct node *n;
 
@@ -93,7 +93,7 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
         return NULL;
     }
     if (at->kind == NODE_LIST) {
-        if (!is_number(piece)) {
+        if (!is_item_number(piece)) {
             set_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
             return NULL;
         }
@@ -150,7 +150,7 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
             return set_err(&w, e, "this is not a path; write one such as load.0.for");
-        at = step(&w, at, piece, e);
+        at = step_down(&w, at, piece, e);
         if (!at)
             return false;
     }

@@ -19,7 +19,7 @@ struct reader {
     bool done;
 };
 
-static bool read_event(struct reader *r, const yaml_event_t *event, struct err *e);
+static bool take_event(struct reader *r, const yaml_event_t *event, struct err *e);
 static bool syntax_err(const struct reader *r, struct err *e);
 
 bool parse_yaml(
@@ -40,7 +40,7 @@ bool parse_yaml(
             ok = syntax_err(&r, e);
             goto out;
         }
-        ok = read_event(&r, &event, e);
+        ok = take_event(&r, &event, e);
         yaml_event_delete(&event);
         if (!ok)
             goto out;
@@ -163,7 +163,7 @@ static bool refuse_extras(const struct origin *at, const yaml_event_t *event, st
     return true;
 }
 
-static bool read_key(
+static bool read_node_key(
     struct reader *r, const struct origin *at, const yaml_event_t *event, struct err *e)
 {
     const char *text = (const char *)event->data.scalar.value;
@@ -179,7 +179,7 @@ static bool read_key(
     return r->key || err_memory(e);
 }
 
-static bool read_value(struct reader *r, const struct origin *at, enum node_kind kind,
+static bool append_node(struct reader *r, const struct origin *at, enum node_kind kind,
     const yaml_event_t *event, struct err *e)
 {
     bool scalar = kind == NODE_SCALAR;
@@ -215,15 +215,15 @@ static bool read_node(
     if (!refuse_extras(at, event, e))
         return false;
     if (r->open && r->open->kind == NODE_MAP && !r->key)
-        return read_key(r, at, event, e);
+        return read_node_key(r, at, event, e);
     if (event->type == YAML_SEQUENCE_START_EVENT)
         kind = NODE_LIST;
     if (event->type == YAML_MAPPING_START_EVENT)
         kind = NODE_MAP;
-    return read_value(r, at, kind, event, e);
+    return append_node(r, at, kind, event, e);
 }
 
-static bool read_event(struct reader *r, const yaml_event_t *event, struct err *e)
+static bool take_event(struct reader *r, const yaml_event_t *event, struct err *e)
 {
     struct origin at = origin_at(r, event->start_mark);
 

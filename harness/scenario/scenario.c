@@ -18,7 +18,7 @@
 
 #define FILE_MAX ((size_t)1 << 20)
 
-static bool read_file(struct buf *text, const char *path, struct err *e);
+static bool read_scenario_file(struct buf *text, const char *path, struct err *e);
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
 static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
 static bool says_promises(const struct node *root);
@@ -35,7 +35,8 @@ bool scenario_load(
 
     *s = (struct scenario){0};
     buf_init(&text, FILE_MAX + 1);
-    if (!read_file(&text, path, e) || !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
+    if (!read_scenario_file(&text, path, e) ||
+        !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
@@ -64,7 +65,7 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
     return false;
 }
 
-static bool read_file(struct buf *text, const char *path, struct err *e)
+static bool read_scenario_file(struct buf *text, const char *path, struct err *e)
 {
     FILE *file = fopen(path, "rb");
 
@@ -131,7 +132,7 @@ static void make_one_line(struct err *e)
             *p = '?';
 }
 
-static void free_strings(char **strings)
+static void free_string_list(char **strings)
 {
     for (size_t i = 0; strings && strings[i]; i++)
         free(strings[i]);
@@ -158,14 +159,14 @@ void scenario_fini(struct scenario *s)
 {
     free(s->name);
     free(s->summary);
-    free_strings(s->tags);
-    free_strings(s->sets);
+    free_string_list(s->tags);
+    free_string_list(s->sets);
     free(s->postgres.provider);
     free(s->postgres.image);
     free(s->postgres.rest);
     free_settings(&s->postgres.settings);
-    free_strings(s->collector.command);
-    free_strings(s->collector.writes);
+    free_string_list(s->collector.command);
+    free_string_list(s->collector.writes);
     free(s->collector.subject);
     free_settings(&s->collector.env);
     for (size_t i = 0; i < s->load_count; i++)
@@ -187,8 +188,8 @@ void scenario_fini(struct scenario *s)
     free(s->expect);
     for (size_t i = 0; i < s->counterpart_count; i++) {
         free(s->counterparts[i].collector);
-        free_strings(s->counterparts[i].sets);
-        free_strings(s->counterparts[i].breaks);
+        free_string_list(s->counterparts[i].sets);
+        free_string_list(s->counterparts[i].breaks);
     }
     free(s->counterparts);
     *s = (struct scenario){0};

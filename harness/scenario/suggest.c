@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t least(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -21,10 +21,10 @@ static size_t edit_distance(const char *a, const char *b)
         d[0][j] = j;
     for (size_t i = 1; i <= rows; i++) {
         for (size_t j = 1; j <= columns; j++) {
-            d[i][j] = least(d[i - 1][j], d[i][j - 1]) + 1;
-            d[i][j] = least(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            d[i][j] = min_size(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = min_size(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+                d[i][j] = min_size(d[i][j], d[i - 2][j - 2] + 1);
         }
     }
     return d[rows][columns];
@@ -33,7 +33,7 @@ static size_t edit_distance(const char *a, const char *b)
 void suggest_init(struct suggestion *s, const char *word)
 {
     // A third of the letters may be wrong, at least one and at most three.
-    size_t wrong = least(strlen(word) / 3, 3);
+    size_t wrong = min_size(strlen(word) / 3, 3);
 
     *s = (struct suggestion){.word = word, .distance = (wrong > 0 ? wrong : 1) + 1};
 }

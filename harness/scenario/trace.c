@@ -41,7 +41,7 @@ static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
     return true;
 }
 
-static bool read_line(struct load_phase *phase, char *text, size_t line, struct err *e)
+static bool read_trace_line(struct load_phase *phase, char *text, size_t line, struct err *e)
 {
     int64_t last_ns = phase->trace_count ? phase->trace_ns[phase->trace_count - 1] : 0;
     int64_t at_ns;
@@ -74,7 +74,7 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
         return false;
     bool ok = true;
     while (ok && fgets(text, sizeof text, file))
-        ok = read_line(phase, text, ++line, e);
+        ok = read_trace_line(phase, text, ++line, e);
     if (ok && ferror(file))
         ok = err_sys(e, ERR_USAGE, "%s", phase->file);
     fclose(file);

@@ -43,7 +43,7 @@ struct judge {
 };
 
 // Copies a text of somebody else for a message, without what would act in a terminal.
-static const char *show(char out[SHOWN + 8], const char *text)
+static const char *shown_text(char out[SHOWN + 8], const char *text)
 {
     size_t len = 0;
     uint32_t c;
@@ -71,7 +71,7 @@ static const struct node *foreign(const struct node *map, const char *key)
     return n && !n->origin.set ? n : NULL;
 }
 
-static bool refuse(
+static bool refuse_item(
     const struct judge *j, const struct node *at, const char *doing, const char *what)
 {
     char shown[SHOWN + 8];
@@ -81,7 +81,7 @@ static bool refuse(
               "it by --trust"
             : ", which --untrusted refuses";
 
-    return node_err(at, j->e, "%s '%s'%s", doing, show(shown, what), why);
+    return node_err(at, j->e, "%s '%s'%s", doing, shown_text(shown, what), why);
 }
 
 static bool listed(const char *const *names, const char *name)
@@ -91,7 +91,7 @@ static bool listed(const char *const *names, const char *name)
     return *names;
 }
 
-static bool check_command(const struct judge *j)
+static bool check_named_command(const struct judge *j)
 {
     const struct node *command = foreign(j->collector, "command");
     char line[2 * SHOWN] = "";
@@ -102,7 +102,7 @@ static bool check_command(const struct judge *j)
         return true;
     for (char **arg = j->s->collector.command; *arg && len < sizeof line; arg++)
         len += (size_t)snprintf(line + len, sizeof line - len, "%s%s", len ? " " : "", *arg);
-    return refuse(j, command, "it runs", line);
+    return refuse_item(j, command, "it runs", line);
 }
 
 static bool check_subject(const struct judge *j)
@@ -112,7 +112,7 @@ static bool check_subject(const struct judge *j)
 
     // A name leads to a subject that comes with mailproof, a path to any program.
     return !subject || !name || (!strchr(name, '/') && name[0] != '.') ||
-           refuse(j, subject, "it runs the subject in", name);
+           refuse_item(j, subject, "it runs the subject in", name);
 }
 
 static bool check_env(const struct judge *j)
@@ -123,7 +123,7 @@ static bool check_env(const struct judge *j)
         const struct setting *v = &j->s->collector.env.items[i];
         const struct node *at = foreign(env, v->name);
         if (at && !listed(plain_variables, v->name))
-            return refuse(j, at, "it gives the collector", v->value);
+            return refuse_item(j, at, "it gives the collector", v->value);
     }
     return true;
 }
@@ -138,7 +138,7 @@ static bool check_settings(const struct judge *j)
         const struct setting *v = &j->s->postgres.settings.items[i];
         const struct node *at = foreign(settings, v->name);
         if (at && (!listed(plain_settings, v->name) || v->value[strspn(v->value, plain)]))
-            return refuse(j, at, "it sets", v->value);
+            return refuse_item(j, at, "it sets", v->value);
     }
     return true;
 }
@@ -158,9 +158,9 @@ static bool check_server(const struct judge *j)
     const struct node *image = foreign(j->postgres, "image"), *rest = foreign(j->postgres, "rest");
 
     if (image && !is_official(j->s->postgres.image))
-        return refuse(j, image, "it runs the image", j->s->postgres.image);
+        return refuse_item(j, image, "it runs the image", j->s->postgres.image);
     return !rest || !j->s->postgres.rest ||
-           refuse(j, rest, "it sends requests to", j->s->postgres.rest);
+           refuse_item(j, rest, "it sends requests to", j->s->postgres.rest);
 }
 
 // True when the file is a regular one in the scenario's own folder, and not a link to another.
@@ -188,7 +188,7 @@ static bool check_files(const struct judge *j, const struct node *root)
         return j->sets->trust == TRUST_BESIDE
                    ? node_err(file, j->e,
                          "a scenario of somebody else may only name a file in its own folder")
-                   : refuse(
+                   : refuse_item(
                          j, file, "it reads a file outside of its own folder,", j->s->load[i].file);
     }
     return true;
@@ -205,6 +205,6 @@ bool trust_check(
     // A worker runs nothing of a scenario: it only sends its load.
     if (sets->trust == TRUST_BESIDE)
         return check_files(&j, root);
-    return check_command(&j) && check_subject(&j) && check_env(&j) && check_settings(&j) &&
+    return check_named_command(&j) && check_subject(&j) && check_env(&j) && check_settings(&j) &&
            check_server(&j) && check_files(&j, root);
 }

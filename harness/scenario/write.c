@@ -12,7 +12,7 @@
 static void write_table(
     const struct table *t, const void *base, int indent, bool item, struct buf *out);
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out);
-static void write_value(const struct field *f, const void *slot, struct buf *out);
+static void write_plain_value(const struct field *f, const void *slot, struct buf *out);
 
 bool scenario_write(const struct scenario *s, struct buf *out)
 {
@@ -78,7 +78,7 @@ bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
         const struct field *f = &fault_table.fields[i];
         buf_init(&value, 4096);
         if (f->type != FIELD_VERB && !is_time(f, fault) && is_written(f, fault)) {
-            write_value(f, (const char *)fault + f->offset, &value);
+            write_plain_value(f, (const char *)fault + f->offset, &value);
             const char *text = buf_str(&value);
             if (text && (!f->default_text || strcmp(text + 1, f->default_text) != 0))
                 buf_printf(out, ", %s:%s", f->key, text);
@@ -143,7 +143,7 @@ static void write_entry(const char *key, const char *value, int indent, struct b
     write_text(value, out);
 }
 
-static void write_settings(const struct settings *settings, int indent, struct buf *out)
+static void write_settings_map(const struct settings *settings, int indent, struct buf *out)
 {
     if (settings->count == 0)
         buf_append_str(out, " {}");
@@ -182,7 +182,7 @@ static void write_expect(const struct scenario *s, int indent, struct buf *out)
         write_entry(s->expect[i].metric, s->expect[i].want, indent, out);
 }
 
-static void write_items(const struct field *f, const void *slot, int indent, struct buf *out)
+static void write_list(const struct field *f, const void *slot, int indent, struct buf *out)
 {
     const char *items;
     size_t count;
@@ -250,7 +250,7 @@ static void write_number(const struct field *f, const void *slot, struct buf *ou
 }
 
 // Writes a value that fits on the line of its key.
-static void write_value(const struct field *f, const void *slot, struct buf *out)
+static void write_plain_value(const struct field *f, const void *slot, struct buf *out)
 {
     switch (f->type) {
     case FIELD_STRING:
@@ -321,10 +321,10 @@ static void write_field(const struct field *f, const void *base, int indent, str
         write_table(f->table, base, indent, false, out);
         return;
     case FIELD_ITEMS:
-        write_items(f, slot, indent, out);
+        write_list(f, slot, indent, out);
         return;
     case FIELD_SETTINGS:
-        write_settings(slot, indent, out);
+        write_settings_map(slot, indent, out);
         break;
     case FIELD_ALLOW:
         write_allow(base, indent, out);
@@ -336,7 +336,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
         write_expect(base, indent, out);
         break;
     default:
-        write_value(f, slot, out);
+        write_plain_value(f, slot, out);
         break;
     }
     buf_append_char(out, '\n');

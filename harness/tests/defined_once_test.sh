@@ -11,7 +11,7 @@ import collections, os, re, sys
 
 # The folders whose names are their own. A name in them is in no other file of the product.
 done = ["harness/" + d + "/" for d in (
-    "os plan disk shards measure postgres subject load fault run compare shrink explore options doctor").split()]
+    "os plan disk shards measure postgres subject load fault run compare shrink explore options doctor tune proxy ledger scenario").split()]
 
 def is_product(path):
     return not re.search(r"_test\.c$|_bench\.c$|/tests/|^harness/(fuzz|zoo)/", path)

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static double number(const json_t *result, const char *object, const char *key)
+static double cost_number(const json_t *result, const char *object, const char *key)
 {
     const json_t *value = json_object_get(json_object_get(result, object), key);
 
@@ -17,13 +17,13 @@ static double per_thousand(double seconds, double tokens)
 
 struct tune_cost cost_of(const json_t *result, bool local)
 {
-    double tokens = number(result, "tokens", "delivered");
-    double backends_s = local ? number(result, "cpu_s", "collector_backends") : NAN;
+    double tokens = cost_number(result, "tokens", "delivered");
+    double backends_s = local ? cost_number(result, "cpu_s", "collector_backends") : NAN;
 
     return (struct tune_cost){
-        .wal_bytes = number(result, "server", "wal_bytes_per_token"),
+        .wal_bytes = cost_number(result, "server", "wal_bytes_per_token"),
         .backend_cpu_ms = per_thousand(backends_s, tokens),
-        .collector_cpu_ms = per_thousand(number(result, "collector", "cpu_s"), tokens),
+        .collector_cpu_ms = per_thousand(cost_number(result, "collector", "cpu_s"), tokens),
         .round_trips = NAN,
     };
 }

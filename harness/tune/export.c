@@ -34,7 +34,7 @@ bool export_markdown(const struct tune *t, struct buf *out)
 
 // --- JSON -----------------------------------------------------------------------------
 
-static json_t *number(double value)
+static json_t *export_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -45,13 +45,13 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
         json_pack("{s:i, s:f}", "limit", p->limit, "timeout_ms", (double)p->timeout_ns / 1e6);
 
     for (enum tune_figure f = 0; f < FIGURE_COUNT; f++)
-        json_object_set_new(object, figure_texts[f].key, number(figure_of(p, f)));
-    json_object_set_new(object, "model_p50_off", number(p->model_p50_off));
-    json_object_set_new(object, "model_tokens_off", number(p->model_tokens_off));
+        json_object_set_new(object, figure_texts[f].key, export_number(figure_of(p, f)));
+    json_object_set_new(object, "model_p50_off", export_number(p->model_p50_off));
+    json_object_set_new(object, "model_tokens_off", export_number(p->model_tokens_off));
     json_object_set_new(object, "judged",
-        json_pack("{s:o, s:o, s:o}", "median", number(p->judged.median), "low",
-            p->judged.low > 0 ? number(p->judged.low) : json_null(), "high",
-            number(p->judged.high)));
+        json_pack("{s:o, s:o, s:o}", "median", export_number(p->judged.median), "low",
+            p->judged.low > 0 ? export_number(p->judged.low) : json_null(), "high",
+            export_number(p->judged.high)));
     json_object_set_new(object, "runs", json_integer((json_int_t)p->runs));
     json_object_set_new(object, "inconclusive", json_integer((json_int_t)p->inconclusive));
     json_object_set_new(object, "state", json_string(p->state ? p->state : ""));
@@ -63,7 +63,8 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
 }
 
 // Returns the output of a function as a JSON string.
-static json_t *text_of(const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
+static json_t *printed_text(
+    const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
 {
     struct buf text;
 
@@ -85,8 +86,8 @@ bool export_json(const struct tune *t, struct buf *out)
     json_t *root = json_pack("{s:i, s:s, s:b, s:o, s:s, s:o, s:o, s:{s:o, s:o}}", "schema", 1,
         "scenario", t->scenario, "simulated", t->simulated, "objective", objective, "judged",
         t->objective ? t->objective->metric : "latency.p99", "pairs", pairs, "recommendation",
-        text_of(t, tune_print_recommendation), "model", "read_ms", number(t->read_ms), "turn_ms",
-        number(t->turn_ms));
+        printed_text(t, tune_print_recommendation), "model", "read_ms", export_number(t->read_ms),
+        "turn_ms", export_number(t->turn_ms));
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
     free(text);

@@ -116,7 +116,7 @@ bool measured_queries(
     return q->reads.count + q->turns.count == 0 || queries_ready(q, e);
 }
 
-static bool simulate(const struct recording *rec, const struct queries *q,
+static bool simulate_recording(const struct recording *rec, const struct queries *q,
     const struct tune_pair *p, uint64_t seed, struct model_result *r, struct err *e)
 {
     const struct load_phase arrivals = {.for_ns = rec->length_ns,
@@ -149,7 +149,7 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
         struct model_result r;
         if (!is_conclusive(item) || item->recording.count == 0)
             continue;
-        if (!simulate(&item->recording, q, p, seed, &r, e))
+        if (!simulate_recording(&item->recording, q, p, seed, &r, e))
             return false;
         p50[n] = (double)histogram_percentile(&r.latency, 50) / NS_PER_MS;
         tokens[n] = model_tokens_per_batch(&r);

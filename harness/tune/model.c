@@ -84,7 +84,7 @@ static void admit_arrivals(
     }
 }
 
-static void take_batch(
+static void model_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
     int64_t due_ns = w->next_ns + m->timeout_ns;
@@ -116,7 +116,7 @@ static bool deliver(struct window *w, const struct model *m, struct model_result
     return true;
 }
 
-static bool simulate(struct model_result *r, const struct model *m, struct window *w)
+static bool simulate_windows(struct model_result *r, const struct model *m, struct window *w)
 {
     struct arrivals_cycle a = {.model = m};
     struct rng arrivals, queries;
@@ -129,7 +129,7 @@ static bool simulate(struct model_result *r, const struct model *m, struct windo
     w->written_ns = -1;
     w->next_ns = next_arrival(&a);
     while (ok && w->next_ns < m->period_ns) {
-        take_batch(w, m, &a, &queries);
+        model_batch(w, m, &a, &queries);
         ok = deliver(w, m, r);
     }
     r->end_ns = w->written_ns;
@@ -150,7 +150,7 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
             tokens);
     w.waiting = calloc((size_t)m->limit, sizeof *w.waiting);
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
-              histogram_init(&r->sent, m->timeout_ns, e) && simulate(r, m, &w);
+              histogram_init(&r->sent, m->timeout_ns, e) && simulate_windows(r, m, &w);
     free(w.waiting);
     return ok || err_memory(e);
 }

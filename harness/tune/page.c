@@ -66,7 +66,7 @@ static void print_sign(const struct tune *t, const struct tune_pair *p, struct b
 
 // Prints a cell whose colour is a mixture of two: the middle colour of the scale and one of its
 // ends.
-static void print_cell(
+static void append_cell(
     const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {
     double heat = figure_heat(t, p, figure);
@@ -82,7 +82,7 @@ static void print_cell(
     buf_append_str(out, "</td>");
 }
 
-static void print_map(const struct tune *t, enum tune_figure figure, struct buf *out)
+static void append_map(const struct tune *t, enum tune_figure figure, struct buf *out)
 {
     int limits[TUNE_PAIRS_MAX];
     int64_t timeouts_ns[TUNE_PAIRS_MAX];
@@ -104,7 +104,7 @@ static void print_map(const struct tune *t, enum tune_figure figure, struct buf 
         for (size_t c = 0; c < columns; c++) {
             const struct tune_pair *p = figure_at(t, limits[r], timeouts_ns[c]);
             if (p)
-                print_cell(t, p, figure, out);
+                append_cell(t, p, figure, out);
             else
                 buf_append_str(out, "<td></td>");
         }
@@ -112,7 +112,7 @@ static void print_map(const struct tune *t, enum tune_figure figure, struct buf 
     buf_append_str(out, "</tr></table></div>\n");
 }
 
-static bool is_measured(const struct tune *t, enum tune_figure figure)
+static bool has_map(const struct tune *t, enum tune_figure figure)
 {
     for (size_t i = 0; i < t->count; i++) {
         if (!isnan(figure_of(&t->pairs[i], figure)))
@@ -134,8 +134,8 @@ static void print_maps(const struct tune *t, struct buf *out)
         FIGURE_ROUND_TRIPS, FIGURE_WAL, FIGURE_BACKEND_CPU, FIGURE_COLLECTOR_CPU};
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (is_measured(t, order[i]))
-            print_map(t, order[i], out);
+        if (has_map(t, order[i]))
+            append_map(t, order[i], out);
     }
 }
 

@@ -24,7 +24,7 @@ bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct er
     return true;
 }
 
-static bool join(struct query_list *to, const struct query_list *from, struct err *e)
+static bool join_queries(struct query_list *to, const struct query_list *from, struct err *e)
 {
     for (size_t i = 0; i < from->count; i++) {
         if (!queries_add(to, from->items[i].tokens, from->items[i].ns, e))
@@ -35,7 +35,7 @@ static bool join(struct query_list *to, const struct query_list *from, struct er
 
 bool queries_join(struct queries *to, const struct queries *from, struct err *e)
 {
-    return join(&to->reads, &from->reads, e) && join(&to->turns, &from->turns, e);
+    return join_queries(&to->reads, &from->reads, e) && join_queries(&to->turns, &from->turns, e);
 }
 
 static int by_tokens(const void *a, const void *b)
@@ -58,9 +58,9 @@ bool queries_ready(struct queries *q, struct err *e)
 {
     if (q->reads.count + q->turns.count == 0)
         return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
-    if (q->reads.count == 0 && !join(&q->reads, &q->turns, e))
+    if (q->reads.count == 0 && !join_queries(&q->reads, &q->turns, e))
         return false;
-    if (q->turns.count == 0 && !join(&q->turns, &q->reads, e))
+    if (q->turns.count == 0 && !join_queries(&q->turns, &q->reads, e))
         return false;
     sort(&q->reads);
     sort(&q->turns);
@@ -111,7 +111,7 @@ bool queries_print_csv(const struct queries *q, struct buf *out)
     return !out->failed;
 }
 
-static bool parse_line(struct queries *q, const char *text, size_t line, struct err *e)
+static bool parse_query_time(struct queries *q, const char *text, size_t line, struct err *e)
 {
     char kind[8], end;
     uint32_t tokens;
@@ -135,7 +135,7 @@ bool queries_parse_csv(struct queries *q, const char *text, struct err *e)
     for (const char *at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1) {
         if (!strchr(at, '\n'))
             return err_set(e, ERR_USAGE, "line %zu is cut off", line + 1);
-        if (!parse_line(q, at, ++line, e))
+        if (!parse_query_time(q, at, ++line, e))
             return false;
     }
     return true;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "check/stages.h"
 
-static int by_time(const void *a, const void *b)
+static int by_arrival(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -23,11 +23,11 @@ static bool take_arrivals(struct recording *r, const struct ledger *l, struct er
         if (l->tokens[token].deliveries > 0 && txn->outcome == TXN_COMMITTED)
             r->arrivals_ns[r->count++] = txn->ended_ns - l->start_ns;
     }
-    qsort(r->arrivals_ns, r->count, sizeof *r->arrivals_ns, by_time);
+    qsort(r->arrivals_ns, r->count, sizeof *r->arrivals_ns, by_arrival);
     return true;
 }
 
-static bool take_lines(struct recording *r, const struct ledger *l, struct err *e)
+static bool record_queries(struct recording *r, const struct ledger *l, struct err *e)
 {
     int64_t before_ns = 0;
     bool ok = true;
@@ -53,7 +53,7 @@ bool recording_take(struct recording *r, const struct ledger *l, struct err *e)
     *r = (struct recording){0};
     if (l->scenario->collector.instances != 1 || l->plan->fault_count > 0 || !l->log)
         return true;
-    return take_arrivals(r, l, e) && take_lines(r, l, e);
+    return take_arrivals(r, l, e) && record_queries(r, l, e);
 }
 
 void recording_fini(struct recording *r)

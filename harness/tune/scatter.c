@@ -256,7 +256,7 @@ static void put_label(
     buf_fini(&name);
 }
 
-static void take_line(struct labels *l, double x1, double y1, double x2, double y2)
+static void avoid_line(struct labels *l, double x1, double y1, double x2, double y2)
 {
     for (int i = 0; i <= FRONT_BOXES; i++) {
         double share = (double)i / FRONT_BOXES, x = x1 + share * (x2 - x1),
@@ -270,12 +270,12 @@ static void take_front(const struct scatter *s, struct labels *l)
     const struct tune_pair *p = next_on_front(s, NULL), *next;
 
     for (; p && (next = next_on_front(s, p)); p = next)
-        take_line(l, axis_place(&s->x, p->tokens_per_batch), axis_place(&s->y, height_of(s, p)),
+        avoid_line(l, axis_place(&s->x, p->tokens_per_batch), axis_place(&s->y, height_of(s, p)),
             axis_place(&s->x, next->tokens_per_batch), axis_place(&s->y, height_of(s, next)));
 }
 
 // Keeps labels off the points, the front and the objective's name.
-static void take_points(const struct scatter *s, struct labels *l)
+static void avoid_points(const struct scatter *s, struct labels *l)
 {
     take_front(s, l);
     if (has_limit(s)) {
@@ -296,7 +296,7 @@ static void put_labels(const struct scatter *s, struct buf *out)
     struct labels labels = {0};
     const struct tune_pair *pick = tune_recommend(s->tune);
 
-    take_points(s, &labels);
+    avoid_points(s, &labels);
     if (pick && is_drawn(s, pick))
         put_label(s, pick, &labels, out);
     for (size_t i = 0; i < s->tune->count; i++) {

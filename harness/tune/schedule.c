@@ -20,7 +20,7 @@ static struct precision known_of(const double *values, size_t count)
 
 // True when `a` certainly has larger batches and a lower p99 than `b`. The batches of a pair
 // hardly vary, so a few runs are enough.
-static bool beats(const struct schedule_pair *a, const struct schedule_pair *b)
+static bool is_above(const struct schedule_pair *a, const struct schedule_pair *b)
 {
     struct precision a_tokens = known_of(a->tokens, a->count);
     struct precision b_tokens = known_of(b->tokens, b->count);
@@ -33,7 +33,7 @@ static bool beats(const struct schedule_pair *a, const struct schedule_pair *b)
 static bool beaten(const struct schedule *s, size_t pair)
 {
     for (size_t i = 0; i < s->count; i++) {
-        if (i != pair && !s->pairs[i].broken && beats(&s->pairs[i], &s->pairs[pair]))
+        if (i != pair && !s->pairs[i].broken && is_above(&s->pairs[i], &s->pairs[pair]))
             return true;
     }
     return false;
@@ -85,7 +85,7 @@ const char *schedule_state_name(enum schedule_state state)
 
 // Appends the open pairs: with `known` those that have measurements, otherwise those that have
 // none.
-static size_t collect(const struct schedule *s, bool known, struct rng *rng, size_t *order)
+static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, size_t *order)
 {
     size_t count = 0;
 
@@ -107,6 +107,6 @@ size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, s
     struct rng rng;
 
     rng_init(&rng, seed + round, SHUFFLE_STREAM);
-    size_t unknown = collect(s, false, &rng, order);
-    return unknown + collect(s, true, &rng, order + unknown);
+    size_t unknown = open_pairs(s, false, &rng, order);
+    return unknown + open_pairs(s, true, &rng, order + unknown);
 }

@@ -51,7 +51,7 @@ static bool take_recording(
     return ok;
 }
 
-static void tell_run(const struct tuning *t, size_t pair, const struct measurement *o)
+static void tell_pair_run(const struct tuning *t, size_t pair, const struct measurement *o)
 {
     const struct tune_pair *p = &t->pairs[pair];
 
@@ -80,7 +80,7 @@ static json_int_t number_of(uint64_t round, size_t pair)
     return (json_int_t)round * TUNE_PAIRS_MAX + (json_int_t)pair;
 }
 
-static bool is_known(const struct tuning *t, uint64_t round, size_t pair)
+static bool is_pair_run(const struct tuning *t, uint64_t round, size_t pair)
 {
     size_t i;
     json_t *line;
@@ -94,7 +94,7 @@ static bool is_known(const struct tuning *t, uint64_t round, size_t pair)
 }
 
 // Takes a run from its result folder, whether it was made now, earlier or by another machine.
-static bool take_run(struct tuning *t, const json_t *line, struct err *e)
+static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
 {
     const int64_t number = parse_integer(line, "n");
     const size_t pair = (size_t)(number % TUNE_PAIRS_MAX);
@@ -119,11 +119,11 @@ static bool take_run(struct tuning *t, const json_t *line, struct err *e)
     if (o.counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
         o.cost.round_trips = parse_number(line, "trips") / delivered;
     if (!t->record.merged)
-        tell_run(t, pair, &o);
+        tell_pair_run(t, pair, &o);
     return measured_add(&t->runs[pair], &o, t->tune.objective, e);
 }
 
-static bool run_once(struct sweeping *s, uint64_t round, size_t pair, struct err *e)
+static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err *e)
 {
     struct tuning *t = s->tuning;
     struct run_options how = {.collector = t->options->collector,
@@ -143,7 +143,7 @@ static bool run_once(struct sweeping *s, uint64_t round, size_t pair, struct err
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
-    bool ok = (line || err_memory(e)) && take_run(t, line, e);
+    bool ok = (line || err_memory(e)) && take_pair_run(t, line, e);
     return record_add(&t->record, line, e) && ok;
 }
 
@@ -162,8 +162,8 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
             scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
     }
     for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
-        ok = s->tuning->pairs[i].left_out || is_known(s->tuning, COUNTING_ROUND, i) ||
-             run_once(s, COUNTING_ROUND, i, e);
+        ok = s->tuning->pairs[i].left_out || is_pair_run(s->tuning, COUNTING_ROUND, i) ||
+             run_pair(s, COUNTING_ROUND, i, e);
     for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
     free(lengths_ns);
@@ -206,7 +206,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
         int64_t began_ns = clock_now_ns();
         if (!in_time(s, &plan, order[i]))
             continue;
-        if (!run_once(s, round, order[i], e))
+        if (!run_pair(s, round, order[i], e))
             return false;
         int64_t took_ns = clock_now_ns() - began_ns;
         s->longest_ns = took_ns > s->longest_ns ? took_ns : s->longest_ns;
@@ -249,7 +249,7 @@ static bool run_shard(struct sweeping *s, struct err *e)
         size_t order[TUNE_PAIRS_MAX];
         size_t count = schedule_round(&plan, t->scenario.seed, round, order);
         for (size_t i = 0; ok && i < count && record_has(&t->record, round); i++)
-            ok = is_known(t, round, order[i]) || run_once(s, round, order[i], e);
+            ok = is_pair_run(t, round, order[i]) || run_pair(s, round, order[i], e);
     }
     return ok;
 }
@@ -271,7 +271,7 @@ static uint64_t next_round(const struct tuning *t)
 
 // Runs pairs, round by round, until enough is known. A round that was stopped half-way is not
 // ended: the pairs that it lacks come first in the next one, because they were run less often.
-static bool run_all(struct sweeping *s, struct err *e)
+static bool run_rounds(struct sweeping *s, struct err *e)
 {
     bool any = true;
     bool ok = count_round_trips(s, e);
@@ -295,7 +295,7 @@ static bool take_others_in(struct tuning *t)
     return any;
 }
 
-static void tell_forecast(const struct tuning *t)
+static void tell_sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
     size_t pairs = 0, rounds = (size_t)t->options->repeat;
@@ -319,12 +319,12 @@ static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
         .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
-    tell_forecast(t);
+    tell_sweep_forecast(t);
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
-    ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_all(&s, e));
+    ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
     if (ok && !t->options->shard.of && take_others_in(t))
-        ok = run_all(&s, e);
+        ok = run_rounds(&s, e);
     if (s.shared)
         shared_close(&s.server);
     return ok && record_finish(&t->record, e);
@@ -338,13 +338,13 @@ static bool take_known(struct tuning *t, struct err *e)
 
     json_array_foreach(sorted, i, line)
     {
-        ok = ok && take_run(t, line, e);
+        ok = ok && take_pair_run(t, line, e);
     }
     json_decref(sorted);
     return ok;
 }
 
-static bool open_record(struct tuning *t, struct err *e)
+static bool open_sweep_record(struct tuning *t, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
@@ -358,7 +358,7 @@ static bool open_record(struct tuning *t, struct err *e)
 
 bool sweep(struct tuning *t, struct err *e)
 {
-    bool ok = open_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
+    bool ok = open_sweep_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
 
     t->tune.interrupted = !ok && interrupt_signal();
     if (t->tune.interrupted)

@@ -26,7 +26,7 @@ bool tune_holds(const struct expectation *x, double got)
     }
 }
 
-static bool beats(const struct tune_pair *a, const struct tune_pair *b)
+static bool dominates(const struct tune_pair *a, const struct tune_pair *b)
 {
     bool as_good = a->tokens_per_batch >= b->tokens_per_batch && p99(a) <= p99(b);
 
@@ -40,7 +40,7 @@ static bool mostly_inconclusive(const struct tune_pair *p)
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
 }
 
-static bool is_known(const struct tune_pair *p)
+static bool has_figures(const struct tune_pair *p)
 {
     return !isnan(p99(p)) && !mostly_inconclusive(p);
 }
@@ -51,10 +51,10 @@ void tune_judge(struct tune *t)
         struct tune_pair *p = &t->pairs[i];
         const struct expectation *x = t->objective;
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
-        p->on_front = !p->broken && is_known(p);
+        p->on_front = !p->broken && has_figures(p);
         for (size_t k = 0; k < t->count; k++)
-            p->on_front = p->on_front && (t->pairs[k].broken || !is_known(&t->pairs[k]) ||
-                                             !beats(&t->pairs[k], p));
+            p->on_front = p->on_front && (t->pairs[k].broken || !has_figures(&t->pairs[k]) ||
+                                             !dominates(&t->pairs[k], p));
     }
 }
 
@@ -70,7 +70,7 @@ static bool preferred(const struct tune *t, const struct tune_pair *a, const str
 
 static bool is_fit(const struct tune_pair *p)
 {
-    return !p->broken && p->meets && is_known(p) && p->tokens_per_batch > 0;
+    return !p->broken && p->meets && has_figures(p) && p->tokens_per_batch > 0;
 }
 
 const struct tune_pair *tune_recommend(const struct tune *t)
@@ -113,7 +113,7 @@ void tune_leave_out(struct tune *t, size_t most)
 bool tune_known(const struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (is_known(&t->pairs[i]) || t->pairs[i].broken)
+        if (has_figures(&t->pairs[i]) || t->pairs[i].broken)
             return true;
     }
     return false;
@@ -131,7 +131,7 @@ static size_t count_broken(const struct tune *t)
 bool tune_all_broken(const struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!t->pairs[i].broken && is_known(&t->pairs[i]))
+        if (!t->pairs[i].broken && has_figures(&t->pairs[i]))
             return false;
     }
     return count_broken(t) > 0;
@@ -163,7 +163,7 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
         return "breaks an invariant";
     if (p->left_out)
         return "left out by the model";
-    if (!is_known(p))
+    if (!has_figures(p))
         return t->interrupted && p->runs == 0 ? "not run" : "inconclusive";
     if (p == tune_recommend(t))
         return "take this";
@@ -212,7 +212,7 @@ static void print_pick(const struct tune *t, struct buf *out)
     if (!larger) {
         size_t known = 0;
         for (size_t i = 0; i < t->count; i++)
-            known += is_known(&t->pairs[i]);
+            known += has_figures(&t->pairs[i]);
         buf_append_str(out, known == 1     ? "No other pair has a conclusive run.\n"
                             : t->simulated ? "No pair sends fewer lines.\n"
                                            : "No pair that was run sends fewer lines.\n");
