@@ -124,6 +124,21 @@ static size_t count_marks(const struct grid *g, const struct grid_row *r, enum c
     return count;
 }
 
+// Names what broke, "" when nothing did.
+static json_t *broken_text(const struct grid *g, const struct grid_row *r)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 14);
+    for (size_t c = 0; c < g->columns - g->speeds; c++) {
+        if (r->cells[c].mark == CELL_BROKEN)
+            buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", g->titles[c]);
+    }
+    json_t *json = json_string(text.len > 0 && buf_str(&text) ? text.data : "");
+    buf_fini(&text);
+    return json;
+}
+
 // The findings about a project belong to each of its rows: graphile-worker-advised is one of
 // graphile-worker's. Those that are fixed accuse nobody any more, so they are a list of their own.
 static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fixed)
@@ -152,7 +167,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
         broken ? broken : kept, asked);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o}",
+                     "s:o, s:o, s:o, s:o, s:o}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
@@ -160,7 +175,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", findings_of(r, findings, false), "fixed",
-        findings_of(r, findings, true), "answer", answer_blocks(r));
+        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r));
 }
 
 static json_t *finding_json(const struct field_finding *f)

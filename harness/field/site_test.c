@@ -137,6 +137,8 @@ static void pages_hold_the_table(void **state)
     read_page(dir, "index.html", text, sizeof text);
     assert_non_null(strstr(text, "server &lt;killed&gt;"));
     assert_non_null(strstr(text, "<a href=\"dbos-5.html#run-1\">broken 2 of 3</a>"));
+    assert_non_null(
+        strstr(text, "<li class=\"broken\">dbos 5: 1 of 1 broken: server &lt;killed&gt;</li>"));
     assert_true(strstr(text, "dbos-5.html") < strstr(text, "mailroom-1.html"));
     assert_null(strstr(text, "{{"));
     read_page(dir, "dbos-5.html", text, sizeof text);
