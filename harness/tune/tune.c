@@ -246,6 +246,19 @@ static void print_left_out(const struct tune *t, struct buf *out)
             left_out, t->count);
 }
 
+// Tells that the objective is missed, and how many pairs that was seen of.
+static bool print_missed(const struct tune *t, struct buf *out)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        known += is_known(&t->pairs[i]);
+    buf_printf(out, "No pair keeps %s %s", t->objective->metric, t->objective->want);
+    if (known < t->count)
+        buf_printf(out, ", of %zu that gave a result; %zu gave none", known, t->count - known);
+    return buf_append_str(out, ".\n");
+}
+
 bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
@@ -263,7 +276,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
         return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
             count_broken(t) < t->count ? " or came to no result" : "");
     if (!any)
-        return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
+        return print_missed(t, out);
     print_pick(t, out);
     print_left_out(t, out);
     return buf_append_str(out, t->budget && !t->over_budget ? t->budget : "");
