@@ -94,7 +94,9 @@ function drawGlance() {
   const room = (glance.width - glance.left - glance.right) / 70;
   for (const tick of paperTicks(glance.until - glance.from, room)) {
     const at = glance.from + tick;
-    glanceText(picture, `${+at.toFixed(3)} s`, glanceX(at), bottom + 15, 'middle');
+    // The last one must not be cut at the edge.
+    const last = glanceX(at) > glance.width - 20;
+    glanceText(picture, `${+at.toFixed(3)} s`, last ? glance.width : glanceX(at), bottom + 15, last ? 'end' : 'middle');
   }
   place.replaceChildren(picture);
 }
