@@ -66,7 +66,10 @@ function exchangeBox(messages) {
   return box;
 }
 
-// Groups the broken trials by their statement, the largest group first.
+// The place of a group's worst invariant among all.
+const cutRank = (group) => data.invariants.findIndex((name) => group.broken[name]);
+
+// Groups the broken trials by their statement, the worst and largest group first.
 function cutGroups(messages) {
   const groups = new Map();
   for (const m of messages) for (const side of ['before', 'after']) {
@@ -79,7 +82,7 @@ function cutGroups(messages) {
     }
     groups.set(key, group);
   }
-  return [...groups].sort((a, b) => b[1].at.length - a[1].at.length);
+  return [...groups].sort(([, a], [, b]) => cutRank(a) - cutRank(b) || b.at.length - a.at.length);
 }
 
 // Tells the counts of a group, the worst invariant first, and its first place.
@@ -91,12 +94,12 @@ function cutGroupText([, { at, broken }]) {
 const cutStatement = (text) => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
 const cutsAre = () => (data.cuts.action === 'kill' ? 'kills' : 'cuts');
 
-// The head of the page: what broke in how many trials, and where most of them were.
+// The head of the page: what broke in how many trials, and where the worst of them were.
 function cutsFailed() {
   const sums = data.broken.map((name) => `${name} ${result.metrics[name]}`).join(', ');
-  const [most, ...rest] = cutGroups(exchanges(data.cuts.messages).flat());
+  const [worst] = cutGroups(exchanges(data.cuts.messages).flat());
   const lines = [`${sums}: in ${result.cuts.broken} of ${result.cuts.tried} ${cutsAre()}`];
-  if (most) lines.push(`${rest.length ? 'most: ' : ''}${cutGroupText(most)}${cutStatement(most[0])}`);
+  if (worst) lines.push(`${cutGroupText(worst)}${cutStatement(worst[0])}`);
   return lines;
 }
 
