@@ -24,7 +24,7 @@ static void print_verdict(const struct scenario *s, const struct history_notes *
         const struct finding *f = &r->findings[id];
         if (!r->broken[id])
             continue;
-        printf("  %s: %llu, must be 0 or what `allow` says\n", metrics[id].name,
+        printf("  %s: %llu, must be 0 (or at most `allow` in the scenario)\n", metrics[id].name,
             (unsigned long long)f->count);
         for (size_t i = 0; i < f->example_count; i++)
             printf("    %s\n", f->examples[i]);

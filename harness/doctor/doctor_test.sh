@@ -99,7 +99,7 @@ migrations()
     says migrated 'ok      schema' 'ok      encoding' 'ok      creators' 'ok      owner' 'ok      functions'
     psql -qc 'GRANT CREATE ON SCHEMA public TO PUBLIC' -c "CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
     doctor open 1 "$here"
-    says open 'BREAKS  creators' 'PUBLIC may create objects' 'REVOKE CREATE'
+    says open 'BREAKS  creators' 'PUBLIC may create objects' 'REVOKE CREATE ON SCHEMA public FROM PUBLIC;'
     psql -qc 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
     doctor latin 1 "$here dbname=latin"
     says latin 'BREAKS  encoding' 'is LATIN1'
@@ -130,7 +130,8 @@ rights()
 {
     psql -qc 'CREATE ROLE nobody_much LOGIN' -c 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
     doctor no-rights 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
-    says no-rights 'this role may not create any' 'may not make databases and roles' 'CREATE EXTENSION pgcrypto'
+    says no-rights 'this role may not create any' 'may not make databases and roles' 'CREATE EXTENSION pgcrypto' \
+        'GRANT CREATE ON SCHEMA public TO nobody_much;' 'ALTER ROLE nobody_much CREATEDB CREATEROLE;'
     migrations
     doctor no-grant 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     says no-grant 'may not read tokens and move the cursor'

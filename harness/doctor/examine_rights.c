@@ -33,12 +33,16 @@ static void examine_migrations(struct patient *p, const char *missing)
 
 static void examine_schema(struct patient *p)
 {
-    char missing[80];
+    char missing[80], grant[200];
     bool create;
 
     if (!patient_ask(p, p->first, collector_sql_schema, missing, sizeof missing) ||
-        !answers_yes(
-            p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)", &create))
+        !answers_yes(p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
+            &create) ||
+        !patient_ask(p, p->first,
+            "SELECT format('GRANT CREATE ON SCHEMA %I TO %I; or migrate as the schema''s owner.',"
+            " coalesce(current_schema(), 'public'), current_user)",
+            grant, sizeof grant))
         return;
     // A database without the tables is no fault: it may be new.
     if (strcmp(missing, FIRST_MIGRATION) != 0)
@@ -47,9 +51,7 @@ static void examine_schema(struct patient *p)
         patient_note(p, "Apply migrations/ before a collector starts.",
             "the tables are not there yet; this role may create them");
     else
-        patient_breaks(p,
-            "GRANT CREATE ON SCHEMA … TO this role, or migrate as the schema's owner.",
-            "the tables are not there, and this role may not create any");
+        patient_breaks(p, grant, "the tables are not there, and this role may not create any");
 }
 
 static void examine_pgcrypto(struct patient *p)
@@ -92,7 +94,7 @@ static void examine_encoding(struct patient *p)
 // The migrations refuse the same.
 static void examine_creators(struct patient *p)
 {
-    char others[120];
+    char others[120], revoke[240];
 
     if (!patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC'"
@@ -102,12 +104,18 @@ static void examine_creators(struct patient *p)
             " AND a.grantee NOT IN (n.nspowner, current_user::regrole, coalesce((SELECT relowner"
             " FROM pg_class WHERE oid = to_regclass('tokens')), 0))"
             " AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.grantee AND r.rolsuper)",
-            others, sizeof others))
+            others, sizeof others) ||
+        !patient_ask(p, p->first,
+            "SELECT format('REVOKE CREATE ON SCHEMA %I FROM ', coalesce(current_schema(), "
+            "'public'))",
+            revoke, sizeof revoke))
         return;
+    size_t len = strlen(revoke);
+    snprintf(revoke + len, sizeof revoke - len, "%s;", others);
     if (!*others)
         patient_good(p, "nobody else may create objects in the schema");
     else
-        patient_breaks(p, "REVOKE CREATE ON SCHEMA … FROM these roles.",
+        patient_breaks(p, revoke,
             "%s may create objects in the schema, and so act with the rights of others", others);
 }
 
@@ -197,6 +205,7 @@ static void examine_collector(struct patient *p)
 // Examines whether a run can make its database and its three roles.
 static void examine_run(struct patient *p)
 {
+    char alter[200];
     bool enough;
 
     if (!answers_yes(p,
@@ -204,10 +213,15 @@ static void examine_run(struct patient *p)
             " FROM pg_roles WHERE rolname = current_user",
             &enough))
         return;
+    if (!patient_ask(p, p->first,
+            "SELECT format('ALTER ROLE %I CREATEDB CREATEROLE; or let the run start its own "
+            "server.', current_user)",
+            alter, sizeof alter))
+        return;
     if (enough)
         patient_good(p, "a run may make its database and roles");
     else
-        patient_note(p, "ALTER ROLE … CREATEDB CREATEROLE, or let the run start its own server.",
+        patient_note(p, alter,
             "this role may not make databases and roles: 'mailproof run --postgres' skips every "
             "scenario");
 }

@@ -90,7 +90,7 @@ static void examine_timeouts(struct patient *p)
     };
 
     for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
-        char sql[160], advice[128];
+        char sql[160], advice[200];
         double ms;
         // A setting that this version of the server lacks has no row.
         snprintf(
@@ -99,8 +99,10 @@ static void examine_timeouts(struct patient *p)
             return;
         if (ms <= 0 || ms >= timeouts[i].least_ms)
             continue;
-        snprintf(advice, sizeof advice, "ALTER ROLE … SET %s = 0 for the collector's role.",
+        snprintf(sql, sizeof sql, "SELECT format('ALTER ROLE %%I SET %s = 0;', current_user)",
             timeouts[i].name);
+        if (!patient_ask(p, p->first, sql, advice, sizeof advice))
+            return;
         patient_breaks(p, advice, "%s is %.0f ms: %s", timeouts[i].name, ms, timeouts[i].harm);
     }
 }
