@@ -252,7 +252,7 @@ static bool print_missed(const struct tune *t, struct buf *out)
     size_t known = 0;
 
     for (size_t i = 0; i < t->count; i++)
-        known += (&t->pairs[i]);
+        known += has_figures(&t->pairs[i]);
     buf_printf(out, "No pair keeps %s %s", t->objective->metric, t->objective->want);
     if (known < t->count)
         buf_printf(out, ", of %zu that gave a result; %zu gave none", known, t->count - known);
