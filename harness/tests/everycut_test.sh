@@ -130,6 +130,13 @@ echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it sh
 convicts_by_cut
 convicts_by_kill
 
+# In leased mode the harness answers, in each trial.
+leased=(--set collector.dequeue=leased)
+survives cut --cut-at 'client Parse' "${leased[@]}"
+! /usr/bin/python3 -c 'import psycopg2' 2>/dev/null ||
+    survives cut --cut-at 'client Query' "${leased[@]}" --set collector.layout=reference --promises no_loss,once,outcome \
+        --collector "$SOURCE_DIR/harness/subject/examples/sharing.py"
+
 # Its session is open and rests, so that the return after the cut excuses no more.
 every cut 1 --cut-at 'client Bind' "${says[@]}" --collector "$zoo --defect looks-late" --set slack=200ms
 [ "$(sum late)" -ge 5 ] || { cat "$place/out" && fail "looks-late is not convicted of late"; }

@@ -17,6 +17,7 @@
 #include "postgres/sql.h"
 #include "run/observers.h"
 #include "run/cuts/steps.h"
+#include "scenario/leased.h"
 #include "subject/command.h"
 #include "subject/subject.h"
 
@@ -140,6 +141,9 @@ static void at_cut(void *arg, size_t cut)
 
 static bool start_subject(struct trial *t, struct err *e)
 {
+    struct leased leased;
+
+    leased_read(&leased, t->setting->scenario);
     struct subject_config config = {
         .command = t->command.argv,
         .env = (const char *const *)t->command.env.items,
@@ -148,6 +152,8 @@ static bool start_subject(struct trial *t, struct err *e)
         // An --every-kill needs it, and after a cut a collector may also end by itself.
         .restart = true,
         .token_count = t->steps.plan.token_count,
+        .sender = leased.on ? &t->setting->scenario->collector.sender : NULL,
+        .seed = t->setting->scenario->seed,
         .log_dir = t->setting->log_dir,
     };
 
@@ -270,15 +276,16 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
-// Waits for the tokens of a dead collector. In shared mode other collectors take these tokens after
-// the grace; until then they are neither sent again nor dead letters.
+// Waits until nothing is in hand. In shared mode other collectors take the tokens of a dead one
+// after the grace; until then they are neither sent again nor dead letters. In leased mode a token
+// is finished when its answer is recorded.
 static bool wait_for_leftovers(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;
     int64_t deadline = clock_now_ns() + t->setting->scenario->recovery_limit_ns;
     char count[24] = "";
 
-    if (c->layout != LAYOUT_REFERENCE || c->dequeue != DEQUEUE_SHARED)
+    if (c->layout != LAYOUT_REFERENCE || c->dequeue == DEQUEUE_CURSOR)
         return true;
     while (strcmp(count, "0") != 0 && clock_now_ns() < deadline &&
            !subject_gave_up(t->subject, &t->gave_up)) {
@@ -309,9 +316,9 @@ static bool go_through_steps(struct trial *t, struct err *e)
     if (!wait_for_quiet(t, e))
         return false;
     // One more token after the cut shows that the collector is alive again.
-    return !proxy_was_cut(t->bench->proxy) ||
-           (take_trial_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e) &&
-               pause_for(rest_ns, e));
+    if (proxy_was_cut(t->bench->proxy) && !take_trial_step(t, STEPS - 1, &ignored, e))
+        return false;
+    return wait_for_leftovers(t, e) && (!proxy_was_cut(t->bench->proxy) || pause_for(rest_ns, e));
 }
 
 // --- the verdict ------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A mail collector that shares a queue of mode leased with others. Its reader answers each line."""
-import base64, hmac, os, psycopg2.extras, random, re, select, signal, sys, time
+import base64, hmac, os, psycopg2.extensions, random, re, select, signal, sys, time
 
 ENV, OWNER = os.environ, random.SystemRandom().getrandbits(62) + 1
 KEY, LIMIT = bytes.fromhex(ENV["MAILROOM_SECRET_KEY"]), int(ENV.get("MAILROOM_BATCH_LIMIT", 10))
@@ -14,9 +14,15 @@ def run(function, *values, **named):
                    ["mailroom", OWNER, *values, *named.values()])
     return cursor.fetchall()
 
+def wait(session):  # for the server, whose silence ends the session; a signal is served meanwhile
+    while state := session.poll():
+        reads, writes = [[session] if state == way else [] for way in (1, 2)]
+        if select.select(reads, writes, [], 12) == ([], [], []):
+            raise psycopg2.OperationalError("the server has been silent for 12 s")
+
 def join():  # what is ours beside the line in hand was taken by a call whose answer got lost
     global db, epoch
-    db = psycopg2.connect(ENV["MAILROOM_DATABASE_URL"], connect_timeout=5)
+    db = psycopg2.connect(ENV["MAILROOM_DATABASE_URL"])
     db.autocommit = True
     db.cursor().execute("LISTEN token_insert; SET statement_timeout = '10s'")
     state, epoch, *_ = run("mailroom_peers", "leased", "")[0]
@@ -68,15 +74,18 @@ def answers(count):  # what became of each token of the line: the first answer c
     while not told.keys() >= set(places):
         live()
         if select.select([0], [], [], 1)[0]:
-            said += os.read(0, 65536).decode("ascii", "replace") or os._exit(74)  # nobody answers
+            heard = os.read(0, 65536).decode("ascii", "replace")
+            if not heard:
+                print("nobody answers: standard input has ended", file=sys.stderr, flush=True)
+                os._exit(74)
+            said += heard
             *lines, said = said.split("\n")
             for a in (a for a in map(ANSWER.fullmatch, lines) if a and int(a[1]) == number):
                 told = {**dict.fromkeys([int(a[2])] if a[2] else places, (a[3], a[4])), **told}
     return [told[place] for place in places]
 
-# Others free what we have. The callback lets a signal interrupt a query.
-psycopg2.extensions.set_wait_callback(psycopg2.extras.wait_select)
-signal.signal(signal.SIGTERM, lambda *_: os._exit(75 if line[0] else 0))
+psycopg2.extensions.set_wait_callback(wait)
+signal.signal(signal.SIGTERM, lambda *_: os._exit(75 if line[0] else 0))  # others free what we have
 while rows := take():
     line, number, n = rows[0][1:3], number + 1, len(rows)
     print(",".join(field(row[0], *row[6:10]) for row in rows), flush=True)
