@@ -50,8 +50,8 @@ NODE
 fits() {
     node fits.js "$readers" "$@"
 }
-[ "$(fits results.json job.json cronjob.json shards.json merge.json | wc -l)" = 6 ] ||
-    fail "not six documents"
+[ "$(fits results.json job.json cronjob.json shards.json merge.json | wc -l)" = 7 ] ||
+    fail "not seven documents"
 for damage in 's/"backoffLimit"/"backofLimit"/' 's/"backoffLimit": 0/"backoffLimit": "0"/' \
     's/"restartPolicy": "Never"/"restartPolicy": true/' 's/"containers"/"container"/'; do
     sed "$damage" job.json >damaged.json
@@ -67,8 +67,10 @@ cat >parts.py <<'PYTHON'
 import json, sys
 
 page = open(sys.argv[1] + "/README.md").read()
-[job], [cronjob], [claim], [cluster] = (
+[job], [cronjob], [claim, policy], [cluster] = (
     json.load(open(name + ".json")) for name in ("job", "cronjob", "results", "cloudnative-pg"))
+if claim["kind"] == "NetworkPolicy":
+    claim, policy = policy, claim
 pod = job["spec"]["template"]["spec"]
 assert pod == cronjob["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 [container] = pod["containers"]
@@ -79,7 +81,7 @@ claims = {v["name"]: v["persistentVolumeClaim"]["claimName"] for v in pod["volum
 assert claims == {"results": claim["metadata"]["name"]}
 assert f'"claimName": "{claims["results"]}"' in page
 assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
-assert len({d["metadata"]["namespace"] for d in (job, cronjob, claim, cluster)}) == 1
+assert len({d["metadata"]["namespace"] for d in (job, cronjob, claim, policy, cluster)}) == 1
 [role] = cluster["spec"]["managed"]["roles"]
 assert f"generic {role['passwordSecret']['name']} --type=kubernetes.io/basic-auth" in page
 assert f"host={cluster['metadata']['name']}-rw user={role['name']} " in page
