@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "collect.h"
 #include "connect.h"
 #include "random.h"
@@ -175,8 +176,10 @@ static void serve_signals(struct collector *c)
 
     if (c->ending.step != RUNNING || poll(&p, 1, 0) <= 0 || read(c->signal_fd, &byte, 1) != 1)
         return;
+    int out = lines_in(&c->lines, LINE_OUT);
     if (c->queue.policy->answers)
-        log_line("MAIN", "stopping; %d lines are without an answer", lines_in(&c->lines, LINE_OUT));
+        log_line(
+            "MAIN", "stopping; %d %s without an answer", out, NOUN(out, "line is", "lines are"));
     else
         log_line("MAIN", "stopping while %s", state_doing(c->state));
     child_ask(&c->sender.child);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "queue_lines.h"
 #include "ring.h"
 #include "settle.h"
@@ -71,9 +72,11 @@ static void joined(struct collector *c, const PGresult *r)
     c->queue.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10);
     c->peers.recorded = true;
     if (c->peers.settling && c->queue.policy->exclusive)
-        log_line("QUEUE", "made a new cursor; %" PRId64 " tokens wait", adopted);
+        log_line("QUEUE", "made a new cursor; %" PRId64 " %s", adopted,
+            NOUN(adopted, "token waits", "tokens wait"));
     else if (adopted > 0)
-        log_line("QUEUE", "delivering %" PRId64 " tokens that others had taken", adopted);
+        log_line("QUEUE", "delivering %" PRId64 " %s that others had taken", adopted,
+            NOUN(adopted, "token", "tokens"));
     turn_begin(c);
     peers_restart(c);
     settle_restart(c);
@@ -198,12 +201,13 @@ bool peers_step(struct collector *c, struct err *e)
 static void say_freed(const struct collector *c, int64_t tokens)
 {
     const struct owner *freed = &c->peers.freeing;
+    const char *noun = NOUN(tokens, "token", "tokens");
 
     if (c->queue.policy->answers)
-        log_line("QUEUE", "freed %" PRId64 " tokens of collector %" PRId64 ": %s", tokens,
+        log_line("QUEUE", "freed %" PRId64 " %s of collector %" PRId64 ": %s", tokens, noun,
             freed->number, freed->alive ? "it does not renew its lease" : "it is gone");
     else
-        log_line("QUEUE", "delivering %" PRId64 " tokens of another collector, which %s", tokens,
+        log_line("QUEUE", "delivering %" PRId64 " %s of another collector, which %s", tokens, noun,
             freed->alive ? "hangs" : "is gone");
 }
 

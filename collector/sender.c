@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "random.h"
 #include "take.h"
 #include "work.h"
@@ -431,9 +432,9 @@ bool sender_time_out(struct collector *c, struct err *e)
 
     while ((line = lines_older(&c->lines, c->now_ns - most_ns)) != NULL) {
         log_line("SENDER",
-            "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d tokens; "
-            "does the sender hang?",
-            line->number, c->config->leased.answer_timeout_ms, line->left, line->count);
+            "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d %s; does the sender hang?",
+            line->number, c->config->leased.answer_timeout_ms, line->left, line->count,
+            NOUN(line->count, "token", "tokens"));
         line->timed_out = true;
         for (int i = 0; i < line->count; i++)
             if (!line->tokens[i].answered &&

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "lines_columns.h"
 #include "queue_lines.h"
 #include "take.h"
@@ -166,8 +167,8 @@ static void give_up_freed(struct collector *c, const PGresult *r)
                    (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
         if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
-        log_line("QUEUE", "another collector took us for dead, and has freed a line of %d tokens",
-            line->count);
+        log_line("QUEUE", "another collector took us for dead, and has freed a line of %d %s",
+            line->count, NOUN(line->count, "token", "tokens"));
         line->timed_out = true;
         line->left = 0;
         line->state = LINE_OVER;
@@ -349,9 +350,8 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     }
     outbox_confirmed(&c->settle.outbox);
     if (PQntuples(r) > 0)
-        log_line("QUEUE",
-            "%d answers were late, because their lines had ended; the first is for token %s",
-            PQntuples(r), PQgetvalue(r, 0, 0));
+        log_line("QUEUE", "%d %s late, because the line had ended; the first is for token %s",
+            PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
     // Tokens may have become due to be tried again at once.
     c->take.look_at_ns = 0;
     return true;

@@ -1,10 +1,12 @@
 #include "switch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <libpq-fe.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "queue.h"
 #include "queue_sql.h"
 #include "session.h"
@@ -30,8 +32,9 @@ static bool ask(PGconn *conn, const struct config *config, struct err *e)
         log_line("QUEUE", "'%s' is dequeued with '%s' already", config->queue_name,
             config->policy->name);
     else if (ok)
-        log_line("QUEUE", "'%s' is dequeued with '%s' from now on; %s tokens wait",
-            config->queue_name, config->policy->name, PQgetvalue(result, 0, 0));
+        log_line("QUEUE", "'%s' is dequeued with '%s' from now on; %s %s", config->queue_name,
+            config->policy->name, PQgetvalue(result, 0, 0),
+            NOUN(atoll(PQgetvalue(result, 0, 0)), "token waits", "tokens wait"));
     else if (strcmp(e->sqlstate, NO_DATA_FOUND) == 0)
         queue_unknown(config->queue_name, e);
     PQclear(result);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/noun.h"
 
 void tally_init(struct tally *t)
 {
@@ -35,7 +36,7 @@ void tally_log(struct tally *t)
             " of an account in another status",
             p->expired, p->consumed, p->status);
     if (t->dead_letters > 0)
-        log_line(
-            "QUEUE", "dead letters: %" PRId64 " tokens that a line cannot carry", t->dead_letters);
+        log_line("QUEUE", "dead letters: %" PRId64 " %s that a line cannot carry", t->dead_letters,
+            NOUN(t->dead_letters, "token", "tokens"));
     tally_init(t);
 }

@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/noun.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -52,8 +53,8 @@ static void put(const char *line, size_t len)
     ssize_t ignored = 0; // a failure of the log can be reported nowhere
     if (state.dropped > 0) {
         size_t used = stamp(about, sizeof about, "MAIN");
-        int more = snprintf(about + used, sizeof about - used,
-            "%ld lines of the log found no room and are lost\n", state.dropped);
+        int more = snprintf(about + used, sizeof about - used, "%ld %s of the log found no room\n",
+            state.dropped, NOUN(state.dropped, "line", "lines"));
         ignored = write(STDERR_FILENO, about, used + (size_t)more);
         (void)ignored;
         state.dropped = 0;

@@ -265,7 +265,7 @@ a_late_answer_changes_nothing()
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
     sql "SELECT mailroom_release(queue, owner, 'leased', 'for a test') FROM owners WHERE owner <> 0" >/dev/null
     echo "1 sent" >&8
-    has_logged h "answers were late"
+    has_logged h "1 answer was late"
     same "late1" "late lost" "$(life late1 | awk '{print $1, $2}' | tr ' ' '\n' | sort | paste -sd' ')"
     echo "7 sent" >&8
     has_logged h "which does not exist"
