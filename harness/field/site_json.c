@@ -178,15 +178,29 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r));
 }
 
+// The settings of the first subject that shows it: a finding also stands on the pages of rows with
+// other ones.
+static json_t *settings_of(const struct field_finding *f)
+{
+    struct manifest m = {0};
+    char path[PATH_MAX];
+    struct err ignored;
+
+    bool ok = finding_path(f, f->bad[0], path, &ignored) && manifest_load(&m, path, &ignored);
+    json_t *settings = json_string(ok ? m.mode : "");
+    manifest_fini(&m);
+    return settings;
+}
+
 static json_t *finding_json(const struct field_finding *f)
 {
     return json_pack(
-        "{s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o}", "id",
-        f->id, "ours", f->ours, "title", f->title, "project", f->project, "state",
+        "{s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}",
+        "id", f->id, "ours", f->ours, "title", f->title, "project", f->project, "state",
         finding_state_text(f->state), "first_bad", f->first_bad, "last_tested", f->last_tested,
         "fixed_in", or_nothing(f->fixed_in), "tracker", or_nothing(f->tracker), "quote", f->quote,
         "url", f->url, "seen", f->seen, "control", f->control, "workaround", f->workaround, "draft",
-        f->state == FINDING_DRAFT, "blocks", prose_blocks(f->text));
+        f->state == FINDING_DRAFT, "settings", settings_of(f), "blocks", prose_blocks(f->text));
 }
 
 static json_t *findings_json(struct err *e)

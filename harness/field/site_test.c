@@ -145,6 +145,7 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "seed 1: 2 left"));
     assert_non_null(strstr(text, "id=\"DB-1\""));
     assert_null(strstr(text, "id=\"GW-1\""));
+    assert_non_null(strstr(text, "Settings: as the subject dbos; each workflow takes"));
     assert_non_null(strstr(text, "<tr id=\"run-1\">"));
     assert_non_null(strstr(text, "<b>Why.</b> <code>recordWorkflowOutput</code>"));
     assert_non_null(strstr(text, "raw/0001.json\">result of seed 1<"));
