@@ -86,7 +86,7 @@ assert len({d["metadata"]["namespace"] for d in (job, cronjob, claim, policy, cl
 assert f"generic {role['passwordSecret']['name']} --type=kubernetes.io/basic-auth" in page
 assert f"host={cluster['metadata']['name']}-rw user={role['name']} " in page
 for argument in container["args"]:
-    print(argument.replace("/runs/", "./").replace("=0.0.0.0:9188", "=127.0.0.1:0").replace("=quick", "=ha"))
+    print(argument.replace("/results", "./results").replace("=0.0.0.0:9188", "=127.0.0.1:0").replace("=quick", "=ha"))
 PYTHON
 /usr/bin/python3 parts.py "$examples" >arguments
 mkdir results
@@ -116,7 +116,7 @@ for pod in (spec["template"]["spec"], merge["spec"]["template"]["spec"]):
                {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}.items())
 
 def here(words):
-    return shlex.join(w.replace("/runs/", "./").replace("--draws=400", "--draws=2")
+    return shlex.join(w.replace("/results", "./results").replace("--draws=400", "--draws=2")
                       .replace("--jobs=2", "--jobs=1") for w in words)
 
 with open("shard.sh", "w") as out:

@@ -63,7 +63,7 @@ named = set()
 for path in glob.glob("ci/examples/**/*", recursive=True) + glob.glob(".github/**/*", recursive=True):
     if not re.search(r"\.ya?ml$|Containerfile$", path):
         continue
-    for thing in re.findall(r"(?:uses: |image: |container: |^FROM |POSTGRES_IMAGE:-)([\w./-]+[:@][\w.@:-]+)", open(path).read(), re.M):
+    for thing in re.findall(r"(?:uses: |image: |container: |^FROM |^ARG BASE=|POSTGRES_IMAGE:-)([\w./-]+[:@][\w.@:-]+)", open(path).read(), re.M):
         if not re.search(r"@([0-9a-f]{40}|sha256:[0-9a-f]{64})$", thing):
             named.add(thing)
 must(named <= listed, f"neither pinned nor listed in ci/unpinned: {sorted(named - listed)}")
