@@ -16,8 +16,8 @@ $$;
 DO $$
 BEGIN
     DROP ROLE mailroom_collector;
-EXCEPTION WHEN dependent_objects_still_exist THEN
-    RAISE NOTICE 'the role mailroom_collector stays: others still use it';
+EXCEPTION WHEN dependent_objects_still_exist OR insufficient_privilege THEN
+    RAISE NOTICE 'the role mailroom_collector stays: %', SQLERRM;
 END
 $$;
 

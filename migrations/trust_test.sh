@@ -166,7 +166,7 @@ a_migrator_who_may_not_make_roles_keeps_the_functions()
     same "after a superuser's mend" "9 mailroom_owner" "$(owners)"
     works_in_all_modes
     sql "SELECT mailroom_secure()" >/dev/null
-    down_to 20
+    down_to 0
     up_to "$latest"
     same "up once more, as a member" "9 mailroom_owner" "$(owners)"
     PGUSER=postgres
