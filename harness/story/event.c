@@ -82,25 +82,17 @@ void event_usual(struct event *e, size_t field, int64_t value)
     e->given |= event_bit(e, word);
 }
 
+void event_fill(struct event *e, const struct event *other)
+{
+    FOR_WORDS(word, e)
+    if (is_given(other, word))
+        event_usual(e, word->at, event_get(other, word->at, word->size));
+}
+
 void event_give_all(struct event *e)
 {
     FOR_WORDS(word, e)
     e->given |= event_bit(e, word);
-}
-
-void event_take(struct event *e, const struct event *other)
-{
-    FOR_WORDS(word, other)
-    {
-        if (!is_given(other, word))
-            continue;
-        event_put(e, word->at, word->size, event_get(other, word->at, word->size));
-        if (word->time)
-            event_put(
-                e, word->time, sizeof(int64_t), event_get(other, word->time, sizeof(int64_t)));
-    }
-    e->given |= other->given;
-    e->text = other->text ? other->text : e->text;
 }
 
 bool event_same(const struct event *a, const struct event *b)

@@ -169,11 +169,11 @@ void event_forget(struct event *e, size_t field);
 // Gives a field a value unless a word has done so.
 void event_usual(struct event *e, size_t field, int64_t value);
 
+// Gives each field that no word has said the value that it has in the other event, if it has one.
+void event_fill(struct event *e, const struct event *other);
+
 // Says all words.
 void event_give_all(struct event *e);
-
-// Takes the values of all words that were said in the other event.
-void event_take(struct event *e, const struct event *other);
 
 // True when both say the same of what they are about.
 bool event_same(const struct event *a, const struct event *b);

@@ -33,7 +33,6 @@ struct reader {
     struct told *t;
     struct event *events;
     size_t count;
-    size_t liked; // the events of other stories, which a later line may complete
     struct node *root;
     unsigned likes;
 };
@@ -73,29 +72,8 @@ bool story_is_path(const char *path)
 
 // --- events -------------------------------------------------------------------------------
 
-// True for events that are told once, so that a second line about them completes the first.
-static bool is_single(enum event_kind kind)
-{
-    return kind == EVENT_TOKEN || kind == EVENT_PROCESS || kind == EVENT_LOAD || kind == EVENT_RUN;
-}
-
-static bool complete_liked(struct reader *r, const struct event *event)
-{
-    // A story that says a token twice by itself is in error, which build.c finds.
-    for (size_t i = 0; is_single(event->kind) && i < r->liked; i++) {
-        struct event *old = &r->events[i];
-        if (old->kind != event->kind || old->first != event->first || old->last != event->last)
-            continue;
-        event_take(old, event);
-        return true;
-    }
-    return false;
-}
-
 static bool add(struct reader *r, const struct event *event, struct err *e)
 {
-    if (complete_liked(r, event))
-        return true;
     if (r->count >= STORY_EVENTS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u events", STORY_EVENTS_MAX);
     if (!array_grow(&r->events, r->count, 1, sizeof *r->events))
@@ -139,7 +117,7 @@ static bool read_event(struct reader *r, struct words *w, struct err *e)
     }
 }
 
-// --- repeat, without, like ----------------------------------------------------------------
+// --- repeat, like ----------------------------------------------------------------
 
 static bool read_number(struct words *w, int64_t *value, bool ms, struct err *e)
 {
@@ -210,39 +188,6 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
     return true;
 }
 
-static bool same_event(const struct event *a, const struct event *b)
-{
-    return a->first == b->first && a->last == b->last && a->items == b->items && event_same(a, b);
-}
-
-// Reads "without EVENT": takes an event of the other story away.
-static bool read_without(struct reader *r, struct words *w, struct err *e)
-{
-    size_t from = r->count;
-    struct origin at = w->origin;
-    size_t liked = r->liked;
-
-    r->liked = 0; // so that a token or a process completes nothing
-    bool ok = read_event(r, w, e);
-    r->liked = liked;
-    // The event is read like any other, so that it can be compared whole, and taken off again.
-    if (!ok)
-        return false;
-    size_t events = r->count - from;
-    for (size_t i = 0; events > 0 && i + events <= from; i++) {
-        size_t same = 0;
-        while (same < events && same_event(&r->events[i + same], &r->events[from + same]))
-            same++;
-        if (same < events)
-            continue;
-        memmove(&r->events[i], &r->events[i + events], (from - i - events) * sizeof *r->events);
-        r->count = from - events;
-        r->liked -= i < r->liked ? events : 0;
-        return true;
-    }
-    return origin_err(&at, e, "no event above is the same as this one");
-}
-
 // Reads "like OTHER.story": all that it tells, but not what it claims.
 static bool read_like(struct reader *r, struct words *w, struct err *e)
 {
@@ -263,7 +208,6 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
     bool ok = read_file(r, kept, &at, e);
     // What comes out of the other story says nothing about this one.
     r->t->claim_count = 0;
-    r->liked = r->count;
     return ok;
 }
 
@@ -302,8 +246,6 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
         ok = read_like(r, &w, e);
     else if (strcmp(word, "repeat") == 0)
         ok = read_repeat(r, &w, e);
-    else if (strcmp(word, "without") == 0)
-        ok = read_without(r, &w, e);
     else
         ok = read_event(r, &(struct words){line, line, *origin, r->t}, e);
     return ok;

@@ -5,6 +5,9 @@
 #include "scenario/parse.h"
 #include "story/inside.h"
 
+#define SETTINGS_MAX (4u << 20)
+#define SETTING_MAX 4096
+
 // True for what a story says in words of its own, or does not need.
 static bool is_other(const struct writer *w, const char *path)
 {
@@ -41,20 +44,6 @@ static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
     buf_append_char(out, '"');
 }
 
-static bool same_scalar(const struct node *a, const struct node *b)
-{
-    const struct node *x = a->first, *y = b->first;
-
-    if (a->kind != b->kind || a->count != b->count)
-        return false;
-    if (a->kind == NODE_SCALAR)
-        return strcmp(a->text, b->text) == 0;
-    for (; x; x = x->next, y = y->next)
-        if (!same_scalar(x, y))
-            return false;
-    return true;
-}
-
 static void write_setting(const struct node *n, const char *path, struct buf *out)
 {
     bool verbatim = strncmp(path, "collector.env.", 14) == 0 ||
@@ -74,9 +63,9 @@ static void write_setting(const struct node *n, const char *path, struct buf *ou
     buf_append_char(out, '\n');
 }
 
-// Writes each value below `n` that is not the one below `base`.
+// Writes each value below `n`.
 static void write_settings(
-    const struct writer *w, const struct node *n, const struct node *base, const char *path)
+    const struct writer *w, const struct node *n, const char *path, struct buf *out)
 {
     size_t index = 0;
 
@@ -85,51 +74,70 @@ static void write_settings(
         snprintf(number, sizeof number, "%zu", index);
         snprintf(below, sizeof below, "%s%s%s", path, *path ? "." : "",
             child->key ? child->key : number);
-        const struct node *other = !base        ? NULL
-                                   : child->key ? node_child(base, child->key)
-                                                : node_item(base, index);
         // A list of words is one setting, a list of maps is one for each key in it.
         bool list =
             child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR);
         if (is_other(w, below))
             continue;
         if (child->kind != NODE_SCALAR && !list)
-            write_settings(w, child, other, below);
-        // Settings that are those of every story would hide the few that matter.
-        else if (w->explain || !other || !same_scalar(child, other))
-            write_setting(child, below, w->out);
+            write_settings(w, child, below, out);
+        else
+            write_setting(child, below, out);
     }
 }
 
-static bool read_tree(const struct scenario *s, struct node **root, struct err *e)
+// Writes all settings of a scenario, a line each.
+static bool write_all_settings(const struct writer *w, const struct scenario *s, struct buf *out)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
+    struct node *root = NULL;
     struct buf yaml;
+    struct err e;
 
-    buf_init(&yaml, 4u << 20);
-    bool ok = ((scenario_write(s, &yaml) && buf_str(&yaml)) || err_memory(e)) &&
-              parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
+    buf_init(&yaml, SETTINGS_MAX);
+    bool ok = scenario_write(s, &yaml) && buf_str(&yaml) &&
+              parse_yaml(&root, yaml.data, yaml.len, &nowhere, &e);
+    if (ok)
+        write_settings(w, root, "", out);
+    node_free(root);
     buf_fini(&yaml);
-    return ok;
+    return ok && buf_str(out);
+}
+
+// Appends the lines that the other text does not have: settings that are those of every story would
+// hide the few that matter.
+static void write_others(struct buf *out, const char *lines, const char *other)
+{
+    char line[SETTING_MAX];
+
+    for (const char *end; (end = strchr(lines, '\n')) != NULL; lines = end + 1) {
+        int len = snprintf(line, sizeof line, "\n%.*s\n", (int)(end - lines), lines);
+        if (len >= (int)sizeof line || !strstr(other, line))
+            buf_append(out, lines, (size_t)(end + 1 - lines));
+    }
 }
 
 bool write_scenario(const struct writer *w)
 {
-    struct node *base = NULL, *full = NULL, *here = NULL;
+    struct buf usual, here;
+    struct node *base = NULL;
     struct scenario s = {0};
     struct err e;
 
-    bool ok = story_base(&base, &e) && scenario_make(&s, base, &e) && read_tree(&s, &full, &e) &&
-              read_tree(w->s, &here, &e);
+    buf_init(&usual, SETTINGS_MAX);
+    buf_init(&here, SETTINGS_MAX);
+    buf_append_char(&usual, '\n');
+    bool ok = story_base(&base, &e) && scenario_make(&s, base, &e) &&
+              write_all_settings(w, &s, &usual) && write_all_settings(w, w->s, &here);
     if (ok)
-        write_settings(w, here, full, "");
+        write_others(w->out, here.data, w->explain ? "" : usual.data);
     // A part has too few probes to measure the slack of the whole run again.
     if (ok && w->part && w->s->slack_ns == SLACK_AUTO)
         buf_printf(w->out, "set slack=%lld.%06lldms\n", (long long)(w->part->slack_ns / NS_PER_MS),
             (long long)(w->part->slack_ns % NS_PER_MS));
     node_free(base);
-    node_free(full);
-    node_free(here);
     scenario_fini(&s);
+    buf_fini(&usual);
+    buf_fini(&here);
     return ok;
 }

@@ -28,24 +28,12 @@ static void complete_line(struct event *e, const struct subject_log *log)
         USUAL(e, line.process, by);
 }
 
-static void complete_row(struct event *e, const struct ledger_token *token)
-{
-    struct event row = row_of(token, token);
-
-    USUAL(e, row.present, row.row.present);
-    USUAL(e, row.buried, row.row.buried);
-    USUAL(e, row.waiting, row.row.waiting);
-    USUAL(e, row.unmarked, row.row.unmarked);
-    USUAL(e, row.expires_ns, row.row.expires_ns);
-    USUAL(e, row.told, row.row.told);
-    USUAL(e, row.outcome, row.row.outcome);
-}
-
 // Fills in what depends on more than a field of the same event.
 static void complete_specially(struct event *e, const struct usual *u)
 {
     const struct starved_sample *look = u ? u->before : NULL;
     const struct attempt_record *attempt = u ? u->before : NULL;
+    struct event row;
     bool ends, due;
 
     switch (e->kind) {
@@ -77,7 +65,8 @@ static void complete_specially(struct event *e, const struct usual *u)
         USUAL(e, look.busy_us, look ? 2 * (e->look.at_ns - look->at_ns) / NS_PER_US : 0);
         break;
     case EVENT_ROW:
-        complete_row(e, u->token);
+        row = row_of(u->token, u->token);
+        event_fill(e, &row);
         break;
     case EVENT_ATTEMPT:
         USUAL(e, attempt.number, attempt && attempt->token == e->first ? attempt->number + 1 : 1);

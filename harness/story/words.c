@@ -283,10 +283,10 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
 
 bool event_read(struct words *w, struct event *event, struct err *e)
 {
-    const char *known[EVENT_KINDS + 3] = {"like", "repeat", "without"};
+    const char *known[EVENT_KINDS + 2] = {"like", "repeat"};
     struct origin at;
     char name[64];
-    size_t count = 3;
+    size_t count = 2;
 
     *event = (struct event){.kind = EVENT_KINDS};
     if (!words_next(w, name, sizeof name, &at))

@@ -68,7 +68,9 @@ void write_event(struct writer *w, struct event *event)
     int64_t ns = order_of(event);
 
     write_spare(w, event);
-    write_spared(w, event, ns);
+    // What a story has anyway says nothing when it is as usual.
+    if (event->given || (event->kind != EVENT_LOAD && event->kind != EVENT_RUN))
+        write_spared(w, event, ns);
 }
 
 bool write_follows(const struct event *event, const struct event *next)
@@ -87,9 +89,7 @@ static void write_load(struct writer *w)
     event.load.until_ns = STORY_START_NS + w->l->load_end_ns - w->l->start_ns;
     event.load.refused = load->refused;
     event.load.stalled_ns = load->stalls.longest_ns;
-    write_spare(w, &event);
-    if (event.given)
-        write_spared(w, &event, INT64_MIN);
+    write_event(w, &event);
 }
 
 static void write_run(struct writer *w)
@@ -112,9 +112,7 @@ static void write_run(struct writer *w)
     event.text = why;
     if (!*why)
         event_forget(&event, FIELD(text));
-    write_spare(w, &event);
-    if (event.given)
-        write_spared(w, &event, INT64_MIN);
+    write_event(w, &event);
 }
 
 // True when each collector is one process that lives from a second before the load to the end.
