@@ -57,11 +57,11 @@ confirm() {
 
 # Serves one session, until it fails or we are told to stop.
 serve() {
-    local due=0 now before=0 line # due: when a short batch goes, '' while nothing waits
+    local due=0 now line # due: when a short batch goes, '' while nothing waits
     ask "$(<"$here/outbox.sql")" && confirm || return
     while [ $stop = 0 ]; do
-        now=${EPOCHREALTIME/[.,]/}
         ask "$batch" || return
+        now=${EPOCHREALTIME/[.,]/} # what the answer has was there before
         local gone=${rows[-1]%%,*} count=$((${#rows[@]} - 1))
         unset 'rows[-1]'
         if [ "$count" = "$MAILROOM_BATCH_LIMIT" ] || { [ "$count" -gt 0 ] && [ "$now" -ge "${due:-$((now + 1))}" ]; }; then
@@ -71,11 +71,10 @@ serve() {
             unconfirmed=${unconfirmed%,}
             printf '%s\n' "$line" || exit 74
             confirm || return
-            due='' before=$now
+            due=''
         elif [ "$gone" = 0 ]; then
-            if [ "$count" = 0 ]; then due=''; else due=${due:-$((before + MAILROOM_BATCH_TIMEOUT * 1000))}; fi
+            if [ "$count" = 0 ]; then due=''; else due=${due:-$((now + MAILROOM_BATCH_TIMEOUT * 1000))}; fi
             read -rt 0.02 -u "$never"
-            before=$now
         fi
     done
 }
