@@ -317,7 +317,7 @@ static int64_t order_of(const struct event *event)
     if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN)
         return event->first;
     if (event->kind == EVENT_FAULT)
-        event_complete(&full, NULL); // planned when it was sought, or struck
+        event_complete(&full, &(struct usual){0}); // planned when it was sought, or struck
     return event_time(&full);
 }
 

@@ -34,7 +34,7 @@ static bool add_spec(struct node *faults, const struct event *told, struct err *
         node_free(map);
         return err_memory(e);
     }
-    event_complete(&event, NULL);
+    event_complete(&event, &(struct usual){0});
     const struct node *verb = node_child(map, "do");
     const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;

@@ -147,7 +147,7 @@ static uint32_t numbers_of(const struct event *event)
 // three numbers further on.
 static bool read_repeat(struct reader *r, struct words *w, struct err *e)
 {
-    int64_t times, every_ns = 0, step = -1;
+    int64_t times = 0, every_ns = 0, step = -1;
     struct origin at;
     char word[32];
 

@@ -31,8 +31,8 @@ static void complete_line(struct event *e, const struct subject_log *log)
 // Fills in what depends on more than a field of the same event.
 static void complete_specially(struct event *e, const struct usual *u)
 {
-    const struct starved_sample *look = u ? u->before : NULL;
-    const struct attempt_record *attempt = u ? u->before : NULL;
+    const struct starved_sample *look = u->before;
+    const struct attempt_record *attempt = u->before;
     struct event row;
     bool ends, due;
 
