@@ -78,7 +78,7 @@ $make$);
 -- would walk all entries of to_xid.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_behind(actions here.token_action[], seen pg_snapshot,
-    tick pg_snapshot, xid xid8, id bigint)
+    tick pg_snapshot, xid xid8, id bigint, now pg_snapshot, clock bigint)
 RETURNS TABLE (part int, xid xid8, id bigint, action here.token_action, account bigint,
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
@@ -87,13 +87,12 @@ LANGUAGE sql STABLE AS $$
            CASE WHEN octet_length(t.secret) = 32 THEN t.secret END, t.code, t.created_at,
            CASE
                WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-               WHEN t.expires_at <= (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)
-                   THEN 'expired'
+               WHEN t.expires_at <= $7 THEN 'expired'
                WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
                WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
                ELSE 'the account is ' || coalesce(a.status::text, 'gone')
            END
-    FROM (VALUES (1, $2, $3, $4, $5), (2, $3, here.mailroom_now(), '0'::xid8, 0::bigint))
+    FROM (VALUES (1, $2, $3, $4, $5), (2, $3, $6, '0'::xid8, 0::bigint))
         AS p (part, a, b, xid, id)
     CROSS JOIN LATERAL (
         SELECT pg_snapshot_xmax(p.a), pg_snapshot_xmax(p.b)
@@ -110,7 +109,7 @@ LANGUAGE sql STABLE AS $$
         (SELECT x.xid, x.id, x.action, x.account, x.secret, x.code, x.consumed_at, x.expires_at,
                 x.created_at
          FROM here.tokens AS x
-         WHERE x.action = 'activation' AND 'activation' = ANY ($1)
+         WHERE x.action = $1[1]
            AND (x.xid, x.id) > (greatest(s.from_xid, p.xid),
                 CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END)
            AND x.xid < s.to_xid
@@ -119,7 +118,7 @@ LANGUAGE sql STABLE AS $$
         (SELECT x.xid, x.id, x.action, x.account, x.secret, x.code, x.consumed_at, x.expires_at,
                 x.created_at
          FROM here.tokens AS x
-         WHERE x.action = 'password_recovery' AND 'password_recovery' = ANY ($1)
+         WHERE x.action = $1[2] -- null in a lane of one action
            AND (x.xid, x.id) > (greatest(s.from_xid, p.xid),
                 CASE WHEN s.from_xid > p.xid THEN -9223372036854775808 ELSE p.id END)
            AND x.xid < s.to_xid
@@ -130,7 +129,6 @@ LANGUAGE sql STABLE AS $$
     LEFT JOIN LATERAL (SELECT x.email, x.login, x.status FROM here.accounts AS x
         WHERE x.id = t.account
                        LIMIT 1) AS a ON true
-    OFFSET 0
 $$
 $make$);
 
@@ -148,7 +146,8 @@ LANGUAGE sql STABLE AS $$
                         ORDER BY x.n DESC LIMIT 1) AS c -- an old snapshot may keep very many
           WHERE only_lane IS NULL OR l.lane = only_lane
           ORDER BY c.lane <> first_lane, c.lane) AS c
-    CROSS JOIN LATERAL here.mailroom_behind(c.actions, c.seen, c.tick, c.xid, c.id) AS w
+    CROSS JOIN LATERAL here.mailroom_behind(c.actions, c.seen, c.tick, c.xid, c.id,
+        here.mailroom_now(), (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)) AS w
     OFFSET 0
 $$
 $make$);
@@ -287,13 +286,16 @@ DECLARE
     tick pg_snapshot;
     at_xid xid8;
     at_id bigint;
+    actions here.token_action[];
     ours bool;
+    now pg_snapshot;
+    clock bigint;
     parts text[];
 BEGIN
     IF behind IS NULL THEN
         SELECT c.n, c.seen, c.tick, c.xid, c.id,
-               CASE WHEN c.actions = enum_range(NULL::here.token_action) THEN j.epoch = $2 END
-        INTO n, seen, tick, at_xid, at_id, ours
+               c.actions, CASE WHEN cardinality(c.actions) > 1 THEN j.epoch = $2 END
+        INTO n, seen, tick, at_xid, at_id, actions, ours
         FROM here.jobs AS j, LATERAL (SELECT * FROM here.cursors AS c
             WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1) AS c
         WHERE j.job_type = q;
@@ -313,15 +315,18 @@ BEGIN
         tick := parts[3];
         at_xid := parts[4];
         at_id := parts[5];
+        actions := enum_range(NULL::here.token_action);
     END IF;
+    now := here.mailroom_now();
+    clock := floor(extract(epoch FROM clock_timestamp()));
+    kind := 0;
+    place := concat_ws(';', n, seen, tick, now);
+    RETURN NEXT;
     RETURN QUERY
-    SELECT 0, NULL::bigint, NULL::varchar, NULL::varchar, NULL::bytea, NULL::varchar, NULL::int,
-           NULL::xid8, NULL, concat_ws(';', n, seen, tick, here.mailroom_now())
-    UNION ALL
-    (SELECT CASE w.action WHEN 'activation' THEN 1 ELSE 2 END, w.id, w.email, w.login, w.secret,
-            w.code, w.part, w.xid, w.passed, NULL
-     FROM here.mailroom_behind(enum_range(NULL::here.token_action), seen, tick, at_xid, at_id) AS w
-     LIMIT wanted);
+    SELECT CASE w.action WHEN 'activation' THEN 1 ELSE 2 END, w.id, w.email, w.login, w.secret,
+           w.code, w.part, w.xid, w.passed, NULL::text
+    FROM here.mailroom_behind(actions, seen, tick, at_xid, at_id, now, clock) AS w
+    LIMIT wanted;
 END
 $$
 $make$);
@@ -329,11 +334,14 @@ $make$);
 -- Takes lines, and returns their tokens, judged and ready to be printed. README.md has the
 -- parameters and columns.
 --
--- A look comes first: as long as too few tokens wait, nothing is locked, and the transaction gets
--- no number. It is left out where the transaction has one, as behind a settled line. Then one
--- statement locks the first lane's cursor, which stands for those of all lanes. If it has moved
--- since the look, or there was none, the next statement reads. A statement that did both and had to
--- wait for the lock would see the new cursor, but the tokens as they were before its wait.
+-- As long as too few tokens wait, a take only looks: nothing is locked, and the transaction gets no
+-- number. Where the transaction has one, as behind a settled line, a statement first locks the
+-- first lane's cursor, which stands for those of all lanes, and the next one reads. A statement
+-- that did both and had to wait for the lock would see the new cursor, but the tokens as they were
+-- before its wait. Without the lock, the cursor moves only if it is the one that was read.
+--
+-- Each statement, node and column costs the server as much as a few tokens. So what is usual is one
+-- statement, and the variables of the rest are set up only where they are needed.
 --
 -- What is due comes first, and goes into the row of the first of it: so its order outlives any
 -- number of deaths. Behind it come the tokens of the cursor.
@@ -358,42 +366,13 @@ DECLARE
     me bigint := owner;
     look bool := again IS NULL AND pg_current_xact_id_if_assigned() IS NULL;
     cur record;                       -- the cursor of a lane, first of the first one
-    moves bigint;                     -- its n as the look saw it, while the look is still good
-    lanes int;
-    first_lane int := 1;
+    now pg_snapshot;
+    clock bigint;
     room int;                         -- tokens to take at most
-    most int;                         -- tokens to examine at most
-    looked timestamptz := clock_timestamp();
-    from_when timestamptz := coalesce(looked - due_ms * interval '1 ms', '-infinity');
-    waits bigint[] := '{}';           -- tokens that are due
-    seen record;                      -- what was examined
-    sendable here.mailroom_token[];   -- of that, what can be sent
-    -- Rows of deliveries that come first, up to which of their tokens each goes, and their tokens.
-    from_n bigint[] := '{}';
-    from_end int[] := '{}';
-    from_alone bool := false;
-    due here.mailroom_token[] := '{}';
-    paid int := 0;
-    moment timestamptz := looked;     -- of the payment
-    granted bigint;
-    taken int;
-    upto int;                         -- tokens that are taken or passed over
-    every bool;                       -- these are all that wait
-    places int[];                     -- of the last token of each lane
-    last here.mailroom_token;
-    at int;
-    emptied bool;                     -- nothing is left of its lane
-    whole bool;
-    ids bigint[];
-    tried bool := false;              -- some of them, before
-    tries int[];
-    failed int[];
-    used int;                         -- tokens of the rows that come first
-    whole_n int;                      -- rows that are used up
-    gone int;                         -- the first of them that is over
-    cut int;                          -- tokens of the row behind them that are used up
-    line_n bigint[];
-    line_nonce bigint[];
+    looked timestamptz;
+    from_when timestamptz;
+    next_due timestamptz;
+    done bool := false;
 BEGIN
     IF wanted < 1 OR fewest NOT BETWEEN 1 AND wanted OR lines < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format(
@@ -401,28 +380,136 @@ BEGIN
             'from 1 on',
             wanted, fewest, lines);
     END IF;
+    IF look THEN
+        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.xid, c.id, c.actions INTO cur
+        FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1;
+    ELSE
+        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.xid, c.id, c.actions INTO cur
+        FROM here.cursors AS c WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1
+        FOR UPDATE;
+    END IF;
+    IF due_ms IS DISTINCT FROM 0 THEN
+        looked := clock_timestamp();
+        from_when := coalesce(looked - due_ms * interval '1 ms', '-infinity');
+        next_due := (SELECT d.due FROM here.deliveries AS d
+            WHERE d.queue = q AND d.owner = 0 AND d.due >= from_when ORDER BY d.due LIMIT 1);
+        next_due_ms := CASE WHEN next_due > looked
+            THEN ceil(extract(epoch FROM next_due - looked) * 1000) END;
+    END IF;
+
+    -- The usual case, in one statement: one lane, nothing due, to read again or to pay for, and
+    -- nothing waits that cannot be sent. If the cursor has moved since it was read, or something
+    -- is to be passed over, it changes and returns nothing.
+    IF again IS NULL AND per_s = 0 AND cardinality(cur.actions) > 1
+       AND coalesce(next_due > looked, true) THEN
+        now := here.mailroom_now();
+        clock := floor(extract(epoch FROM clock_timestamp()));
+        room := wanted * greatest(1, least(lines, 32, 1000 / wanted));
+        RETURN QUERY
+        WITH read AS MATERIALIZED (
+            SELECT CASE w.action WHEN 'activation' THEN 1 ELSE 2 END AS kind, w.id, w.email,
+                   w.login, w.secret, w.code, w.part, w.xid,
+                   w.passed IS NOT NULL OR w.secret IS NULL OR octet_length(w.code) <> 5
+                       OR w.code IS NULL AND w.action = 'password_recovery' AS odd
+            FROM here.mailroom_behind(cur.actions, cur.seen, cur.tick, cur.xid, cur.id, now,
+                clock) AS w
+            LIMIT room
+        ), found AS MATERIALIZED (
+            -- To look at each name by itself takes longer than all the rest.
+            SELECT f.n, f.ids, f.odd,
+                   CASE WHEN f.n < fewest THEN 0 WHEN f.n < wanted THEN f.n
+                        ELSE f.n - f.n % wanted END AS taken
+            FROM (SELECT count(*)::int AS n, array_agg(r.id) AS ids,
+                         coalesce(bool_or(r.odd)
+                             OR string_agg(r.email || r.login, '') COLLATE "C"
+                                 ~ '[",\x01-\x1f\x7f-\x9f]'
+                             OR string_agg(r.code, '') COLLATE "C" ~ '[^0-9]', false) AS odd
+                  FROM read AS r) AS f
+        ), moved AS (
+            UPDATE here.cursors AS c
+            SET n = c.n + 1, written = pg_current_xact_id(), (seen, tick, xid, id) = (
+                SELECT CASE WHEN every THEN now WHEN l.part = 2 THEN c.tick ELSE c.seen END,
+                       CASE WHEN every OR l.part = 2 THEN now ELSE c.tick END, l.xid, l.id
+                FROM found AS f, LATERAL (SELECT r.part, r.xid, r.id,
+                        f.taken = f.n AND f.n < room AS every
+                    FROM read AS r OFFSET f.taken - 1 LIMIT 1) AS l)
+            -- No index serves this: the planner might walk all earlier versions.
+            WHERE c.ctid = cur.at AND c.n IS NOT DISTINCT FROM cur.n
+              AND (SELECT f.taken > 0 AND NOT f.odd FROM found AS f)
+            RETURNING c.xmin::text::bigint = c.written::text::bigint & 4294967295 AS whole
+        ), made AS (
+            INSERT INTO here.deliveries (queue, owner, tokens)
+            SELECT q, me, f.ids[b + 1 : least(b + wanted, f.taken)]
+            FROM moved AS m, found AS f, generate_series(0, f.taken - 1, wanted) AS b
+            WHERE m.whole OR here.mailroom_refuse(
+                'mailroom_take was called in a savepoint, or in a block with EXCEPTION')
+            RETURNING n, nonce
+        ), line AS (
+            SELECT m.n, m.nonce FROM made AS m
+            UNION ALL
+            SELECT NULL, NULL FROM found AS f WHERE f.taken = 0 AND NOT f.odd
+        )
+        SELECT 0, NULL::bigint, NULL::bigint, NULL::bigint, NULL::int, 0, NULL::varchar,
+               NULL::varchar, NULL::bytea, NULL::varchar,
+               f.taken > 0 AND (f.taken < f.n OR f.n = room), 0::bigint, 0::bigint,
+               0::bigint, NULL::bigint, next_due_ms, false, NULL::int
+        FROM found AS f WHERE EXISTS (SELECT FROM line)
+        UNION ALL
+        SELECT CASE WHEN l.n IS NULL THEN 3 ELSE r.kind END, l.n, l.nonce, r.id, 1, 0, r.email,
+               r.login, r.secret, r.code, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        FROM line AS l, LATERAL (
+            SELECT r.* FROM read AS r
+            OFFSET wanted * (SELECT count(*) FROM line AS o WHERE o.n < l.n) LIMIT wanted) AS r;
+        done := FOUND;
+    END IF;
+
+    -- Everything else: one line at most.
+    IF NOT done THEN
+    DECLARE
+        moves bigint := CASE WHEN look THEN cur.n END; -- as the look saw it
+        lanes int := cardinality(enum_range(NULL::here.token_action)) - cardinality(cur.actions)
+            + 1;                              -- one, or one for each action
+        first_lane int := 1;
+        most int := 4 * wanted + 64000;   -- tokens to examine at most
+        waits bigint[] := '{}';           -- tokens that are due
+        seen record;                      -- what was examined
+        sendable here.mailroom_token[];   -- of that, what can be sent
+        -- Rows of deliveries that come first, up to which of their tokens each goes, and their
+        -- tokens.
+        from_n bigint[] := '{}';
+        from_end int[] := '{}';
+        from_alone bool := false;
+        due here.mailroom_token[] := '{}';
+        paid int := 0;
+        moment timestamptz;               -- of the payment
+        granted bigint;
+        taken int;
+        upto int;                         -- tokens that are taken or passed over
+        every bool;                       -- these are all that wait
+        places int[];                     -- of the last token of each lane
+        last here.mailroom_token;
+        at int;
+        emptied bool;                     -- nothing is left of its lane
+        whole bool;
+        ids bigint[];
+        tried bool := false;              -- some of them, before
+        tries int[];
+        failed int[];
+        used int;                         -- tokens of the rows that come first
+        whole_n int;                      -- rows that are used up
+        gone int;                         -- the first of them that is over
+        cut int;                          -- tokens of the row behind them that are used up
+        line_n bigint;
+        line_nonce bigint;
+    BEGIN
+    looked := clock_timestamp();
+    moment := looked;
     kind := 0;
     errors := 0;
     expired := 0;
     consumed := 0;
     others := 0;
     alone := false;
-
-    IF look THEN
-        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
-        WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1;
-        moves := cur.n;
-    ELSE
-        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
-        WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
-    END IF;
-    -- There is one lane, or one for each action.
-    lanes := cardinality(enum_range(NULL::here.token_action)) - cardinality(cur.actions) + 1;
-    lines := CASE WHEN per_s > 0 OR lanes > 1 OR again IS NOT NULL THEN 1
-                  ELSE greatest(1, least(lines, 32, 1000 / wanted)) END;
-    room := wanted * lines;
-    most := 4 * room + 64000;
-
     IF again IS NULL AND due_ms IS DISTINCT FROM 0 THEN
         waits := ARRAY(SELECT u.t
             FROM (SELECT d.tokens FROM here.deliveries AS d
@@ -433,7 +520,7 @@ BEGIN
     IF look THEN
         IF cardinality(waits) < fewest THEN
             seen := here.mailroom_examine(q, 1,
-                CASE WHEN cardinality(waits) = 0 THEN room ELSE fewest - cardinality(waits) END,
+                CASE WHEN cardinality(waits) = 0 THEN wanted ELSE fewest - cardinality(waits) END,
                 most, '{}');
             -- Rows at the head that cannot be sent are passed when they are many, or alone.
             IF seen.n < fewest - cardinality(waits) AND (cardinality(waits) > 0
@@ -455,7 +542,7 @@ BEGIN
                 RETURN;
             END IF;
         END IF;
-        SELECT c.ctid AS at, c.n, c.seen, c.tick, c.actions INTO cur FROM here.cursors AS c
+        SELECT c.ctid AS at, c.n, c.seen, c.tick INTO cur FROM here.cursors AS c
         WHERE c.queue = q AND c.lane = 1 ORDER BY c.n DESC LIMIT 1 FOR UPDATE;
     END IF;
 
@@ -515,10 +602,6 @@ BEGIN
               FROM read AS r,
                    here.mailroom_unsendable(r.action, r.email, r.login, r.secret,
                    r.code) AS d (why)) AS t;
-        IF cardinality(due) > 0 THEN
-            lines := 1;
-            room := wanted;
-        END IF;
     END IF;
     IF cardinality(from_n) > 0 AND (again IS NOT NULL OR from_alone) THEN
         fewest := 1;
@@ -543,14 +626,8 @@ BEGIN
 
     -- A take may move the cursor of another lane alone, so with lanes the look is never good.
     IF moves IS DISTINCT FROM cur.n OR cardinality(waits) > 0 OR lanes > 1 THEN
-        seen := here.mailroom_examine(q, first_lane, room,
+        seen := here.mailroom_examine(q, first_lane, wanted,
             CASE WHEN from_alone THEN 0 ELSE most END, due);
-    END IF;
-    -- This comes last of all that is read, so that no line of a queue that was lost is returned.
-    IF epoch IS NOT NULL THEN
-        IF epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
-            RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
-        END IF;
     END IF;
     IF per_s > 0 AND seen.n >= fewest THEN
         paid := (SELECT count(*) FROM unnest(seen.list) AS t WHERE t.passed IS NULL AND t.paid);
@@ -562,8 +639,7 @@ BEGIN
         END IF;
     END IF;
     taken := CASE WHEN seen.n < fewest THEN 0
-                  ELSE least(seen.n - CASE WHEN seen.n > wanted THEN seen.n % wanted
-                      ELSE 0 END, granted) END;
+                  ELSE least(seen.n, granted) END;
     upto := CASE WHEN taken = seen.n THEN cardinality(seen.list)
                  WHEN taken > 0 THEN here.mailroom_place(seen.list, taken)
                  -- Nothing is taken, but what stands before the first that can be sent is passed.
@@ -641,7 +717,7 @@ BEGIN
                     THEN failed || coalesce(d.errors[used + 1:],
                     array_fill(0, ARRAY[greatest(0, from_end[1] - used)])) END
             WHERE d.n = from_n[1]
-            RETURNING ARRAY[d.n], ARRAY[d.nonce] INTO line_n, line_nonce;
+            RETURNING d.n, d.nonce INTO line_n, line_nonce;
             rest := greatest(0, from_end[1] - used);
         END IF;
         DELETE FROM here.deliveries AS d WHERE d.n = ANY (from_n[gone : whole_n]);
@@ -654,17 +730,12 @@ BEGIN
         END IF;
     END IF;
     IF taken > 0 AND gone = 1 THEN
-        WITH made AS (
-            INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
+        INSERT INTO here.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
             paid_at)
-            SELECT q, me, ids[b + 1 : least(b + wanted, taken)], CASE WHEN tried THEN tries END,
-                   CASE WHEN tried THEN failed END,
-                   from_alone, moment, CASE WHEN per_s > 0 THEN moment END
-            FROM generate_series(0, taken - 1, wanted) AS b ORDER BY b
-            RETURNING n, nonce
-        )
-        SELECT array_agg(m.n ORDER BY m.n), array_agg(m.nonce ORDER BY m.n)
-            INTO line_n, line_nonce FROM made AS m;
+        VALUES (q, me, ids[:taken], CASE WHEN tried THEN tries END,
+            CASE WHEN tried THEN failed END, from_alone, moment,
+            CASE WHEN per_s > 0 THEN moment END)
+        RETURNING n, nonce INTO line_n, line_nonce;
     END IF;
 
     more := CASE WHEN taken > 0 THEN from_alone OR NOT every
@@ -678,12 +749,19 @@ BEGIN
     RETURN NEXT;
     RETURN QUERY
     SELECT CASE WHEN taken = 0 THEN 3 WHEN t.action = 'activation' THEN 1 ELSE 2 END,
-           line_n[(t.ordinality - 1) / wanted + 1], line_nonce[(t.ordinality - 1) / wanted + 1],
-           t.id,
+           line_n, line_nonce, t.id,
            t.number, t.errors, t.email, t.login, t.secret, t.code, NULL::bool, NULL::bigint,
            NULL::bigint,
            NULL::bigint, NULL::bigint, NULL::bigint, NULL::bool, NULL::int
-    FROM unnest(sendable) WITH ORDINALITY AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
+    FROM unnest(sendable) AS t LIMIT CASE WHEN taken > 0 THEN taken ELSE fewest END;
+    END;
+    END IF;
+    -- This comes last of all that is read, so that no line of a queue that was lost is returned.
+    IF epoch IS NOT NULL THEN
+        IF epoch IS DISTINCT FROM (SELECT j.epoch FROM here.jobs AS j WHERE j.job_type = q) THEN
+            RAISE object_in_use USING MESSAGE = format('another collector has the queue %s', queue);
+        END IF;
+    END IF;
 END
 $$
 $make$);
@@ -760,7 +838,21 @@ BEGIN
     -- Whoever frees the lines of the dead waits here, or we for them. From here on the rows are
     -- found by their places: a planner that takes the table for empty thinks any index as good,
     -- and walks all that an old snapshot keeps. OFFSET 0 leaves it the index on n.
-    IF lines IS NOT NULL THEN
+    IF outcome = 'written' AND answered IS NULL AND dead_tokens IS NULL AND ends IS NULL THEN
+        -- The usual case, in one statement.
+        WITH gone AS (
+            DELETE FROM here.deliveries AS x
+            WHERE x.ctid = ANY (ARRAY(SELECT o.ctid FROM here.deliveries AS o
+                    WHERE o.n = ANY (lines) ORDER BY o.n FOR UPDATE))
+              AND x.nonce = ANY (nonces) AND x.owner IS NOT DISTINCT FROM me
+              AND x.queue IS NOT DISTINCT FROM q
+            RETURNING x.n
+        )
+        SELECT array_agg(g.n) INTO ours FROM gone AS g;
+        IF cardinality(ours) = cardinality(lines) THEN
+            RETURN;
+        END IF;
+    ELSIF lines IS NOT NULL THEN
         SELECT array_agg(x.ctid), array_agg(x.n), array_agg(x.nonce), array_agg(x.leased_at)
         INTO rows, ours, our_nonces, leased
         FROM (SELECT x.ctid, x.* FROM here.deliveries AS x WHERE x.n = ANY (lines)

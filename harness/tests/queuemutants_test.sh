@@ -8,9 +8,9 @@
 # Each is a substitution in the migration that makes the functions.
 declare -A defects=(
     # A line is taken, but its row names no tokens.
-    [take]='s/SELECT q, me, ids\[b + 1 : least(b + wanted, taken)\]/SELECT q, me, ARRAY[]::bigint[]/'
+    [take]='s/SELECT q, me, f.ids\[b + 1 : least(b + wanted, f.taken)\]/SELECT q, me, ARRAY[]::bigint[]/'
     # A line that was written stays.
-    [settle]='s/IF rows IS NOT NULL THEN/IF false THEN/'
+    [settle]='s/DELETE FROM here.deliveries AS x$/UPDATE here.deliveries AS x SET alone = x.alone/'
     # What the dead had in hand stays theirs.
     [adopt]="s/AS d SET owner = 0, due = '-infinity', paid_at = NULL,/AS d SET owner = d.owner,/"
 )
