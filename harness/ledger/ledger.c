@@ -133,8 +133,11 @@ int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
     int64_t shows_ns = at_ns;
 
     for (size_t i = 0; i < count; i++) {
-        if (stepped_server(&l->faults[i]) && l->faults[i].began_ns <= at_ns)
-            shows_ns += l->faults[i].spec->by_ns;
+        const struct fault_record *f = &l->faults[i];
+        // A step forward that is under way may not have come yet.
+        if (stepped_server(f) && f->began_ns <= at_ns &&
+            (f->spec->by_ns < 0 || f->ended_ns <= at_ns))
+            shows_ns += f->spec->by_ns;
     }
     return shows_ns;
 }

@@ -183,7 +183,9 @@ static inline double ledger_seconds(const struct ledger *l, int64_t ns)
 // Returns when the server's clock shows a time, or a later one, from from_ns on. A time of its
 // clock is given as the run's clock would show it if no fault let the server's clock step.
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns);
-int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns); // what it shows at a time
+
+// Returns the least that the server's clock may show at a time.
+int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns);
 
 // Returns when the token expires, on the run's clock.
 int64_t ledger_expires_ns(const struct ledger *l, uint32_t token);
