@@ -32,7 +32,7 @@ enum collector_exit collector_exit_of(enum err_kind kind)
     }
 }
 
-static void end(struct collector *c, enum collector_exit exit)
+static void end_collector(struct collector *c, enum collector_exit exit)
 {
     c->ending.step = ENDED;
     c->ending.exit = exit;
@@ -89,7 +89,7 @@ static void handle(struct collector *c, const struct err *e)
         c->ending.exit = collector_exit_of(e->kind);
         return;
     }
-    end(c, collector_exit_of(e->kind));
+    end_collector(c, collector_exit_of(e->kind));
 }
 
 static bool dispatch(struct collector *c, struct session_reply reply, struct err *e)
@@ -203,13 +203,13 @@ static bool stop_if_due(struct collector *c, struct err *e)
         return false;
     work_wake_at(c, c->ending.at_ns);
     if (done) {
-        end(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
-               : c->ending.returned           ? COLLECTOR_UNCONFIRMED
-                                              : COLLECTOR_OK);
+        end_collector(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
+                         : c->ending.returned           ? COLLECTOR_UNCONFIRMED
+                                                        : COLLECTOR_OK);
     } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
             state_doing(c->state));
-        end(c, COLLECTOR_UNCONFIRMED);
+        end_collector(c, COLLECTOR_UNCONFIRMED);
     }
     return true;
 }

@@ -260,7 +260,7 @@ static bool check_together(struct config *c, struct err *e)
 }
 
 // A rate is a number and `/s`.
-static bool check_budget(struct budget_config *b, struct err *e)
+static bool check_budget_setting(struct budget_config *b, struct err *e)
 {
     char *end;
 
@@ -293,7 +293,8 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
                                 : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && check_budget(&c->budget, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_budget_setting(&c->budget, e) &&
+           load_key(c, e);
 }
 
 void config_wipe(char *const environ[])

@@ -28,7 +28,7 @@ bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
     return true;
 }
 
-static int compare(const void *x, const void *y)
+static int by_id(const void *x, const void *y)
 {
     const struct doubtful *a = x, *b = y;
 
@@ -40,27 +40,27 @@ static int compare(const void *x, const void *y)
 void doubt_close(struct doubt *d)
 {
     if (d->n > 0)
-        qsort(d->all, (size_t)d->n, sizeof *d->all, compare);
+        qsort(d->all, (size_t)d->n, sizeof *d->all, by_id);
 }
 
-static struct doubtful *find(const struct doubt *d, const struct token *t)
+static struct doubtful *find_in_doubt(const struct doubt *d, const struct token *t)
 {
     struct doubtful key = {.id = t->id};
 
     if (d->n == 0 || t->secret.len != SIGN_SECRET_LEN)
         return NULL;
     memcpy(key.secret, t->secret.data, SIGN_SECRET_LEN);
-    return bsearch(&key, d->all, (size_t)d->n, sizeof *d->all, compare);
+    return bsearch(&key, d->all, (size_t)d->n, sizeof *d->all, by_id);
 }
 
 bool doubt_has(const struct doubt *d, const struct token *t)
 {
-    return find(d, t) != NULL;
+    return find_in_doubt(d, t) != NULL;
 }
 
 void doubt_mark(struct doubt *d, const struct token *t)
 {
-    struct doubtful *known = find(d, t);
+    struct doubtful *known = find_in_doubt(d, t);
 
     if (known)
         known->marked = true;

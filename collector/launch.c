@@ -82,7 +82,7 @@ static int wait_for(pid_t pid)
 }
 
 // Sets *pid, or returns the errno. A program that was executed has closed `report` without a word.
-static int start(char *const command[], const int files[2], pid_t *pid)
+static int start_launch(char *const command[], const int files[2], pid_t *pid)
 {
     int report[2], why = 0;
     ssize_t n;
@@ -117,7 +117,7 @@ static bool has_ended(pid_t pid)
 
 // The sender gets a moment to end by itself, and then it is killed. Until we wait for it, no other
 // process can get its pid or its group's.
-static int end(pid_t pid)
+static int end_launch(pid_t pid)
 {
     for (int i = 0; i < 50 && !has_ended(pid); i++)
         usleep(1000);
@@ -163,9 +163,9 @@ static void launch(int fd, char *const command[])
         if (order == ASK)
             continue;
         if (order == START && a.pid == 0 && files[1] >= 0) {
-            a.value = start(command, files, &a.pid);
+            a.value = start_launch(command, files, &a.pid);
         } else if (order == END && a.pid > 0) {
-            a.value = end(a.pid);
+            a.value = end_launch(a.pid);
             a.pid = 0;
         } else {
             break;
@@ -240,7 +240,7 @@ static bool give(enum order order, const int files[2])
     return n == 1;
 }
 
-static bool hear(struct answer *a)
+static bool hear_child(struct answer *a)
 {
     ssize_t n;
 
@@ -254,7 +254,7 @@ bool launch_start(int in, int out, pid_t *pid, struct err *e)
 {
     struct answer a;
 
-    if (!give(START, (int[2]){in, out}) || !hear(&a))
+    if (!give(START, (int[2]){in, out}) || !hear_child(&a))
         return err_set(e, ERR_SYSTEM, "the launcher of the sender was ended");
     if (a.value != 0) {
         errno = a.value;
@@ -274,5 +274,5 @@ int launch_end(void)
     struct answer a;
 
     // A launcher that was ended has told the sender to end.
-    return give(END, NULL) && hear(&a) ? a.value : SIGTERM;
+    return give(END, NULL) && hear_child(&a) ? a.value : SIGTERM;
 }

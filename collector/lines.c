@@ -110,7 +110,7 @@ static bool makes_no_sense(struct err *e)
 
 // Compares each number of the server with what we asked for. A function of the schema that somebody
 // replaced, or another server, must not make us write past an array.
-static struct line *add_line(struct lines *l, const PGresult *r, int row, struct err *e)
+static struct line *add_lines_line(struct lines *l, const PGresult *r, int row, struct err *e)
 {
     struct line *line = find_room(l);
 
@@ -141,7 +141,7 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
         if (kind != 1 && kind != 2)
             continue;
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
-            line = add_line(l, result, row, e);
+            line = add_lines_line(l, result, row, e);
             if (!line) {
                 ok = false;
                 break;

@@ -42,7 +42,7 @@ static void complain(struct look *l, const struct err *e)
     l->complained = true;
 }
 
-static void fail(struct look *l, int64_t now_ns, const struct err *e)
+static void fail_look(struct look *l, int64_t now_ns, const struct err *e)
 {
     complain(l, e);
     l->retry_ns = now_ns + RETRY_NS;
@@ -51,7 +51,7 @@ static void fail(struct look *l, int64_t now_ns, const struct err *e)
 
 // --- questions ------------------------------------------------------------------------
 
-static bool set_up(struct look *l, int64_t now_ns, struct err *e)
+static bool set_up_look(struct look *l, int64_t now_ns, struct err *e)
 {
     static const char careful[] = "SELECT set_config('statement_timeout', '1s', false), "
                                   "set_config('default_transaction_read_only', 'on', false), "
@@ -61,7 +61,7 @@ static bool set_up(struct look *l, int64_t now_ns, struct err *e)
            session_query(&l->session, TAG_QUIET, careful, none, now_ns + ANSWER_NS, e);
 }
 
-static bool ask(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
+static bool ask_backlog(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
 {
     static const char budget[] =
         "SELECT left_, extract(epoch FROM clock_timestamp() - at), "
@@ -117,7 +117,7 @@ static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
     return true;
 }
 
-static bool take(struct look *l, const struct config *c, struct meters *m, struct err *e)
+static bool take_backlog(struct look *l, const struct config *c, struct meters *m, struct err *e)
 {
     struct session_reply reply;
     bool ok = true;
@@ -135,16 +135,16 @@ static bool take(struct look *l, const struct config *c, struct meters *m, struc
     return ok;
 }
 
-static bool serve(
+static bool serve_look(
     struct look *l, const struct config *c, int64_t now_ns, struct meters *m, struct err *e)
 {
     if (!session_pump(&l->session, now_ns, e))
         return false;
     if (l->step == LOOK_CONNECTING && l->session.up) {
-        if (!set_up(l, now_ns, e) || !ask(l, c, now_ns, e))
+        if (!set_up_look(l, now_ns, e) || !ask_backlog(l, c, now_ns, e))
             return false;
     }
-    if (!take(l, c, m, e))
+    if (!take_backlog(l, c, m, e))
         return false;
     if (l->step == LOOK_ASKED && l->session.count == 0) {
         l->step = LOOK_IDLE;
@@ -161,11 +161,11 @@ static bool is_due(const struct look *l, int64_t now_ns)
            (l->seen_ns == CLOCK_NEVER || now_ns - l->seen_ns >= LOOK_EVERY_NS);
 }
 
-static bool begin(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
+static bool begin_look(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
 {
     l->begun_ns = now_ns;
     if (l->step == LOOK_IDLE)
-        return ask(l, c, now_ns, e);
+        return ask_backlog(l, c, now_ns, e);
     l->step = LOOK_CONNECTING;
     return session_open(&l->session, c->database_url, 0, now_ns, e);
 }
@@ -189,10 +189,10 @@ bool look_step(struct look *l, const struct config *config, bool up, bool wanted
         l->wanted_ns = now_ns;
     if (l->step != LOOK_CLOSED && (!up || now_ns - l->wanted_ns >= UNUSED_NS))
         shut(l);
-    if (l->step != LOOK_CLOSED && !serve(l, config, now_ns, m, &e))
-        fail(l, now_ns, &e);
-    if (up && wanted && is_due(l, now_ns) && !begin(l, config, now_ns, &e))
-        fail(l, now_ns, &e);
+    if (l->step != LOOK_CLOSED && !serve_look(l, config, now_ns, m, &e))
+        fail_look(l, now_ns, &e);
+    if (up && wanted && is_due(l, now_ns) && !begin_look(l, config, now_ns, &e))
+        fail_look(l, now_ns, &e);
     show_age(l, now_ns, m);
     return (l->step == LOOK_CONNECTING || l->step == LOOK_ASKED) &&
            now_ns - l->begun_ns < PATIENCE_NS;

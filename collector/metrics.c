@@ -18,7 +18,7 @@ static double wall_s(void)
     return (double)clock_wall_ns() / 1e9;
 }
 
-static bool render(struct metrics *m)
+static bool render_metrics(struct metrics *m)
 {
     const struct meters_about about = {.version = MAILROOM_VERSION,
         .mode = m->config->policy->name,
@@ -41,7 +41,7 @@ static bool is_file(const char *address)
            strcmp(address + len - sizeof ending + 1, ending) == 0;
 }
 
-static bool write_all(int fd, const struct buf *text)
+static bool write_metrics(int fd, const struct buf *text)
 {
     for (size_t done = 0; done < text->len;) {
         ssize_t n = write(fd, text->data + done, text->len - done);
@@ -55,18 +55,18 @@ static bool write_all(int fd, const struct buf *text)
 }
 
 // Readers see the file as it was or as it is, never half of it.
-static bool write_file(struct metrics *m, struct err *e)
+static bool write_metrics_file(struct metrics *m, struct err *e)
 {
     const char *path = m->config->metrics;
     char fresh[PATH_MAX];
 
     snprintf(fresh, sizeof fresh, "%s.new", path);
-    if (!render(m))
+    if (!render_metrics(m))
         return err_memory(e);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return err_sys(e, ERR_USAGE, "'%s' cannot be written", fresh);
-    bool ok = write_all(fd, &m->text);
+    bool ok = write_metrics(fd, &m->text);
     ok = close(fd) == 0 && ok && rename(fresh, path) == 0;
     if (!ok) {
         err_sys(e, ERR_USAGE, "'%s' cannot be written", path);
@@ -78,7 +78,7 @@ static bool write_file(struct metrics *m, struct err *e)
 static void refresh_file(struct metrics *m, int64_t now_ns)
 {
     struct err e;
-    bool ok = write_file(m, &e);
+    bool ok = write_metrics_file(m, &e);
 
     if (!ok && !m->complained)
         log_line("METRICS", "%s", e.text);
@@ -86,16 +86,16 @@ static void refresh_file(struct metrics *m, int64_t now_ns)
     m->file_at_ns = now_ns + FILE_EVERY_NS;
 }
 
-static void answer(struct metrics *m)
+static void answer_metrics(struct metrics *m)
 {
-    bool ok = render(m);
+    bool ok = render_metrics(m);
 
     scrape_answer(&m->scrape, ok ? m->text.data : NULL, m->text.len);
 }
 
 // --- the loop's side --------------------------------------------------------------------
 
-static bool begin(struct metrics *m, struct err *e)
+static bool begin_metrics(struct metrics *m, struct err *e)
 {
     const char *address = m->config->metrics;
     char place[SCRAPE_PLACE_MAX];
@@ -103,7 +103,7 @@ static bool begin(struct metrics *m, struct err *e)
     if (!address)
         return true;
     if (is_file(address)) {
-        if (!write_file(m, e))
+        if (!write_metrics_file(m, e))
             return false;
         m->kind = METRICS_FILE;
         log_line("METRICS", "written to %s", address);
@@ -124,7 +124,7 @@ bool metrics_open(struct metrics *m, const struct config *config, struct err *e)
     m->meters.of[METER_CONNECTED] = m->meters.of[METER_COLLECTING] = 0;
     look_init(&m->look);
     buf_init(&m->text, TEXT_MAX);
-    if (begin(m, e))
+    if (begin_metrics(m, e))
         return true;
     buf_fini(&m->text);
     return err_prefix(e, "MAILROOM_METRICS");
@@ -162,7 +162,7 @@ int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
         if (file)
             refresh_file(m, now_ns);
         else
-            answer(m);
+            answer_metrics(m);
     }
     int64_t at_ns = look_wake_ns(&m->look, now_ns);
     if (!file)

@@ -110,7 +110,7 @@ bool output_ready(const struct output *o)
 }
 
 // Writes once, without waiting; -1 with EAGAIN when there is no room.
-static ssize_t put(const struct output *o, const char *from, size_t left)
+static ssize_t put_out(const struct output *o, const char *from, size_t left)
 {
     if (o->kind == OUTPUT_SOCKET)
         return send(o->fd, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -127,7 +127,7 @@ static ssize_t put(const struct output *o, const char *from, size_t left)
 static bool pump(struct output *o, const char *data, size_t len, size_t *done, struct err *e)
 {
     while (*done < len) {
-        ssize_t n = put(o, data + *done, len - *done);
+        ssize_t n = put_out(o, data + *done, len - *done);
         if (n >= 0)
             *done += (size_t)n;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)

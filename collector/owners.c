@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static struct owner *find(struct owners *o, int64_t number)
+static struct owner *find_owner(struct owners *o, int64_t number)
 {
     for (int i = 0; i < o->n; i++)
         if (o->all[i].number == number)
@@ -12,7 +12,7 @@ static struct owner *find(struct owners *o, int64_t number)
 
 void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
 {
-    struct owner *known = find(o, seen.number);
+    struct owner *known = find_owner(o, seen.number);
 
     if (!known && o->n == OWNERS_MAX)
         return; // a later look names it again, when there is room
@@ -65,7 +65,7 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
 
 void owners_freed(struct owners *o, int64_t number, int64_t now_ns)
 {
-    struct owner *freed = find(o, number);
+    struct owner *freed = find_owner(o, number);
 
     if (freed)
         freed->since_ns = now_ns;

@@ -18,7 +18,7 @@ int64_t retry_most_ms(const struct retry *r, int errors)
 }
 
 // splitmix64, by Sebastiano Vigna (public domain): every seed is a good one.
-static uint64_t draw(struct retry *r)
+static uint64_t draw_retry(struct retry *r)
 {
     uint64_t z = r->random += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -29,5 +29,5 @@ static uint64_t draw(struct retry *r)
 
 int64_t retry_delay_ms(struct retry *r, int errors)
 {
-    return (int64_t)(draw(r) % ((uint64_t)retry_most_ms(r, errors) + 1));
+    return (int64_t)(draw_retry(r) % ((uint64_t)retry_most_ms(r, errors) + 1));
 }

@@ -4,7 +4,7 @@
 
 #include "work.h"
 
-static bool take(struct collector *c, struct err *e)
+static bool take_bell(struct collector *c, struct err *e)
 {
     c->bell.step = BELL_ASKED;
     return queue_send_bell(&c->queue, &c->link.session, work_deadline_ns(c), e);
@@ -14,7 +14,7 @@ bool ring_take(struct collector *c, struct err *e)
 {
     if (bell_suspects(&c->bell, c->now_ns))
         return queue_send_silent(&c->link.session, c->bell.silent_below, work_deadline_ns(c), e);
-    return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take(c, e);
+    return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take_bell(c, e);
 }
 
 bool ring_let_go(struct collector *c, struct err *e)
@@ -90,5 +90,5 @@ bool ring_keep(struct collector *c, struct err *e)
         work_wake_at(c, b->look_at_ns);
         return true;
     }
-    return b->step == BELL_OURS || b->step == BELL_ASKED || take(c, e);
+    return b->step == BELL_OURS || b->step == BELL_ASKED || take_bell(c, e);
 }

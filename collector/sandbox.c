@@ -99,7 +99,7 @@ static const struct rule deadly[] = {CALL(execve), CALL(execveat), CALL(fork), C
     CALL(process_vm_writev), CALL(mount), CALL(unshare), CALL(setns), CALL(bpf), CALL(init_module),
     CALL(finit_module)};
 
-static int add(scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
+static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
 {
     int error = 0;
 
@@ -118,15 +118,15 @@ static int fill(scmp_filter_ctx filter, bool keeps_files)
 {
     // abort() and assert() send a signal to their own thread, and nobody else gets one.
     const struct rule own = CALL_IF(tgkill, IS(0, getpid()));
-    int error = add(filter, SCMP_ACT_ALLOW, allowed, sizeof allowed / sizeof allowed[0]);
+    int error = add_rule(filter, SCMP_ACT_ALLOW, allowed, sizeof allowed / sizeof allowed[0]);
 
     if (error == 0)
-        error = add(filter, SCMP_ACT_ALLOW, &own, 1);
+        error = add_rule(filter, SCMP_ACT_ALLOW, &own, 1);
     if (error == 0 && keeps_files)
-        error = add(
+        error = add_rule(
             filter, SCMP_ACT_ALLOW, keeping_files, sizeof keeping_files / sizeof keeping_files[0]);
     if (error == 0)
-        error = add(filter, SCMP_ACT_KILL_PROCESS, deadly, sizeof deadly / sizeof deadly[0]);
+        error = add_rule(filter, SCMP_ACT_KILL_PROCESS, deadly, sizeof deadly / sizeof deadly[0]);
     // The filter is a tree: each call costs a few comparisons. A kernel before 5.16 would also make
     // all loads slower, for the sake of processes that run foreign code.
     if (error == 0)

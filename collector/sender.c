@@ -52,7 +52,7 @@ bool sender_result(struct collector *c, struct line *line, struct line_token *t,
 // Records a token that will get no answer. A token that was in flight when two senders died comes
 // again in a line of its own, so that it harms no other. When it already was alone in its line, its
 // sender's death counts as an error.
-static bool give_back(
+static bool give_back_token(
     struct collector *c, struct line *line, bool died, const char *why, struct err *e)
 {
     bool out = line->state == LINE_OUT;
@@ -75,7 +75,7 @@ static bool give_back_out(struct collector *c, bool died, const char *why, struc
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        if (line->state == LINE_OUT && line->left > 0 && !give_back(c, line, died, why, e))
+        if (line->state == LINE_OUT && line->left > 0 && !give_back_token(c, line, died, why, e))
             return false;
     }
     return true;
@@ -121,7 +121,7 @@ static bool answer_late(
     return true;
 }
 
-static bool answer(struct collector *c, const struct answer *a, struct err *e)
+static bool answer_token(struct collector *c, const struct answer *a, struct err *e)
 {
     const struct sender *s = &c->sender;
     struct line *line = a->line <= s->numbers ? lines_find(&c->lines, a->line) : NULL;
@@ -170,7 +170,7 @@ static bool take_lines(struct collector *c, struct err *e)
         if (!answer_parse(&a, line, len, &why))
             log_line(
                 "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
-        else if (!answer(c, &a, e))
+        else if (!answer_token(c, &a, e))
             return false;
         else
             s->heard = true;
@@ -279,7 +279,7 @@ bool sender_serve(struct collector *c, struct err *e)
     return s->starts ? sender_lost(c, e) : reader_lost(c, e);
 }
 
-static bool start(struct collector *c, struct err *e)
+static bool start_sender(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
 
@@ -401,7 +401,7 @@ bool sender_step(struct collector *c, struct err *e)
             work_wake_at(c, s->start_at_ns);
             return true;
         }
-        if (!start(c, e))
+        if (!start_sender(c, e))
             return false;
     }
     err_clear(&broken);

@@ -91,7 +91,7 @@ static bool rotate(char *list, int skip)
     return true;
 }
 
-static PGconn *start(const char *url, int skip)
+static PGconn *start_session(const char *url, int skip)
 {
     // Keywords before dbname are defaults, which the conninfo overrides; those after it override
     // the conninfo.
@@ -135,7 +135,7 @@ static void on_notice(void *context, const PGresult *notice)
 bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, struct err *e)
 {
     *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
-    s->conn = start(url, skip);
+    s->conn = start_session(url, skip);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return lost(s, e);
     PQsetErrorVerbosity(s->conn, PQERRORS_VERBOSE);

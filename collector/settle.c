@@ -58,7 +58,7 @@ static void add_row(struct settled *s, int64_t n, int64_t nonce)
     buf_printf(&s->nonces, "%s%" PRId64, comma(&s->nonces), nonce);
 }
 
-static void add_line(struct settled *s, const struct line *line)
+static void add_settled_line(struct settled *s, const struct line *line)
 {
     if (line->n == 0)
         s->place = line->place.data;
@@ -229,7 +229,7 @@ static bool send_written(struct collector *c, struct err *e)
     open_arrays(s);
     for (int i = 0; i < c->lines.count; i++)
         if (c->lines.all[i].state == LINE_WRITTEN) {
-            add_line(s, &c->lines.all[i]);
+            add_settled_line(s, &c->lines.all[i]);
             c->lines.all[i].settling = true;
         }
     if (!close_arrays(s, e) || !take_step(c, s, &rode, e))
@@ -306,7 +306,7 @@ static bool end_settling(struct collector *c, struct err *e)
 }
 
 // A line was no longer ours.
-static bool lost(const struct collector *c, struct err *e)
+static bool lost_line(const struct collector *c, struct err *e)
 {
     if (c->queue.policy->exclusive)
         return queue_lost(&c->queue, e);
@@ -317,7 +317,7 @@ static bool lost(const struct collector *c, struct err *e)
 bool settle_done(struct collector *c, const PGresult *r, struct err *e)
 {
     for (int row = 0; row < PQntuples(r); row++)
-        if (column_int32(r, row, LINES_KIND) == LINES_LOST && !lost(c, e))
+        if (column_int32(r, row, LINES_KIND) == LINES_LOST && !lost_line(c, e))
             return false;
     return end_settling(c, e);
 }
@@ -336,7 +336,7 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
         return work_may_retry(c, e);
     }
     for (int row = 0; row < PQntuples(r); row++)
-        if (!PQgetisnull(r, row, 0) && !lost(c, e))
+        if (!PQgetisnull(r, row, 0) && !lost_line(c, e))
             return false;
     return end_settling(c, e);
 }

@@ -22,7 +22,7 @@ static bool check_schema(PGconn *conn, struct err *e)
     return ok;
 }
 
-static bool ask(PGconn *conn, const struct config *config, struct err *e)
+static bool ask_switch(PGconn *conn, const struct config *config, struct err *e)
 {
     const char *values[] = {config->queue_name, config->policy->name};
     PGresult *result = PQexecParams(conn, queue_sql_switch_mode, 2, NULL, values, NULL, NULL, 0);
@@ -47,7 +47,7 @@ bool switch_mode(const struct config *config, struct err *e)
     bool ok = PQstatus(conn) == CONNECTION_OK;
 
     if (ok) {
-        ok = check_schema(conn, e) && ask(conn, config, e);
+        ok = check_schema(conn, e) && ask_switch(conn, config, e);
     } else {
         const char *why = conn ? PQerrorMessage(conn) : "out of memory";
         err_set(e, ERR_CONNECTION, "cannot connect: %.*s", (int)strcspn(why, "\n"), why);

@@ -88,7 +88,7 @@ static void print_help(FILE *out)
         out);
 }
 
-static const struct command *find(const char *name)
+static const struct command *find_subcommand(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(commands[i].name, name) == 0)
@@ -117,7 +117,7 @@ static void name_owners(const char *option, struct err *e)
     }
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int run_subcommand(const struct command *c, int argc, char **argv)
 {
     struct options o;
     struct err e = {0};
@@ -143,7 +143,7 @@ static int run(const struct command *c, int argc, char **argv)
     return code;
 }
 
-static int refuse(const char *name)
+static int refuse_command(const char *name)
 {
     static const char *const options[] = {"--help", "--version", "--man", "--completion"};
     struct suggestion near;
@@ -163,7 +163,7 @@ static int refuse(const char *name)
     return EXIT_USAGE;
 }
 
-static int complete(const char *shell)
+static int complete_words(const char *shell)
 {
     if (completion_print(shell, commands, COMMANDS))
         return EXIT_OK;
@@ -187,10 +187,10 @@ static int finish(int code)
 static int do_what_is_asked(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    const struct command *c = find(name);
+    const struct command *c = find_subcommand(name);
 
     if (c)
-        return run(c, argc - 1, argv + 1);
+        return run_subcommand(c, argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return EXIT_OK;
@@ -204,8 +204,8 @@ static int do_what_is_asked(int argc, char **argv)
         return EXIT_OK;
     }
     if (strcmp(name, "--completion") == 0)
-        return complete(argc == 3 ? argv[2] : "");
-    return refuse(name);
+        return complete_words(argc == 3 ? argv[2] : "");
+    return refuse_command(name);
 }
 
 // A file or socket takes the lowest free number. If a standard stream were closed, our output would

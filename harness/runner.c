@@ -56,7 +56,7 @@ static struct run *get_run(const struct scenario *s, const struct run_options *o
     return r;
 }
 
-static bool begin(struct run *r, struct err *e)
+static bool begin_run(struct run *r, struct err *e)
 {
     if (r->turned.made)
         return run_take_up(r, e); // server and collector go on
@@ -93,7 +93,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 
     if (!r)
         return false;
-    bool ok = begin(r, e) &&              // server and collector
+    bool ok = begin_run(r, e) &&          // server and collector
               defer_signal(r) &&          //
               run_start_load(r, e) &&     //
               run_carry_out_plan(r, e) && // faults, until load and faults are over
@@ -252,7 +252,7 @@ static void print_queue(const struct run *r, const struct report *report, FILE *
         fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
 }
 
-static bool tell(const struct run *r, const struct report *report, struct err *e)
+static bool tell_report(const struct run *r, const struct report *report, struct err *e)
 {
     if (r->options->suites && !report_junit_suite(report, r->options->suites, e))
         return false;
@@ -299,7 +299,7 @@ static bool write_reports(struct run *r, struct err *e)
         r->options->collector, program_of(r), e);
     if (ok) {
         ok = keep_files(r, &report, e);
-        ok = tell(r, &report, ok ? e : &untold) && ok;
+        ok = tell_report(r, &report, ok ? e : &untold) && ok;
     }
     observed_fini(&observed);
     if (ok)

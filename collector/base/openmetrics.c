@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-static void append_escaped(struct buf *out, const char *text)
+static void append_metric_text(struct buf *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '\n')
@@ -22,7 +22,7 @@ void openmetrics_family(
         [OPENMETRICS_HISTOGRAM] = "histogram"};
 
     buf_printf(out, "# TYPE %s %s\n# HELP %s ", name, types[type], name);
-    append_escaped(out, help);
+    append_metric_text(out, help);
     buf_append_char(out, '\n');
 }
 
@@ -36,7 +36,7 @@ void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type
         if (!labels[i].value)
             continue;
         buf_printf(out, "%s%s=\"", before, labels[i].name);
-        append_escaped(out, labels[i].value);
+        append_metric_text(out, labels[i].value);
         buf_append_char(out, '"');
         before = ",";
     }

@@ -64,7 +64,7 @@ static bool say(const char *text, size_t len, struct err *e)
 }
 
 // Answers for the token at this place, counted from 1; place 0 stands for the whole line.
-static bool answer(const struct sender *s, size_t place, const struct reply *r, struct err *e)
+static bool answer_line(const struct sender *s, size_t place, const struct reply *r, struct err *e)
 {
     static const char *const words[] = {
         [MAIL_SENT] = "sent",
@@ -83,7 +83,7 @@ static bool answer(const struct sender *s, size_t place, const struct reply *r, 
 }
 
 // Pauses before the next try. Each pause in a row is longer than the one before.
-static void hold(struct sender *s)
+static void hold_line(struct sender *s)
 {
     s->hold_ns = s->hold_ns ? clock_min(2 * s->hold_ns, HOLD_MAX_NS) : HOLD_FIRST_NS;
     sleep_until(clock_now_ns() + s->hold_ns);
@@ -116,16 +116,16 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
         if (reply->outcome == MAIL_TRANSIENT && tries++ >= (int)s->settings.attempts)
             return true;
         log_line("MAIL", "line %" PRId64 " is tried again: %s", s->number, reply->text);
-        hold(s);
+        hold_line(s);
     }
 }
 
 // Answers "later" for every mail of the line that has no answer yet.
 static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
 {
-    bool ok = answer(s, 0, reply, e);
+    bool ok = answer_line(s, 0, reply, e);
 
-    hold(s);
+    hold_line(s);
     return ok;
 }
 
@@ -138,7 +138,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     struct record r;
 
     if (count == 0)
-        return answer(s, 0, &reply, e);
+        return answer_line(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !program_stopping(); place++) {
         reply.outcome =
             MAIL_LATER; // this is the outcome if a signal comes before the mail is tried
@@ -155,13 +155,13 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
         } else {
             s->hold_ns = 0;
         }
-        if (!answer(s, place, &reply, e))
+        if (!answer_line(s, place, &reply, e))
             return false;
     }
     return true;
 }
 
-static bool serve(struct sender *s, struct err *e)
+static bool serve_lines(struct sender *s, struct err *e)
 {
     const char *line;
     size_t len;
@@ -181,7 +181,7 @@ static bool serve(struct sender *s, struct err *e)
     return true;
 }
 
-static bool set_up(struct sender *s, struct err *e)
+static bool set_up_sender(struct sender *s, struct err *e)
 {
     struct settings *c = &s->settings;
 
@@ -227,7 +227,7 @@ static enum ending ending_of(const struct err *e)
     }
 }
 
-static void warn_of_unknown(void)
+static void warn_of_unknown_setting(void)
 {
     size_t at = 0, len = 0;
     const char *name;
@@ -238,21 +238,21 @@ static void warn_of_unknown(void)
             (int)len, name);
 }
 
-static int run(bool answers)
+static int run_sender(bool answers)
 {
     struct sender s = {.answers = answers, .rate = {.fd = -1}};
     struct err e;
 
     err_clear(&e);
     program_stay_private();
-    warn_of_unknown();
-    if (!program_hold_standard_files(answers, &e) || !set_up(&s, &e) || !serve(&s, &e))
+    warn_of_unknown_setting();
+    if (!program_hold_standard_files(answers, &e) || !set_up_sender(&s, &e) || !serve_lines(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
     return (int)ending_of(&e);
 }
 
-static void help(FILE *out)
+static void sender_help(FILE *out)
 {
     fputs("mailroom-sender: sends the mails that mailroom-collector's lines name.\n\n"
           "  mailroom-collector -- mailroom-sender              with MAILROOM_DEQUEUE=leased\n"
@@ -271,13 +271,13 @@ static void help(FILE *out)
         out);
 }
 
-static void version(FILE *out)
+static void sender_version(FILE *out)
 {
     fputs("mailroom-sender " MAILROOM_VERSION "\n", out);
 }
 
 // Prints what is asked for. What could not be written is an error, as it is for every program.
-static int tell(void print(FILE *))
+static int tell_sender(void print(FILE *))
 {
     print(stdout);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EX_IOERR;
@@ -294,11 +294,11 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':
-            return tell(help);
+            return tell_sender(sender_help);
         case 'V':
-            return tell(version);
+            return tell_sender(sender_version);
         case 's':
-            return tell(settings_markdown);
+            return tell_sender(settings_markdown);
         case 'n':
             answers = false;
             break;
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
         }
     }
     if (!argv[optind])
-        return run(answers);
+        return run_sender(answers);
     fprintf(stderr,
         "mailroom-sender: it takes options only, not '%.40s'\n"
         "Try 'mailroom-sender --help'.\n",

@@ -11,7 +11,7 @@ size_t record_count(const char *line, size_t len)
     return len == 0 || fields % RECORD_FIELDS != 0 ? 0 : fields / RECORD_FIELDS;
 }
 
-static struct field take(const char **at, const char *end)
+static struct field take_sent(const char **at, const char *end)
 {
     const char *from = *at;
     const char *comma = memchr(from, ',', (size_t)(end - from));
@@ -69,13 +69,13 @@ static const char *judge(const struct record *r, struct field action)
 
 const char *record_next(struct record *r, const char **at, const char *end)
 {
-    struct field action = take(at, end);
+    struct field action = take_sent(at, end);
 
     r->action =
         action.len == 1 && action.data[0] == '2' ? TOKEN_PASSWORD_RECOVERY : TOKEN_ACTIVATION;
-    r->email = take(at, end);
-    r->login = take(at, end);
-    r->secret = take(at, end);
-    r->code = take(at, end);
+    r->email = take_sent(at, end);
+    r->login = take_sent(at, end);
+    r->secret = take_sent(at, end);
+    r->code = take_sent(at, end);
     return judge(r, action);
 }

@@ -60,7 +60,7 @@ static char **text_at(struct settings *s, const struct setting *row)
     return (char **)((char *)s + row->offset);
 }
 
-static const char *lookup(char *const environ[], const char *name)
+static const char *lookup_setting(char *const environ[], const char *name)
 {
     size_t len = strlen(name);
 
@@ -70,7 +70,7 @@ static const char *lookup(char *const environ[], const char *name)
     return NULL;
 }
 
-static bool set_number(
+static bool set_sender_number(
     struct settings *s, const struct setting *row, const char *value, struct err *e)
 {
     char *end;
@@ -84,7 +84,7 @@ static bool set_number(
     return true;
 }
 
-static bool set_text(
+static bool set_sender_text(
     struct settings *s, const struct setting *row, const char *value, struct err *e)
 {
     size_t len = strlen(value);
@@ -169,10 +169,10 @@ bool settings_load(struct settings *s, char *const environ[], struct err *e)
     *s = (struct settings){0};
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *row = &table[i];
-        const char *value = lookup(environ, row->name);
+        const char *value = lookup_setting(environ, row->name);
         if (!value && !(value = row->default_text))
             continue;
-        if (!(row->type == NUMBER ? set_number : set_text)(s, row, value, e))
+        if (!(row->type == NUMBER ? set_sender_number : set_sender_text)(s, row, value, e))
             return false;
     }
     return check(s, e) && read_password(s, e);

@@ -183,7 +183,7 @@ static bool add_body(curl_mime *mime, const struct buf *body, struct err *e)
     return true;
 }
 
-static void judge(struct smtp *s, CURLcode result, struct reply *reply)
+static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
 {
     long code = strtol(s->said, NULL, 10);
 
@@ -211,7 +211,7 @@ static void transfer(struct smtp *s, curl_mime *mime, struct curl_slist *headers
     curl_easy_setopt(s->easy, CURLOPT_MAIL_RCPT, recipients);
     curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, mime);
-    judge(s, curl_easy_perform(s->easy), reply);
+    judge_reply(s, curl_easy_perform(s->easy), reply);
     // The handle must not keep anything of this mail.
     curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, NULL);
     curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, NULL);

@@ -44,7 +44,7 @@ static void count_tokens(const struct ledger *l, struct counts *counts, size_t c
     }
 }
 
-static void record(const struct interval *i, const struct ledger *l, uint32_t token)
+static void record_interval(const struct interval *i, const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
@@ -55,7 +55,7 @@ static void record(const struct interval *i, const struct ledger *l, uint32_t to
         histogram_record(i->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
 }
 
-static void add_line(struct interval *i, const struct ledger *l, uint32_t index)
+static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
 
@@ -67,7 +67,7 @@ static void add_line(struct interval *i, const struct ledger *l, uint32_t index)
             l->tokens[token].first_line != index)
             continue;
         i->delivered++;
-        record(i, l, token);
+        record_interval(i, l, token);
     }
 }
 
@@ -102,7 +102,7 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
         for (; line < l->log->line_count &&
                second_of(l, l->log->lines[line].read_ns, count) == second;
              line++)
-            add_line(&i, l, (uint32_t)line);
+            add_interval_line(&i, l, (uint32_t)line);
         ok = use(arg, &i, e);
     }
     free(counts);
@@ -112,7 +112,8 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
 }
 
 // The plan's transactions, and so its tokens, are in phase order.
-static void add_phase(struct interval *i, const struct ledger *l, size_t phase, uint32_t *token)
+static void add_interval_phase(
+    struct interval *i, const struct ledger *l, size_t phase, uint32_t *token)
 {
     for (; *token < l->plan->token_count && l->plan->txns[l->txn_of[*token]].phase == phase;
          ++*token) {
@@ -122,7 +123,7 @@ static void add_phase(struct interval *i, const struct ledger *l, size_t phase, 
         if (l->tokens[*token].deliveries == 0)
             continue;
         i->delivered++;
-        record(i, l, *token);
+        record_interval(i, l, *token);
     }
 }
 
@@ -142,7 +143,7 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
             .from_commit = &from_commit};
         histogram_clear(&from_intended);
         histogram_clear(&from_commit);
-        add_phase(&i, l, phase, &token);
+        add_interval_phase(&i, l, phase, &token);
         from_ns += i.length_ns;
         ok = use(arg, &i, e);
     }

@@ -39,20 +39,20 @@ int64_t sim_between(struct sim *m, int64_t from, int64_t to)
 
 // --- the collectors ---------------------------------------------------------------
 
-static void write_line(struct sim *m, struct sim_instance *k)
+static void simulate_line(struct sim *m, struct sim_instance *k)
 {
     sim_history_line(&m->h, k->process, sim_read_ms(m, k), k->batch, k->count);
     for (int i = 0; i < k->count; i++)
         m->delivered[k->batch[i]] = true;
 }
 
-static bool has_room(const struct sim *m)
+static bool simulated_has_room(const struct sim *m)
 {
     return m->h.log.line_count + 20 < SIM_HISTORY_MAX &&
            m->h.log.delivery_count + 30 < SIM_HISTORY_MAX;
 }
 
-static int waiting(const struct sim *m, uint32_t *oldest)
+static int simulated_waiting(const struct sim *m, uint32_t *oldest)
 {
     int count = 0;
 
@@ -85,10 +85,10 @@ static void take_batch(struct sim *m, struct sim_instance *k, int most)
 
 // A full batch goes out at once, a short one when its oldest token has waited, or waited already
 // when the session was opened.
-static void look(struct sim *m, struct sim_instance *k)
+static void simulate_look(struct sim *m, struct sim_instance *k)
 {
     uint32_t oldest = 0;
-    int count = waiting(m, &oldest);
+    int count = simulated_waiting(m, &oldest);
     bool due = count > 0 && (m->since_ms[oldest] + window_ms(m) <= m->now_ms ||
                                 m->since_ms[oldest] <= k->session_ms);
 
@@ -107,23 +107,23 @@ static void steal(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < m->instances; i++) {
         struct sim_instance *other = &m->all[i];
-        if (other == k || other->count == 0 || other->written || !has_room(m))
+        if (other == k || other->count == 0 || other->written || !simulated_has_room(m))
             continue;
         m->occasions += (uint64_t)other->count;
         struct sim_instance stolen = *k;
         memcpy(stolen.batch, other->batch, sizeof stolen.batch);
         stolen.count = other->count;
-        write_line(m, &stolen);
+        simulate_line(m, &stolen);
         return;
     }
 }
 
 static void write_batch(struct sim *m, struct sim_instance *k)
 {
-    write_line(m, k);
-    if (m->defect == SIM_TWICE && has_room(m) && rng_below(&m->rng, 5) == 0) {
+    simulate_line(m, k);
+    if (m->defect == SIM_TWICE && simulated_has_room(m) && rng_below(&m->rng, 5) == 0) {
         m->occasions += (uint64_t)k->count;
-        write_line(m, k);
+        simulate_line(m, k);
     }
     k->written = true;
     k->ready_ms = m->now_ms + sim_between(m, 2, 10);
@@ -137,7 +137,7 @@ static void confirm_unsure(struct sim *m, struct sim_instance *k)
     k->unsure_count = 0;
 }
 
-static void step(struct sim *m, int instance)
+static void simulate_step(struct sim *m, int instance)
 {
     struct sim_instance *k = &m->all[instance];
 
@@ -162,7 +162,7 @@ static void step(struct sim *m, int instance)
     k->written = false;
     if (m->defect == SIM_STEALS && rng_below(&m->rng, 16) == 0)
         steal(m, k);
-    look(m, k);
+    simulate_look(m, k);
 }
 
 // --- a history --------------------------------------------------------------------
@@ -187,7 +187,7 @@ static void arrive(struct sim *m, double rate)
 }
 
 // Draws the scenario and the time that a line takes. Returns the transactions per second.
-static double set_up(struct sim *m, uint64_t seed)
+static double set_up_simulation(struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];
     struct scenario_collector *c = &m->h.scenario.collector;
@@ -251,7 +251,7 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
     int64_t faults[FAULTS_MAX] = {0};
 
     m->defect = defect;
-    double rate = set_up(m, seed);
+    double rate = set_up_simulation(m, seed);
     size_t count = how->faults ? rng_below(&m->rng, FAULTS_MAX + 1) : 0;
     count = how->verb && count == 0 ? 1 : count;
     bool stalls = defect == SIM_NONE && rng_below(&m->rng, 3) == 0;
@@ -266,8 +266,8 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
         }
         if (m->now_ms == m->stall_ms)
             sim_stall(m, sim_between(m, 60, 700));
-        for (int i = 0; i < m->instances && has_room(m); i++)
-            step(m, i);
+        for (int i = 0; i < m->instances && simulated_has_room(m); i++)
+            simulate_step(m, i);
         if (is_done(m) && m->now_ms > SIM_LOAD_MS)
             break;
     }

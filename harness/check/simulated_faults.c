@@ -7,7 +7,7 @@
 
 enum { PROCESSES_MAX = 8 };
 
-static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
+static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
 {
     for (int i = 0; i < k->count; i++)
         m->free_ms[k->batch[i]] = m->since_ms[k->batch[i]] = free_ms;
@@ -65,7 +65,8 @@ static void kill_one(struct sim *m, struct sim_instance *k)
     for (int i = 0; loses && i < k->count; i++)
         m->occasions += !m->delivered[k->batch[i]];
     if (!loses)
-        give_back(m, k, m->instances > 1 && !m->turns ? m->now_ms + SIM_GRACE_MS : m->now_ms);
+        simulate_give_back(
+            m, k, m->instances > 1 && !m->turns ? m->now_ms + SIM_GRACE_MS : m->now_ms);
 }
 
 bool sim_has_turn(struct sim *m, int instance)
@@ -77,7 +78,7 @@ bool sim_has_turn(struct sim *m, int instance)
     if (m->holder != instance && m->now_ms < m->turn_free_ms)
         return false;
     if (m->holder != instance && !before->written)
-        give_back(m, before, m->now_ms);
+        simulate_give_back(m, before, m->now_ms);
     m->holder = instance;
     m->turn_free_ms = SIM_NEVER_MS;
     return true;
@@ -91,7 +92,7 @@ void sim_open_session(struct sim *m, struct sim_instance *k)
     k->session_ms = m->now_ms;
     sim_history_session(&m->h, m->now_ms);
     if (!k->written)
-        give_back(m, k, m->now_ms);
+        simulate_give_back(m, k, m->now_ms);
 }
 
 // Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
@@ -112,7 +113,7 @@ static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, i
     k->unsure_count = gone && k->written ? k->count : 0;
     memcpy(k->unsure, k->batch, sizeof k->unsure);
     if (gone)
-        give_back(m, k, m->now_ms + SIM_GRACE_MS);
+        simulate_give_back(m, k, m->now_ms + SIM_GRACE_MS);
 }
 
 static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)

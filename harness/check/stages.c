@@ -7,7 +7,7 @@
 // The collector's timer may fire this much earlier than the timeout by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
-static bool is_closed(const struct ledger *l, uint32_t token)
+static bool is_stage_closed(const struct ledger *l, uint32_t token)
 {
     return l->scenario->load[l->plan->txns[l->txn_of[token]].phase].closed;
 }
@@ -15,7 +15,7 @@ static bool is_closed(const struct ledger *l, uint32_t token)
 bool stages_measurable(const struct ledger *l, uint32_t token)
 {
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->sent_ns != 0 &&
-           !is_closed(l, token) && !ledger_is_backlog(l, token);
+           !is_stage_closed(l, token) && !ledger_is_backlog(l, token);
 }
 
 static bool known_token(const struct ledger *l, const struct delivery *d)
@@ -82,7 +82,7 @@ static bool waited_for_fault(const struct ledger *l, const struct line_record *l
     return false;
 }
 
-static enum fired_by reason(
+static enum fired_by stage_reason(
     const struct ledger *l, const struct line_record *line, const struct catching_up *c)
 {
     enum fired_by why;
@@ -119,7 +119,7 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
         struct catching_up *c = &processes[line->process];
         if (line->state != LINE_WHOLE)
             continue;
-        whys[i] = (unsigned char)reason(l, line, c);
+        whys[i] = (unsigned char)stage_reason(l, line, c);
         c->last_ns = line->read_ns;
         // Behind a full line more tokens may wait, so only a short one settles what a fault left.
         if (whys[i] != FIRED_BY_LIMIT)
@@ -129,7 +129,7 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
     return whys;
 }
 
-static int64_t between(int64_t low, int64_t value, int64_t high)
+static int64_t stage_between(int64_t low, int64_t value, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -138,8 +138,8 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
 {
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
-    int64_t acked_ns = between(txn->sent_ns, txn->ended_ns, read_ns);
-    int64_t fired_ns = between(acked_ns, fire_ns, read_ns);
+    int64_t acked_ns = stage_between(txn->sent_ns, txn->ended_ns, read_ns);
+    int64_t fired_ns = stage_between(acked_ns, fire_ns, read_ns);
 
     return (struct stage_times){
         .lag_ns = txn->sent_ns - ledger_intended_ns(l, token),
@@ -149,7 +149,7 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
     };
 }
 
-static void record(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
+static void record_stage(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     struct stage_times t = stages_of(l, token, fire_ns);
@@ -161,7 +161,7 @@ static void record(struct stages *s, const struct ledger *l, uint32_t token, int
     s->before_ack += txn->outcome == TXN_COMMITTED && ledger_read_ns(l, token) < txn->ended_ns;
 }
 
-static void add_line(struct stages *s, const struct ledger *l, uint32_t index)
+static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
     enum fired_by why;
@@ -172,7 +172,7 @@ static void add_line(struct stages *s, const struct ledger *l, uint32_t index)
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
         if (known_token(l, d) && l->tokens[d->token].first_line == index &&
             stages_measurable(l, d->token))
-            record(s, l, d->token, fire_ns);
+            record_stage(s, l, d->token, fire_ns);
     }
 }
 
@@ -190,7 +190,7 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
         if (l->log->lines[i].state != LINE_WHOLE)
             continue;
         s->fired[whys[i]]++;
-        add_line(s, l, (uint32_t)i);
+        add_stage_line(s, l, (uint32_t)i);
     }
     bool made = whys != NULL;
     free(whys);

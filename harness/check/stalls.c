@@ -19,7 +19,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 // True when a fault lasts in a stretch of time: it may slow the probe as well.
-static bool is_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
+static bool is_stall_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
     return timeline_strike(t, NULL, EVERY, from_ns, until_ns) ||
            timeline_allowance(t, from_ns, until_ns).ns > 0;
@@ -34,7 +34,7 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
 
     for (size_t i = 0; took && i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
-        if (p->took_ns != CLOCK_NEVER && !is_disturbed(t, p->due_ns, p->due_ns + p->took_ns))
+        if (p->took_ns != CLOCK_NEVER && !is_stall_disturbed(t, p->due_ns, p->due_ns + p->took_ns))
             took[count++] = p->took_ns;
     }
     if (count > 0) {
@@ -70,7 +70,7 @@ int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 
 // --- stalls -----------------------------------------------------------------------
 
-static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
+static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
 {
     if (length_ns > least_ns && s->count < s->room)
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
@@ -83,10 +83,10 @@ static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     const struct strike *k = NULL;
 
     while ((k = timeline_strike(t, k, EVERY, from_ns, until_ns))) {
-        add(s, from_ns, k->struck_ns - from_ns, least_ns);
+        add_stall(s, from_ns, k->struck_ns - from_ns, least_ns);
         from_ns = k->undone_ns;
     }
-    add(s, from_ns, until_ns - from_ns, least_ns);
+    add_stall(s, from_ns, until_ns - from_ns, least_ns);
 }
 
 // Adds the time by which a sample was late. A sample without an answer waited for a connection.
@@ -99,7 +99,8 @@ static void add_late(struct stall_list *s, const struct probe_sample *p, const s
     if (p->took_ns == CLOCK_NEVER)
         add_between(s, p->due_ns, p->due_ns + p->stall_ns, t, least_ns);
     else
-        add(s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
+        add_stall(
+            s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
 }
 
 // Adds the times of slow answers. Such an answer began to be slow at an unknown time after the
@@ -112,9 +113,9 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
         int64_t asked_ns = p->due_ns + p->stall_ns;
         add_late(s, p, l, t, least_ns);
         if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
-            is_disturbed(t, asked_ns, asked_ns + p->took_ns))
+            is_stall_disturbed(t, asked_ns, asked_ns + p->took_ns))
             continue;
-        add(s, asked_ns - probe_every_ns, p->took_ns + probe_every_ns, least_ns);
+        add_stall(s, asked_ns - probe_every_ns, p->took_ns + probe_every_ns, least_ns);
     }
 }
 
@@ -144,7 +145,7 @@ static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64
             const struct txn_record *txn = &l->txns[t];
             int64_t from_ns = txn->sent_ns > back_ns ? txn->sent_ns : back_ns;
             if (txn->outcome == TXN_COMMITTED && txn->sent_ns && from_ns < until_ns)
-                add(s, from_ns, txn->ended_ns - from_ns, 2 * least_ns);
+                add_stall(s, from_ns, txn->ended_ns - from_ns, 2 * least_ns);
         }
     }
 }
@@ -183,7 +184,7 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
         return err_memory(e);
     for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *k = &reader->kept[i];
-        add(s, k->from_ns, check_beyond_own_ns(l, k->from_ns, k->until_ns), least_ns);
+        add_stall(s, k->from_ns, check_beyond_own_ns(l, k->from_ns, k->until_ns), least_ns);
     }
     add_answers(s, l->probes, l->probe_count, l, t, least_ns);
     add_answers(s, l->flushes, l->flush_count, l, t, least_ns);
@@ -199,7 +200,7 @@ void stall_list_fini(struct stall_list *s)
 }
 
 // Returns the first stall that ends after `from_ns`.
-static size_t first_after(const struct stall_list *s, int64_t from_ns)
+static size_t first_stall_after(const struct stall_list *s, int64_t from_ns)
 {
     return FIRST_AFTER(s->items, s->count, until_ns, from_ns);
 }
@@ -208,7 +209,8 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
 {
     int64_t taken_ns = 0;
 
-    for (size_t i = first_after(s, from_ns); i < s->count && s->items[i].from_ns < until_ns; i++) {
+    for (size_t i = first_stall_after(s, from_ns); i < s->count && s->items[i].from_ns < until_ns;
+         i++) {
         int64_t begin_ns = s->items[i].from_ns > from_ns ? s->items[i].from_ns : from_ns;
         taken_ns += clock_min(s->items[i].until_ns, until_ns) - begin_ns;
     }
@@ -217,14 +219,14 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
 
 int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns)
 {
-    size_t i = first_after(s, at_ns);
+    size_t i = first_stall_after(s, at_ns);
 
     return i < s->count && s->items[i].from_ns <= at_ns ? s->items[i].until_ns : at_ns;
 }
 
 const struct stall *stall_list_first(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
 {
-    size_t i = first_after(s, from_ns);
+    size_t i = first_stall_after(s, from_ns);
 
     return i < s->count && s->items[i].from_ns < until_ns ? &s->items[i] : NULL;
 }

@@ -198,7 +198,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
 
 // --- expectations --------------------------------------------------------------
 
-static bool compare(double got, const char *how, double want)
+static bool by_importance(double got, const char *how, double want)
 {
     if (isnan(got))
         return false;
@@ -223,7 +223,7 @@ static bool lacks_faults(
     for (size_t i = 0; i < l->fault_count; i++)
         left_out += l->faults[i].left_out != LEFT_OUT_NOT;
     return (id == METRIC_COLLECTOR_DEATHS || id == METRIC_COLLECTOR_RECONNECTS) &&
-           compare(got + (double)left_out, x->comparison, x->value);
+           by_importance(got + (double)left_out, x->comparison, x->value);
 }
 
 // A broken expectation about a count makes the run violated, as a broken invariant does, unless the
@@ -235,7 +235,7 @@ static void judge_expectations(
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
-        r->holds[i] = compare(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
+        r->holds[i] = by_importance(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
         if (r->holds[i])
             continue;
         if (isnan(r->values[m->id]))

@@ -23,9 +23,9 @@ struct sets {
     size_t texts_count, count;
 };
 
-static void add(struct sets *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_set(struct sets *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct sets *s, const char *fmt, ...)
+static void add_set(struct sets *s, const char *fmt, ...)
 {
     char *text = s->texts[s->texts_count++];
     va_list args;
@@ -38,28 +38,28 @@ static void add(struct sets *s, const char *fmt, ...)
 
 // Collects the sets of a run: no objectives, enough time for a queue that notices a death late, and
 // the sets of the question.
-static void collect(const struct asking *a, struct sets *s)
+static void collect_outcome(const struct asking *a, struct sets *s)
 {
     const bool slow = a->question->asks == ASKS_AT_ONCE;
     const int handler_s = slow ? 2 * a->claim_s : 0; // half of the handlers outlast the claim
     const int drain_s = a->drain_s + 4 * handler_s;  // one job after another, some of them twice
 
     *s = (struct sets){0};
-    add(s, "expect={}");
-    add(s, "drain=%ds", drain_s);
-    add(s, "recovery_limit=%ds", drain_s);
+    add_set(s, "expect={}");
+    add_set(s, "drain=%ds", drain_s);
+    add_set(s, "recovery_limit=%ds", drain_s);
     // The verdicts judge no times, so a busy machine makes no run inconclusive.
-    add(s, "slack=3s");
+    add_set(s, "slack=3s");
     for (size_t i = 0; i < ASKING_SETS_MAX && a->question->sets[i]; i++)
         s->items[s->count++] = a->question->sets[i];
     if (slow)
-        add(s, "collector.sender={delay: 0s..%ds}", handler_s);
+        add_set(s, "collector.sender={delay: 0s..%ds}", handler_s);
     // The other questions have few jobs, as many as each queue can do.
     if (a->question->asks == ASKS_SPEED ||
         (a->question->asks == ASKS_RECOVERY && a->rate != ASKING_RATE))
-        add(s, "load.0.rate=%d/s", a->rate);
+        add_set(s, "load.0.rate=%d/s", a->rate);
     if (a->seed != 1)
-        add(s, "seed=%d", a->seed);
+        add_set(s, "seed=%d", a->seed);
 }
 
 void asking_command(const struct asking *a, char *out, size_t size)
@@ -67,7 +67,7 @@ void asking_command(const struct asking *a, char *out, size_t size)
     struct sets s;
     size_t len = 0;
 
-    collect(a, &s);
+    collect_outcome(a, &s);
     len += (size_t)snprintf(
         out, size, "mailproof run %s --subject %s", a->question->scenario, a->subject);
     for (size_t i = 0; i < s.count && len < size; i++)
@@ -76,7 +76,7 @@ void asking_command(const struct asking *a, char *out, size_t size)
 
 // --- the answer -------------------------------------------------------------------------
 
-static double number_at(const json_t *object, const char *key)
+static double answer_number_at(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -119,24 +119,24 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     const json_t *figures = json_object_get(result, "metrics");
     const json_t *server = json_object_get(result, "server");
     const json_t *cpu = json_object_get(result, "cpu_s");
-    double backends = number_at(cpu, "collector_backends") + number_at(cpu, "load_backends") +
-                      number_at(cpu, "server");
+    double backends = answer_number_at(cpu, "collector_backends") +
+                      answer_number_at(cpu, "load_backends") + answer_number_at(cpu, "server");
 
     if (!result)
         return false;
     *a = (struct answer){
-        .p50 = number_at(figures, "latency.p50"),
-        .p99 = number_at(figures, "latency.p99"),
-        .wal = number_at(server, "wal_bytes_per_token"),
-        .cpu_ms = backends * 1000 / number_at(figures, "committed"),
-        .dead = number_at(server, "dead_tuples_max"),
-        .lost = number_at(figures, "lost"),
+        .p50 = answer_number_at(figures, "latency.p50"),
+        .p99 = answer_number_at(figures, "latency.p99"),
+        .wal = answer_number_at(server, "wal_bytes_per_token"),
+        .cpu_ms = backends * 1000 / answer_number_at(figures, "committed"),
+        .dead = answer_number_at(server, "dead_tuples_max"),
+        .lost = answer_number_at(figures, "lost"),
         .left = outcome->left,
         .taken = outcome->taken,
         .again = outcome->again,
-        .exits = number_at(figures, "unplanned_exit"),
-        .recovery_ms = number_at(figures, "recovery.max"),
-        .postgres = number_at(json_object_get(result, "environment"), "postgres_version"),
+        .exits = answer_number_at(figures, "unplanned_exit"),
+        .recovery_ms = answer_number_at(figures, "recovery.max"),
+        .postgres = answer_number_at(json_object_get(result, "environment"), "postgres_version"),
         .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
@@ -177,7 +177,7 @@ static bool run_question(
     struct paths paths = {0};
     struct sets all;
 
-    collect(a, &all);
+    collect_outcome(a, &all);
     own.run.subject = a->subject;
     own.sets = all.items;
     own.set_count = all.count;

@@ -106,7 +106,7 @@ static void tell_progress(struct field_run *f, size_t row, const struct asking *
 
 // Adds the answer to the record, where it stands for a run of this shard. The result folder is
 // written as seen from --out.
-static bool keep(struct field_run *f, size_t row, const struct asking *a,
+static bool keep_cell(struct field_run *f, size_t row, const struct asking *a,
     const struct answer *answer, struct err *e)
 {
     struct answer kept = *answer;
@@ -123,7 +123,7 @@ static bool keep(struct field_run *f, size_t row, const struct asking *a,
 
 // Asks, or finds the stored answer. A run that was not planned, because an earlier one went badly,
 // adds to the plan.
-static bool ask(struct field_run *f, size_t row, const struct asking *a, bool planned,
+static bool ask_question(struct field_run *f, size_t row, const struct asking *a, bool planned,
     struct answer *answer, struct err *e)
 {
     int64_t began = clock_now_ns();
@@ -133,7 +133,7 @@ static bool ask(struct field_run *f, size_t row, const struct asking *a, bool pl
     f->done++;
     if (!asking_ask(a, f->options, &f->answers, answer, &fresh, e))
         return false;
-    if (fresh && !keep(f, row, a, answer, e))
+    if (fresh && !keep_cell(f, row, a, answer, e))
         return false;
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
@@ -143,7 +143,7 @@ static bool ask(struct field_run *f, size_t row, const struct asking *a, bool pl
     return true;
 }
 
-static void show(struct cell *c, double value, int decimals, const char *unit, int rate)
+static void show_cells(struct cell *c, double value, int decimals, const char *unit, int rate)
 {
     size_t len;
 
@@ -183,7 +183,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
 
     for (m->rate = ASKING_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct asking asking = asking_of(f, row, question_paced, 1);
-        if (!ask(f, row, &asking, m->rate == ASKING_RATE, &a, e)) {
+        if (!ask_question(f, row, &asking, m->rate == ASKING_RATE, &a, e)) {
             struct cell *c = speed_cell(f, row, P50);
             // Of a shard that did not finish, later answers may be there.
             m->unreachable = !f->options->merged;
@@ -220,7 +220,7 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         for (size_t i = 0; i < count; i++)
             values[i] = *(double *)(void *)((char *)&rounds[i] + columns[c].at);
-        show(&cells[c], stats_median(values, count), columns[c].decimals, columns[c].unit,
+        show_cells(&cells[c], stats_median(values, count), columns[c].decimals, columns[c].unit,
             asking.rate);
         asking_command(&asking, cells[c].command, sizeof cells[c].command);
     }
@@ -230,7 +230,7 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
 static bool ask_round(struct field_run *f, size_t row, const struct asking *asking,
     struct answer *answer, struct err *e)
 {
-    if (ask(f, row, asking, true, answer, e))
+    if (ask_question(f, row, asking, true, answer, e))
         return true;
     f->manners[row].unreachable = true;
     return f->options->merged && e->kind == ERR_SKIP;
@@ -307,7 +307,7 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
         struct asking asking = asking_of(f, row, &questions[i], seed);
         if (seed == 1)
             asking_command(&asking, c->command, sizeof c->command);
-        if (!ask(f, row, &asking, seed == 1, &a, e))
+        if (!ask_question(f, row, &asking, seed == 1, &a, e))
             return note_failure(c, e);
         struct seen seen = seen_of(&a, questions[i].asks);
         outcome_add(&outcome, &seen, terms);
@@ -341,12 +341,12 @@ static bool sustains(
 
     asking.rate = rate;
     asking.drain_s = 3;
-    if (!ask(f, row, &asking, false, &a, e))
+    if (!ask_question(f, row, &asking, false, &a, e))
         return false;
     *sustained = is_sustained(&a, 1000);
     if (*sustained) {
         asking_command(&asking, c->command, sizeof c->command);
-        show(c, rate, 0, "/s", ASKING_RATE);
+        show_cells(c, rate, 0, "/s", ASKING_RATE);
     }
     return true;
 }
@@ -422,7 +422,7 @@ static void name_gaps(struct field_run *f)
 #define USUAL_NS (6 * NS_PER_S)
 #define USUAL_TOKENS 1000
 
-static bool is_answered(
+static bool is_cell_answered(
     const struct field_run *f, const struct asking *asking, struct answer *answer)
 {
     char key[ASKING_KEY_MAX];
@@ -438,7 +438,7 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     struct answer stored;
 
     f->planned++;
-    return !is_answered(f, &asking, &stored);
+    return !is_cell_answered(f, &asking, &stored);
 }
 
 // Plans the runs of a subject, and returns how many of them are still to be made.
@@ -451,7 +451,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     // Goes to the pace that the stored answers had come to.
     for (m->rate = ASKING_RATE; m->rate / 2 >= PACE_LEAST; m->rate /= 2) {
         struct asking asking = asking_of(f, row, question_paced, 1);
-        if (!is_answered(f, &asking, &paced) || is_sustained(&paced, PACED_P99_MS))
+        if (!is_cell_answered(f, &asking, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
     for (int round = 1; round <= rounds; round++)

@@ -91,7 +91,7 @@ struct counts {
 };
 
 // Prints a verdict, and counts it. Among other results one that passes says nothing.
-static int tell(const struct replay *s, const char *folder, struct counts *counts)
+static int tell_verdict(const struct replay *s, const char *folder, struct counts *counts)
 {
     enum verdict verdict = s->result.verdict;
 
@@ -121,7 +121,7 @@ static int check_folder(const char *folder, const struct options *o, struct coun
     } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o);
     } else if (ok && replay_judge(s, &e)) {
-        code = tell(s, folder, counts);
+        code = tell_verdict(s, folder, counts);
     } else {
         code = cli_fail(&e);
     }

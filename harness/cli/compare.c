@@ -36,7 +36,8 @@ static bool markdown(const struct comparison *list, size_t count, struct buf *ou
     return !out->failed;
 }
 
-static bool write_files(const struct comparisons *all, const struct options *o, struct err *e)
+static bool write_compare_files(
+    const struct comparisons *all, const struct options *o, struct err *e)
 {
     const struct {
         const char *name, *path;
@@ -62,7 +63,7 @@ static bool write_files(const struct comparisons *all, const struct options *o, 
     return ok;
 }
 
-static bool show(const struct comparison *c, struct err *e)
+static bool show_progress(const struct comparison *c, struct err *e)
 {
     struct buf text;
 
@@ -112,7 +113,7 @@ static bool compare_scenario(struct comparisons *all, const struct side *base,
            collect_scenario(&all->new[i], new, scenario, e) &&
            setup_check(&all->base[i], &all->new[i], e) &&
            compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e) &&
-           (setup_notes(&all->items[i]), show(&all->items[i], e));
+           (setup_notes(&all->items[i]), show_progress(&all->items[i], e));
 }
 
 static bool compare_each(struct comparisons *all, const struct side *base, const struct side *new,
@@ -178,7 +179,8 @@ struct turns {
     bool shared;          // false: the scenario changes the server, so each run has its own
 };
 
-static void tell_run(const struct turns *t, const char *side, const struct stored *run, bool counts)
+static void tell_side_run(
+    const struct turns *t, const char *side, const struct stored *run, bool counts)
 {
     double p50 = run->values[METRIC_LATENCY_P50], p99 = run->values[METRIC_LATENCY_P99];
 
@@ -212,7 +214,7 @@ static bool run_turn(struct turns *t, struct side *side, int which, bool counts,
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     t->done++;
-    tell_run(t, side->name, &run, counts);
+    tell_side_run(t, side->name, &run, counts);
     return !counts || side_add(side, &run) || err_memory(e);
 }
 
@@ -241,7 +243,7 @@ static bool compare_collectors(
     b->name = names[1];
     return take_turns(t, a, 0, b, second, e) &&
            compare_sides(&all->items[i], a, b, t->options->compare.min_effect, e) &&
-           show(&all->items[i], e);
+           show_progress(&all->items[i], e);
 }
 
 // Compares A with itself: any difference comes from the machine.
@@ -339,7 +341,7 @@ int cli_compare(const struct options *o)
 
     bool ok = (all || err_memory(&e)) &&
               (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
-              write_files(all, o, &e);
+              write_compare_files(all, o, &e);
     int code = ok ? worst(all) : cli_fail(&e);
     for (size_t i = 0; all && i < all->count; i++) {
         side_fini(&all->base[i]);

@@ -12,7 +12,7 @@ static const char *const marks[] = {
     [WEIGHT_BREAKS] = "BREAKS",
 };
 
-static void print(const struct diagnosis *d, bool quiet)
+static void print_examination(const struct diagnosis *d, bool quiet)
 {
     for (size_t i = 0; i < d->count; i++) {
         const struct finding *f = &d->findings[i];
@@ -44,6 +44,6 @@ int cli_doctor(const struct options *o)
     }
     if (!doctor_examine(&d, o->args[0], &e))
         return cli_fail(&e);
-    print(&d, o->quiet);
+    print_examination(&d, o->quiet);
     return doctor_count(&d, WEIGHT_BREAKS) > 0 ? 1 : EXIT_OK;
 }

@@ -36,7 +36,7 @@ static void clock_text(char out[32], double seconds)
     snprintf(out, 32, "%d:%02d", (int)(seconds / 60), (int)seconds % 60);
 }
 
-static void show(struct exploring *x)
+static void show_search(struct exploring *x)
 {
     const struct journal *j = &x->journal;
     bool terminal = terminal_is(STDERR_FILENO);
@@ -68,7 +68,7 @@ static void hide(const struct exploring *x)
         fputs("\r\x1b[K", stderr);
 }
 
-static bool write_page(struct exploring *x, struct err *e)
+static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {
         &x->journal, x->seed, x->collector, &x->limits[0], x->journal.spent_s};
@@ -170,7 +170,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
 }
 
 // Takes an answer. It belongs to a draw, or to a suspect that was run again.
-static bool take(struct exploring *x, const struct run_pool_answer *a, struct err *e)
+static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
     struct tried *known = running(x, a->number);
     struct tried t = known ? *known : (struct tried){.number = a->number};
@@ -199,7 +199,7 @@ static bool take(struct exploring *x, const struct run_pool_answer *a, struct er
 // --- what to do next ----------------------------------------------------------------------
 
 // Gives a worker a draw, of which `t` has the number, the mode and the verbs.
-static bool give(
+static bool give_draw(
     struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
     struct run_pool_job job = {.number = t->number, .watched = draw_watched(x->seed, t->number)};
@@ -240,7 +240,7 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
             return true;
         if (s) {
             *any = true;
-            if (!give(x, worker, &s->tried, s->path, e))
+            if (!give_draw(x, worker, &s->tried, s->path, e))
                 return false;
         } else if (may_draw(x)) {
             err_clear(e);
@@ -249,7 +249,7 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
                 return e->kind == ERR_NONE;
             struct tried t = {.number = c.number, .mode = mode_of(&c.scenario)};
             verbs_of(&c.scenario, t.verbs);
-            bool ok = give(x, worker, &t, c.path, e);
+            bool ok = give_draw(x, worker, &t, c.path, e);
             candidate_fini(&c);
             if (!ok)
                 return false;
@@ -266,7 +266,7 @@ static bool nothing_works(const struct exploring *x, struct err *e)
     return true;
 }
 
-static bool search(struct exploring *x, struct err *e)
+static bool search_draws(struct exploring *x, struct err *e)
 {
     int shrinking = 0;
     bool any;
@@ -278,12 +278,13 @@ static bool search(struct exploring *x, struct err *e)
         if (!suspects_shrink(x, x->jobs, &shrinking, e) ||
             !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
             return false;
-        show(x);
+        show_search(x);
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
         if (x->options->fail_fast && has_failed(x))
             return true;
-        if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) && !take(x, &answer, e))
+        if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) &&
+            !take_draw_answer(x, &answer, e))
             return false;
     }
 }
@@ -384,7 +385,7 @@ static bool explore(struct exploring *x, struct err *e)
     struct err late = {0};
 
     if (x->options->merged)
-        return take_found(x, e) && write_page(x, e);
+        return take_found(x, e) && write_explore_page(x, e);
     x->runners.collector = x->options->collector;
     x->runners.conninfo = x->options->conninfo;
     x->runners.sets = &x->sets;
@@ -394,10 +395,10 @@ static bool explore(struct exploring *x, struct err *e)
     snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
     snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
-    bool ok = run_pool_start(&x->runners, x->jobs, e) && search(x, e);
+    bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
     run_pool_end(&x->runners);
     ok = suspects_end(x, ok ? e : &late) && ok;
-    return end_record(x, ok ? e : &late) && write_page(x, ok ? e : &late) && ok;
+    return end_record(x, ok ? e : &late) && write_explore_page(x, ok ? e : &late) && ok;
 }
 
 int cli_explore(const struct options *o)

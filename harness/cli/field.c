@@ -91,7 +91,7 @@ static void take_row(struct field_run *f, size_t i, const json_t *line)
             "several kinds of machines (compare the speeds of one row, not of several)");
 }
 
-static bool describe(struct field_run *f, size_t i, const char *name, struct err *e)
+static bool describe_field(struct field_run *f, size_t i, const char *name, struct err *e)
 {
     const json_t *known = f->options->merged ? known_row(f, f->items[i]) : NULL;
     struct grid_row *row = &f->grid.rows[i];
@@ -133,7 +133,7 @@ static void describe_run(struct field_run *f)
         f->grid.program, sizeof f->grid.program, "mailproof %s (%s)", here.mailproof, here.commit);
 }
 
-static bool write_file(const char *option, const char *path,
+static bool write_field_file(const char *option, const char *path,
     void (*print)(const struct grid *, struct buf *), const struct grid *g, struct err *e)
 {
     struct buf text;
@@ -158,7 +158,7 @@ static void print_field_table(const struct grid *g, bool commands)
 }
 
 // Opens the record. Which subject an item stands for follows from all names.
-static bool open_record(struct field_run *f, char *const *names, struct err *e)
+static bool open_field_record(struct field_run *f, char *const *names, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
     size_t len;
@@ -215,7 +215,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
     f->grid.gaps = record_gaps(&f->record);
     describe_run(f);
     for (size_t i = 0; i < rows; i++) {
-        if (!describe(f, i, names[f->items[i]], e))
+        if (!describe_field(f, i, names[f->items[i]], e))
             return false;
     }
     return true;
@@ -223,13 +223,14 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
 
 static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
-    if (!open_record(f, names, e) || !answers_open(&f->answers, f->options->field.answers, e) ||
-        !take_answers(f, e) || !make_rows(f, names, count, e))
+    if (!open_field_record(f, names, e) ||
+        !answers_open(&f->answers, f->options->field.answers, e) || !take_answers(f, e) ||
+        !make_rows(f, names, count, e))
         return false;
     bool ok = cells_fill(f, e) && (f->options->merged || record_finish(&f->record, e));
     print_field_table(&f->grid, f->options->field.commands);
     const char *site = f->options->field.site;
-    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
+    return write_field_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
            (!site || site_write(&f->grid, &f->answers, site, e)) && ok;
 }
 

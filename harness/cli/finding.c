@@ -61,13 +61,13 @@ static bool logs_say(const struct field_finding *f, const char *folder)
 
 // Counts the jobs whose handler ran, and which the queue still shows as not done. Jobs whose
 // handler did not run may only have had no time yet; they are `lost`.
-static double count_left(const struct run_outcome *outcome)
+static double count_seeds_left(const struct run_outcome *outcome)
 {
     return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
 }
 
 // Says what the run showed of the finding: the first metric of `breaks` that is above zero.
-static bool read_result(const struct field_finding *f, const struct run_outcome *outcome,
+static bool read_finding_result(const struct field_finding *f, const struct run_outcome *outcome,
     char *text, size_t size, bool *seen, struct err *e)
 {
     json_t *result = parse_file(outcome->folder, "result.json", e);
@@ -75,8 +75,8 @@ static bool read_result(const struct field_finding *f, const struct run_outcome 
 
     *seen = false;
     for (char **name = f->breaks; result && *name && !*seen; name++) {
-        double count =
-            strcmp(*name, FINDING_LEFT) == 0 ? count_left(outcome) : parse_number(figures, *name);
+        double count = strcmp(*name, FINDING_LEFT) == 0 ? count_seeds_left(outcome)
+                                                        : parse_number(figures, *name);
         *seen = count > 0 && logs_say(f, outcome->folder);
         if (*seen)
             snprintf(text, size, "seen, %s %.0f", *name, count);
@@ -105,7 +105,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     if (ok)
         subjects_suit(&s);
     ok = ok && run_scenario(&s, &how, &outcome, e) &&
-         read_result(f, &outcome, text, sizeof text, &seen, e);
+         read_finding_result(f, &outcome, text, sizeof text, &seen, e);
     scenario_fini(&s);
     subjects_sets_fini(&sets);
     bool judged = ok && outcome.verdict != VERDICT_INCONCLUSIVE;
@@ -152,7 +152,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     return ok;
 }
 
-static int exit_code(const struct tries *t)
+static int finding_exit_code(const struct tries *t)
 {
     if (t->seen > 0)
         return EXIT_SEEN;
@@ -177,5 +177,5 @@ int finding_run(const struct options *o, const char *id)
         printf("skipped: %s\n", e.text);
         return EXIT_SKIPPED;
     }
-    return ok ? exit_code(&all) : cli_fail(&e);
+    return ok ? finding_exit_code(&all) : cli_fail(&e);
 }

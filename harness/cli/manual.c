@@ -38,7 +38,7 @@ static void print_option(const struct option_text *o, void *unused)
     putchar('\n');
 }
 
-static void print_key(const char *path, const char *text)
+static void print_manual_key(const char *path, const char *text)
 {
     fputs(".TP\n.B ", stdout);
     print_roff(path);
@@ -134,7 +134,7 @@ void manual_print(const struct command *commands, size_t count)
     puts(".SH SCENARIO FILE\n"
          "YAML, named as the scenario is. N stands for an item of a list, counted from 0 in "
          "\\-\\-set.");
-    keys_each(print_key);
+    keys_each(print_manual_key);
     print_environment();
     print_exit_codes();
     print_files();

@@ -18,7 +18,7 @@ static const struct {
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static size_t find(const char *name)
+static size_t find_shards(const char *name)
 {
     size_t i = 0;
 
@@ -90,11 +90,11 @@ static bool take_words(char **words, const json_t *asked, struct err *e)
 }
 
 // Calls the command with the options that the shards had.
-static int finish(const struct merged *m, const struct options *o, struct err *e)
+static int finish_merge(const struct merged *m, const struct options *o, struct err *e)
 {
     const char *name = json_string_value(json_object_get(m->head, "command"));
     const json_t *asked = json_object_get(m->head, "asked");
-    size_t command = find(name ? name : ""), count = json_array_size(asked);
+    size_t command = find_shards(name ? name : ""), count = json_array_size(asked);
     char **words = calloc(count + 2, sizeof *words);
 
     if (!words || command == COMMANDS) {
@@ -130,7 +130,7 @@ int cli_merge(const struct options *o)
     if (!ok)
         code = cli_fail(&e);
     for (size_t i = 0; ok && i < all.count; i++)
-        code = cli_worse(code, finish(&all.items[i], o, &e));
+        code = cli_worse(code, finish_merge(&all.items[i], o, &e));
     merges_fini(&all);
     return code;
 }

@@ -39,7 +39,7 @@ static void print_counterparts(const struct scenario *s, const char *path, struc
     }
 }
 
-static bool print(const char *path, const struct options *o, struct err *e)
+static bool print_plan(const char *path, const struct options *o, struct err *e)
 {
     // A plan runs nothing, so it takes a scenario of anybody.
     struct overrides sets = options_overrides(o);
@@ -73,7 +73,7 @@ int cli_plan(const struct options *o)
               err_set(&e, ERR_USAGE, "plan: name one scenario, or see 'mailproof list'");
     ok = ok && locate_scenarios(&paths, o->args[0], &e);
     for (size_t i = 0; ok && i < paths.count; i++)
-        ok = print(paths.items[i], o, &e);
+        ok = print_plan(paths.items[i], o, &e);
     locate_fini(&paths);
     return ok ? EXIT_OK : cli_fail(&e);
 }

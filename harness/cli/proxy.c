@@ -161,7 +161,7 @@ static bool follow_script(struct console *c, struct script *script)
 }
 
 // Runs until an order to quit or a signal. At the end of standard input, only its orders end.
-static void serve(struct console *c, struct sources *from)
+static void serve_proxy(struct console *c, struct sources *from)
 {
     struct input in = {0};
     bool go_on = true;
@@ -211,7 +211,7 @@ static bool apply_options(struct console *c, const struct options *o, bool *quit
     return ok;
 }
 
-static bool run(const struct options *o, struct target *target, struct console *c,
+static bool run_proxy(const struct options *o, struct target *target, struct console *c,
     struct sources *from, struct err *e)
 {
     struct proxy_open open = {.to = target};
@@ -239,7 +239,7 @@ static bool run(const struct options *o, struct target *target, struct console *
     if (!apply_options(c, o, &quits, e))
         return false;
     if (!quits)
-        serve(c, from);
+        serve_proxy(c, from);
     return true;
 }
 
@@ -250,7 +250,7 @@ int cli_proxy(const struct options *o)
     struct sources from = {0};
     struct err e = {0};
 
-    bool ok = run(o, &target, &console, &from, &e);
+    bool ok = run_proxy(o, &target, &console, &from, &e);
     control_close(&from.control);
     script_fini(&from.script);
     proxy_free(console.proxy);

@@ -20,7 +20,7 @@ static bool holds(const char *folder, const char *name)
     return path_join(path, folder, name, &ignored) && path_exists(path);
 }
 
-static bool render(
+static bool render_again(
     struct replay *run, const struct folder *folder, const struct options *o, struct err *e)
 {
     struct environment environment;
@@ -53,7 +53,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     struct replay *run = calloc(1, sizeof *run);
     bool ok = (run || err_memory(e)) && folder_open(&folder, path, e) &&
               replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
-              replay_judge(run, e) && render(run, &folder, o, e);
+              replay_judge(run, e) && render_again(run, &folder, o, e);
 
     if (ok)
         printf("%s: %s  %s/report.html%s%s\n", run->scenario.name,

@@ -98,7 +98,7 @@ int cli_worse(int a, int b)
 }
 
 // Runs a scenario once. False: there is no verdict, and e says why.
-static bool run_once(const struct scenario *s, const struct options *o,
+static bool run_item(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
@@ -114,7 +114,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
     for (int retries = 0;; retries++) {
-        if (!run_once(s, o, how, t, outcome, e))
+        if (!run_item(s, o, how, t, outcome, e))
             return false;
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             t->record.merged || interrupt_signal())

@@ -44,7 +44,7 @@ static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 
 // --- one run ----------------------------------------------------------------------------
 
-static enum answer judge(const struct shrinking *h, const struct stored *run)
+static enum answer judge_candidate(const struct shrinking *h, const struct stored *run)
 {
     bool all = true;
 
@@ -55,7 +55,7 @@ static enum answer judge(const struct shrinking *h, const struct stored *run)
     return all ? ANSWER_FAILS : ANSWER_PARTLY;
 }
 
-static void tell_run(const struct shrinking *h, const struct scenario *s, size_t tokens,
+static void tell_candidate(const struct shrinking *h, const struct scenario *s, size_t tokens,
     const struct sketch *k, const struct stored *run)
 {
     size_t faults = sketch_fault_count(k, &h->whole);
@@ -69,7 +69,7 @@ static void tell_run(const struct shrinking *h, const struct scenario *s, size_t
         if (run->broken[id])
             printf(", %s %.0f", metrics[id].name, run->values[id]);
     }
-    puts(judge(h, run) == ANSWER_PASSES || h->confirming ? "" : " (kept)");
+    puts(judge_candidate(h, run) == ANSWER_PASSES || h->confirming ? "" : " (kept)");
     fflush(stdout);
 }
 
@@ -97,7 +97,7 @@ static void stop_sharing(struct shrinking *h)
 }
 
 // Runs a scenario once. False: there is no verdict, and h->err or an interrupt says why.
-static bool run_once(struct shrinking *h, const struct scenario *s, size_t tokens,
+static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t tokens,
     const struct sketch *k, struct stored *run)
 {
     struct run_options how = {.collector = h->options->collector,
@@ -121,13 +121,13 @@ static bool run_once(struct shrinking *h, const struct scenario *s, size_t token
     if (over_ns > h->overhead_ns)
         h->overhead_ns = over_ns;
     h->runs++;
-    tell_run(h, s, tokens, k, run);
-    return judge(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
+    tell_candidate(h, s, tokens, k, run);
+    return judge_candidate(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
 }
 
 // Repeats a run that was inconclusive or whose server did not start, because a busy machine
 // says nothing about the candidate.
-static enum answer look(
+static enum answer look_at_sketch(
     struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
 {
     struct stored run;
@@ -135,9 +135,9 @@ static enum answer look(
     for (int i = 0; i < LOOKS_MAX; i++) {
         if (interrupt_signal() || !time_is_left(h, k))
             break;
-        bool ran = run_once(h, s, tokens, k, &run);
+        bool ran = run_candidate(h, s, tokens, k, &run);
         if (ran && (run.verdict != VERDICT_INCONCLUSIVE || i + 1 == LOOKS_MAX))
-            return judge(h, &run);
+            return judge_candidate(h, &run);
         if (!ran && (h->err.kind == ERR_SKIP || h->err.kind == ERR_USAGE))
             break;
     }
@@ -156,7 +156,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
         return ANSWER_STOP;
     // A scenario without a token could never pass, not even with a collector that was fixed.
     if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
-        answer = look(h, &s, plan.token_count, k);
+        answer = look_at_sketch(h, &s, plan.token_count, k);
     else
         answer = ANSWER_IMPOSSIBLE;
     plan_fini(&plan);
@@ -166,7 +166,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
 // --- all of it --------------------------------------------------------------------------
 
-static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
+static int end_search(struct shrinking *h, const struct confirmation *c, struct err *e)
 {
     if (h->search.kept_count > 1 && (!shrinking_write(h, e) || !shrinking_tell(h, c, e)))
         return cli_fail(e);
@@ -185,7 +185,7 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
 
 // Searches on one shared server, because starting a server would take most of a short run. In the
 // confirmation at the end each run has its own server, as a user's run has.
-static bool search(struct shrinking *h, struct confirmation *c, struct err *e)
+static bool search_sketches(struct shrinking *h, struct confirmation *c, struct err *e)
 {
     h->shared = shared_fits(&h->scenario);
     if (h->shared && !shared_open(&h->server, &h->scenario, h->options->conninfo, e))
@@ -206,8 +206,8 @@ int cli_shrink(const struct options *o)
     struct confirmation c = {0};
     struct err e = {0};
 
-    bool ok = (h || err_memory(&e)) && shrinking_init(h, o, &e) && search(h, &c, &e);
-    int code = ok ? end(h, &c, &e) : cli_fail(&e);
+    bool ok = (h || err_memory(&e)) && shrinking_init(h, o, &e) && search_sketches(h, &c, &e);
+    int code = ok ? end_search(h, &c, &e) : cli_fail(&e);
     if (h)
         shrinking_fini(h);
     free(h);

@@ -46,7 +46,7 @@ static bool take_segment(struct slopes_segment *segment, const char *folder, str
     return ok;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_segment_time(const void *a, const void *b)
 {
     const struct slopes_segment *x = a, *y = b;
 
@@ -69,14 +69,14 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
     for (size_t i = 0; ok && i < g.count; i++)
         ok = take_segment(&segments[i], g.folders[i], e);
     if (ok)
-        qsort(segments, g.count, sizeof *segments, by_time);
+        qsort(segments, g.count, sizeof *segments, by_segment_time);
     ok = ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
     free(segments);
     gather_fini(&g);
     return ok;
 }
 
-static bool tell(const char *folder, struct err *e)
+static bool tell_slopes(const char *folder, struct err *e)
 {
     struct slopes s;
     struct buf text;
@@ -103,7 +103,7 @@ int cli_slopes(const struct options *o)
         return cli_fail(&e);
     }
     for (size_t i = 0; o->args[i]; i++) {
-        if (!tell(o->args[i], &e))
+        if (!tell_slopes(o->args[i], &e))
             return cli_fail(&e);
     }
     return EXIT_OK;

@@ -139,7 +139,7 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
     return ok;
 }
 
-static bool write_file(const char *option, const char *path,
+static bool write_tune_file(const char *option, const char *path,
     bool (*print)(const struct tune *t, struct buf *out), const struct tune *t, struct err *e)
 {
     struct buf text;
@@ -165,7 +165,7 @@ static bool write_folder(const struct tuning *t, struct err *e)
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];
         ok = path_join(path, t->out, files[i].name, e) &&
-             write_file("out", path, files[i].print, &t->tune, e);
+             write_tune_file("out", path, files[i].print, &t->tune, e);
     }
     return ok;
 }
@@ -199,7 +199,7 @@ static void print_all(const struct tuning *t)
     buf_fini(&text);
 }
 
-static bool tell(struct tuning *t, struct err *e)
+static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
     struct buf budget;
@@ -211,9 +211,9 @@ static bool tell(struct tuning *t, struct err *e)
     ok = ok && write_folder(t, e) && write_queries(t, e);
     if (ok)
         print_all(t);
-    ok = ok && write_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
-         write_file("json", o->json_file, export_json, &t->tune, e) &&
-         write_file("csv", o->csv, export_csv, &t->tune, e);
+    ok = ok && write_tune_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
+         write_tune_file("json", o->json_file, export_json, &t->tune, e) &&
+         write_tune_file("csv", o->csv, export_csv, &t->tune, e);
     t->tune.budget = NULL;
     buf_fini(&budget);
     return ok;
@@ -241,17 +241,17 @@ static bool tune(struct tuning *t, struct err *e)
 {
     t->tune.simulated = t->options->tune.model;
     if (t->options->tune.model)
-        return tuning_model(t, e) && simulate_all(t, e) && tell(t, e);
+        return tuning_model(t, e) && simulate_all(t, e) && tell_recommendation(t, e);
     // The model is made first, so that a mistake in the load is reported before the runs and not
     // after them.
     return tuning_model(t, e) && choose_pairs(t, e) && sweep(t, e) &&
            measured_model(t->runs, &t->tune, t->scenario.seed, e) && take_queries(t, e) &&
-           tell(t, e);
+           tell_recommendation(t, e);
 }
 
 // Returns 0 when there is a recommendation and the load fits the budget, else the exit code of the
 // verdict that explains why not; after a signal, that of the signal.
-static int exit_code(const struct tuning *tuning)
+static int tune_exit_code(const struct tuning *tuning)
 {
     const struct tune *t = &tuning->tune;
 
@@ -283,7 +283,7 @@ int cli_tune(const struct options *o)
               (paths.count == 1 || err_set(&e, ERR_USAGE, "tune: one scenario at a time"));
     if (ok)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
-    int code = ok ? exit_code(t) : cli_fail(&e);
+    int code = ok ? tune_exit_code(t) : cli_fail(&e);
     if (t)
         tuning_fini(t);
     free(t);

@@ -60,7 +60,7 @@ static bool take_line(struct answers *a, const char *text, struct err *e)
 }
 
 // Takes every whole line, and removes a last one that an interruption has cut.
-static bool take_lines(struct answers *a, FILE *file, struct err *e)
+static bool take_answer_lines(struct answers *a, FILE *file, struct err *e)
 {
     char *text = NULL;
     size_t size = 0;
@@ -86,7 +86,7 @@ bool answers_open(struct answers *a, const char *path, struct err *e)
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
         return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
-    bool ok = take_lines(a, file, e);
+    bool ok = take_answer_lines(a, file, e);
     fclose(file);
     return ok;
 }

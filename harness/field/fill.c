@@ -69,14 +69,14 @@ static const char *section_end(
     return to;
 }
 
-static void fill(struct buf *out, const char *from, const char *to, struct scope *s);
+static void fill_place(struct buf *out, const char *from, const char *to, struct scope *s);
 
 static void fill_inside(
     struct buf *out, const char *from, const char *to, struct scope *s, const json_t *value)
 {
     assert(s->depth < DEPTH_MAX);
     s->values[s->depth++] = value;
-    fill(out, from, to, s);
+    fill_place(out, from, to, s);
     s->depth--;
 }
 
@@ -94,7 +94,7 @@ static void fill_section(
         json_array_foreach(value, i, item) fill_inside(out, from, to, s, item);
 }
 
-static void fill(struct buf *out, const char *from, const char *to, struct scope *s)
+static void fill_place(struct buf *out, const char *from, const char *to, struct scope *s)
 {
     const char *begin;
 
@@ -113,7 +113,7 @@ static void fill(struct buf *out, const char *from, const char *to, struct scope
             if (*mark == '#')
                 fill_section(out, from, last, s, value);
             else if (is_empty(value))
-                fill(out, from, last, s);
+                fill_place(out, from, last, s);
             from = after;
         } else if (strcmp(name, "style") == 0) {
             put_style(out);
@@ -128,5 +128,5 @@ void fill_page(struct buf *out, const char *page, const json_t *root)
 {
     struct scope s = {.values = {root}, .depth = 1};
 
-    fill(out, page, page + strlen(page), &s);
+    fill_place(out, page, page + strlen(page), &s);
 }

@@ -73,7 +73,8 @@ bool finding_path(
 }
 
 // The front matter lies between two lines of three dashes.
-static bool parse(struct field_finding *f, const char *path, const char *text, struct err *e)
+static bool parse_finding(
+    struct field_finding *f, const char *path, const char *text, struct err *e)
 {
     struct origin origin = {.file = path, .line = 2, .column = 1};
     struct node *root = NULL;
@@ -92,7 +93,7 @@ static bool parse(struct field_finding *f, const char *path, const char *text, s
 
 // Checks the keys against each other. A finding convicts only if something else is acquitted by the
 // same run.
-static bool check(const struct field_finding *f, const char *path, struct err *e)
+static bool check_finding(const struct field_finding *f, const char *path, struct err *e)
 {
     if (!f->bad[0] || !f->breaks[0])
         return err_set(e, ERR_USAGE, "%s: bad and breaks must name something", path);
@@ -113,7 +114,7 @@ static bool check(const struct field_finding *f, const char *path, struct err *e
     return true;
 }
 
-static bool refuse(const char *id, struct err *e)
+static bool refuse_finding(const char *id, struct err *e)
 {
     struct suggestion near;
     char **ids, text[80];
@@ -149,9 +150,10 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
             break;
     }
     if (strchr(id, '/') || !path_exists(path))
-        return refuse(id, e);
+        return refuse_finding(id, e);
     buf_init(&text, FINDING_MAX);
-    bool ok = manifest_read(path, &text, e) && parse(f, path, text.data, e) && check(f, path, e);
+    bool ok = manifest_read(path, &text, e) && parse_finding(f, path, text.data, e) &&
+              check_finding(f, path, e);
     buf_fini(&text);
     return ok;
 }

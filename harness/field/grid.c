@@ -140,7 +140,7 @@ static void markdown_convictions(const struct grid *g, struct buf *out)
     }
 }
 
-static void markdown_row(
+static void grid_markdown_row(
     const struct grid_row *r, size_t from, size_t to, bool speeds, struct buf *out)
 {
     buf_printf(out, "\n| %s ", r->name);
@@ -169,7 +169,7 @@ static void markdown_table(
     for (int ours = 0; ours < 2; ours++) {
         for (size_t i = 0; i < g->row_count; i++) {
             if (g->rows[i].ours == (bool)ours && !g->rows[i].absent[0])
-                markdown_row(&g->rows[i], from, to, speeds, out);
+                grid_markdown_row(&g->rows[i], from, to, speeds, out);
         }
     }
     buf_append_char(out, '\n');

@@ -21,10 +21,10 @@ static const struct {
     [PART_EXITS] = {"exit", "exits", PROMISE_RECONNECT},
 };
 
-static void append(char *text, size_t size, const char *fmt, ...)
+static void append_reason(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void append(char *text, size_t size, const char *fmt, ...)
+static void append_reason(char *text, size_t size, const char *fmt, ...)
 {
     size_t len = strlen(text);
     va_list args;
@@ -70,19 +70,20 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
     const char *before = "";
 
     if (!s->judged || !outcome_convicts(s, t)) {
-        append(text, size, "%s", s->judged ? "kept" : "inconclusive");
+        append_reason(text, size, "%s", s->judged ? "kept" : "inconclusive");
         return;
     }
     for (enum part p = 0; p < PARTS; p++) {
         double count = count_meaning(s, p, MEANS_BROKEN, t);
         if (!(count > 0))
             continue;
-        append(text, size, "%s%.0f %s", before, count, NOUN(count, parts[p].one, parts[p].many));
+        append_reason(
+            text, size, "%s%.0f %s", before, count, NOUN(count, parts[p].one, parts[p].many));
         before = ", ";
     }
 }
 
-static void widen(struct range *r, double count)
+static void widen_outcome(struct range *r, double count)
 {
     if (!(count > 0))
         return;
@@ -102,7 +103,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
-            widen(&o->seen[m][p], count_meaning(s, p, m, t));
+            widen_outcome(&o->seen[m][p], count_meaning(s, p, m, t));
     }
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
     o->last = *s;
@@ -118,10 +119,10 @@ static bool tell_ranges(
         const struct range *r = &ranges[p];
         if (!(r->most > 0) || !(parts[p].promise & of_promises))
             continue;
-        append(text, size, "%s", any ? ", " : before);
+        append_reason(text, size, "%s", any ? ", " : before);
         if (r->most > r->least)
-            append(text, size, "%.0f to ", r->least);
-        append(text, size, "%.0f %s", r->most, NOUN(r->most, parts[p].one, parts[p].many));
+            append_reason(text, size, "%.0f to ", r->least);
+        append_reason(text, size, "%.0f %s", r->most, NOUN(r->most, parts[p].one, parts[p].many));
         any = true;
     }
     return any;
@@ -131,8 +132,8 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 {
     bool convicted = o->broken >= CONVICTS_FROM;
 
-    append(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful", o->broken,
-        o->judged);
+    append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
+        o->broken, o->judged);
     tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text);
     for (enum part p = 0; p < PARTS; p++)
         c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
@@ -148,11 +149,11 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     enum cell_mark mark = CELL_OTHER;
 
     if (tell_ranges(o->seen[MEANS_DOCUMENTED], ~0, "as documented: ", c->text, size))
-        append(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
+        append_reason(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
     tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {
-        append(c->text, size, "kept");
+        append_reason(c->text, size, "kept");
         mark = CELL_KEPT;
     }
     tell_ranges(unpromised, PROMISE_ONCE, "; ", c->text, size);
@@ -161,16 +162,18 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
-    append(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
+    append_reason(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
     if (s->attempts > 1)
-        append(text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
+        append_reason(
+            text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
     if (s->failed >= s->failing)
-        append(text, size, ", then kept as failed");
+        append_reason(text, size, ", then kept as failed");
     else
-        append(text, size, s->retried > 0 ? "; it goes on" : ", then gone");
+        append_reason(text, size, s->retried > 0 ? "; it goes on" : ", then gone");
 }
 
-static void tell_further(const struct outcome *o, const struct terms *t, char *text, size_t size)
+static void tell_further_outcome(
+    const struct outcome *o, const struct terms *t, char *text, size_t size)
 {
     const struct seen *s = &o->last;
 
@@ -179,17 +182,17 @@ static void tell_further(const struct outcome *o, const struct terms *t, char *t
         break;
     case ASKS_RECOVERY:
         if (o->broken == 0 && !isnan(o->recovery_ms))
-            append(text, size, "; back in %.1f s", o->recovery_ms / 1000);
+            append_reason(text, size, "; back in %.1f s", o->recovery_ms / 1000);
         break;
     case ASKS_RERUN:
         if (!isnan(s->rerun_ms))
-            append(text, size, "; again after %.1f s", s->rerun_ms / 1000);
+            append_reason(text, size, "; again after %.1f s", s->rerun_ms / 1000);
         if (!isnan(s->rerun_ms) && t->retry_default)
-            append(text, size, " (by default %s)", t->retry_default);
+            append_reason(text, size, " (by default %s)", t->retry_default);
         break;
     case ASKS_AT_ONCE:
         if (s->at_once > 0)
-            append(text, size, "; %.0f at once with another of the same job", s->at_once);
+            append_reason(text, size, "; %.0f at once with another of the same job", s->at_once);
         break;
     case ASKS_ATTEMPTS:
         if (s->failing > 0)
@@ -206,16 +209,16 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
     c->broken = 0;
     if (o->missed) {
         c->mark = CELL_EMPTY;
-        append(c->text, size, "not asked: no target");
+        append_reason(c->text, size, "not asked: no target");
         return;
     }
     if (o->judged == 0) {
         c->mark = CELL_DOUBTFUL;
-        append(c->text, size, "doubtful: inconclusive");
+        append_reason(c->text, size, "doubtful: inconclusive");
         return;
     }
     c->mark = o->broken > 0 ? tell_broken(o, c) : tell_unbroken(o, t, c);
     if (o->deaf > 0)
-        append(c->text, size, "; alive but deaf in %d", o->deaf);
-    tell_further(o, t, c->text, size);
+        append_reason(c->text, size, "; alive but deaf in %d", o->deaf);
+    tell_further_outcome(o, t, c->text, size);
 }

@@ -9,7 +9,7 @@ struct part {
     const char *at, *end;
 };
 
-static const char *find(struct part p, const char *what)
+static const char *find_prose(struct part p, const char *what)
 {
     const char *found = strstr(p.at, what);
 
@@ -32,7 +32,7 @@ static void add_span(json_t *spans, const char *kind, const char *at, const char
 static const char *take_marked(json_t *spans, const char *kind, const char *mark, struct part p)
 {
     struct part inside = {p.at + strlen(mark), p.end};
-    const char *close = find(inside, mark);
+    const char *close = find_prose(inside, mark);
 
     if (!close || close == inside.at)
         return NULL;
@@ -42,10 +42,10 @@ static const char *take_marked(json_t *spans, const char *kind, const char *mark
 
 static const char *take_link(json_t *spans, struct part p)
 {
-    const char *middle = find(p, "]("), *close = NULL;
+    const char *middle = find_prose(p, "]("), *close = NULL;
 
     if (middle)
-        close = find((struct part){middle, p.end}, ")");
+        close = find_prose((struct part){middle, p.end}, ")");
     if (!close)
         return NULL;
     json_array_append_new(spans, json_pack("{s:o, s:o}", "words", text_of(p.at + 1, middle), "url",

@@ -59,7 +59,7 @@ bool folder_write(
     return folder_finish(&file, true, e);
 }
 
-static bool write_scenario(const struct folder *f, const struct scenario *s, struct err *e)
+static bool write_folder_scenario(const struct folder *f, const struct scenario *s, struct err *e)
 {
     struct buf yaml;
 
@@ -130,7 +130,7 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
     if (!path_make(parent, e) || !make_unique(f, parent, s, e))
         return err_prefix(e, "--out");
     return path_join(f->logs, f->path, "logs", e) && path_make(f->logs, e) &&
-           write_scenario(f, s, e) && write_traces(f, s, e);
+           write_folder_scenario(f, s, e) && write_traces(f, s, e);
 }
 
 bool folder_open(struct folder *f, const char *path, struct err *e)

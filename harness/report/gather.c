@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "os/paths.h"
 
-static const char *name_of(const char *folder)
+static const char *run_name(const char *folder)
 {
     const char *slash = strrchr(folder, '/');
 
@@ -19,7 +19,7 @@ static const char *name_of(const char *folder)
 static int newest_first(const void *a, const void *b)
 {
     const char *const *left = a, *const *right = b;
-    int order = strcmp(name_of(*right), name_of(*left));
+    int order = strcmp(run_name(*right), run_name(*left));
 
     return order ? order : strcmp(*left, *right);
 }

@@ -154,7 +154,7 @@ struct events {
     bool failed;
 };
 
-static void keep(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+static void keep_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct events *kept = context;
 
@@ -168,7 +168,7 @@ static void keep(const struct ledger *l, int64_t at_ns, const char *what, void *
     snprintf(event->what, sizeof event->what, "%s", what);
 }
 
-static int by_time(const void *a, const void *b)
+static int by_life_time(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
 
@@ -181,9 +181,9 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
 {
     struct events kept = {0};
 
-    tell_all(l, token, keep, &kept);
+    tell_all(l, token, keep_event, &kept);
     if (kept.count > 0)
-        qsort(kept.items, kept.count, sizeof *kept.items, by_time);
+        qsort(kept.items, kept.count, sizeof *kept.items, by_life_time);
     for (size_t i = 0; i < kept.count && !kept.failed; i++)
         tell(l, kept.items[i].at_ns, kept.items[i].what, context);
     free(kept.items);

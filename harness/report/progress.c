@@ -11,7 +11,7 @@
 
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
-static void bar(char *out, size_t size, const struct progress *p)
+static void progress_bar(char *out, size_t size, const struct progress *p)
 {
     enum { WIDTH = 20 };
     int64_t at = p->at_ns < 0 ? 0 : clock_min(p->at_ns, p->whole_ns);
@@ -46,7 +46,7 @@ void progress_show(struct progress *p)
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;
-    bar(drawn, sizeof drawn, p);
+    progress_bar(drawn, sizeof drawn, p);
     fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu, %.0f/s",
         terminal ? "\r" : "", p->scenario, drawn, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
         p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,

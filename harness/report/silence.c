@@ -47,7 +47,7 @@ static const struct {
     {"does not exist", "it asks for something that this schema does not have"},
 };
 
-static const char *cause_of(const char *line)
+static const char *likely_cause(const char *line)
 {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         if (strstr(line, causes[i].says))
@@ -91,7 +91,7 @@ static void count_kind(struct kind *kinds, size_t *count, const char *line)
 }
 
 // Copies a line as readable text without the time that begins it: a collector may write any bytes.
-static void copy_line(char *to, const char *line)
+static void copy_log_line(char *to, const char *line)
 {
     bool dated = isdigit((unsigned char)line[0]);
 
@@ -106,7 +106,7 @@ static void keep_end(struct silence *s, const char *line)
 {
     char text[SILENCE_TEXT];
 
-    copy_line(text, line);
+    copy_log_line(text, line);
     if (s->end_count > 0 && same_but_for_numbers(s->ends[s->end_count - 1], text))
         s->end_count--;
     if (s->end_count == SILENCE_ENDS) {
@@ -129,19 +129,19 @@ void silence_read(struct silence *s, char *log)
         count_kind(kinds, &count, line);
         keep_end(s, line);
         // The first known cause counts: later lines often complain about its consequences.
-        if (!s->cause[0] && cause_of(line))
-            snprintf(s->cause, sizeof s->cause, "%s", cause_of(line));
+        if (!s->cause[0] && likely_cause(line))
+            snprintf(s->cause, sizeof s->cause, "%s", likely_cause(line));
     }
     for (size_t i = 0; i < count; i++)
         most = kinds[i].times > most->times ? &kinds[i] : most;
     if (count > 0) {
-        copy_line(s->common, most->line);
+        copy_log_line(s->common, most->line);
         s->times = most->times;
     }
     free(kinds);
 }
 
-static void read_file(char *text, FILE *file)
+static void read_log_text(char *text, FILE *file)
 {
     long half = LOG_MAX / 2, size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
 
@@ -165,7 +165,7 @@ static void read_log(struct silence *s, const char *logs)
         text && path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
 
     if (file) {
-        read_file(text, file);
+        read_log_text(text, file);
         fclose(file);
         silence_read(s, text);
     }
@@ -186,7 +186,7 @@ static size_t committed_after(const struct ledger *l, int64_t ns)
     return count;
 }
 
-static bool is_silent(struct silence *s, const struct ledger *l)
+static bool is_run_silent(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
 
@@ -243,7 +243,7 @@ void silence_find(
     struct silence *s, const struct ledger *l, const struct result *r, const char *logs)
 {
     *s = (struct silence){0};
-    if (r->verdict == VERDICT_PASS || !is_silent(s, l))
+    if (r->verdict == VERDICT_PASS || !is_run_silent(s, l))
         return;
     read_log(s, logs);
     if (!s->cause[0])

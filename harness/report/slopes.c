@@ -99,7 +99,7 @@ struct points {
     size_t count;
 };
 
-static void add_point(struct points *p, double x, double y)
+static void add_slope_point(struct points *p, double x, double y)
 {
     if (isnan(y))
         return;
@@ -133,7 +133,7 @@ static bool take_samples(
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
         const struct sample *first = &span->samples[from];
-        add_point(points, hours(span->samples[(from + to) / 2].at_ns),
+        add_slope_point(points, hours(span->samples[(from + to) / 2].at_ns),
             figures[id].kind == KIND_SHARE ? window_share(first, to - from, id)
                                            : window_level(first, to - from, id, room));
     }
@@ -205,7 +205,8 @@ static bool take_column(struct points *points, const char *csv, size_t windows, 
         size_t from = skip + count * w / windows, to = skip + count * (w + 1) / windows;
         size_t there = without_gaps(values + from, to - from);
         if (there > 0)
-            add_point(points, (double)(from + to) / 2 / 3600, stats_median(values + from, there));
+            add_slope_point(
+                points, (double)(from + to) / 2 / 3600, stats_median(values + from, there));
     }
     free(values);
     return true;
@@ -300,7 +301,8 @@ bool slopes_of_soak(
     for (enum slope_id id = 0; id < SLOPES; id++) {
         points.count = 0;
         for (size_t i = 0; i < used; i += step)
-            add_point(&points, hours(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
+            add_slope_point(
+                &points, hours(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
         if (!fit(s, id, &points, e))
             return false;
     }

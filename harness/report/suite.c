@@ -42,7 +42,7 @@ void suite_fini(struct suite *s)
 
 // --- the present state ----------------------------------------------------------
 
-static void draw(struct suite *s);
+static void draw_table(struct suite *s);
 
 void suite_begin(struct suite *s, size_t row)
 {
@@ -51,14 +51,14 @@ void suite_begin(struct suite *s, size_t row)
     s->run_began_ns = clock_now_ns();
     s->shown = (struct progress){.what = "starting"};
     if (s->live)
-        draw(s);
+        draw_table(s);
 }
 
 void suite_show(struct suite *s, const struct progress *p)
 {
     s->shown = *p;
     if (s->live)
-        draw(s);
+        draw_table(s);
 }
 
 int suite_severity_of(enum verdict v)
@@ -128,7 +128,7 @@ const char *suite_run_name(const struct suite_run *run)
     return name_of(run->state, run->verdict);
 }
 
-static const char *state_name(const struct suite_row *r)
+static const char *suite_state_name(const struct suite_row *r)
 {
     return name_of(r->state, r->verdict);
 }
@@ -195,7 +195,7 @@ static void put_bar(struct terminal_line *l, double share, size_t width)
     terminal_put(l, NULL, 0, "] ");
 }
 
-static void put_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
+static void put_suite_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
     size_t name, size_t bar)
 {
     char text[128] = "";
@@ -219,7 +219,7 @@ static void put_row(struct terminal_line *l, const struct suite *s, const struct
         }
         return;
     }
-    terminal_put(l, state_colour(r), 12, state_name(r));
+    terminal_put(l, state_colour(r), 12, suite_state_name(r));
     if (r->done > 0)
         put_time(l, " ", r->took_ns, "");
     if (r->done > 0 && r->lost > 0) {
@@ -282,7 +282,7 @@ static void take_away(struct suite *s, size_t columns)
     s->drawn = 0;
 }
 
-static void flush(struct suite *s)
+static void flush_table(struct suite *s)
 {
     if (!s->text.failed && s->text.len > 0)
         fwrite(s->text.data, 1, s->text.len, stderr);
@@ -291,7 +291,7 @@ static void flush(struct suite *s)
 }
 
 // Draws as many rows as the window has room for. The running row is always among them.
-static void draw(struct suite *s)
+static void draw_table(struct suite *s)
 {
     size_t columns, lines;
 
@@ -312,12 +312,12 @@ static void draw(struct suite *s)
         if (last)
             put_total(&l, s);
         else
-            put_row(&l, s, &s->rows[i], name, bar);
+            put_suite_row(&l, s, &s->rows[i], name, bar);
         if (!last)
             buf_append_char(&s->text, '\n');
         s->width[s->drawn++] = (unsigned short)l.used;
     }
-    flush(s);
+    flush_table(s);
 }
 
 void suite_hide(struct suite *s)
@@ -326,7 +326,7 @@ void suite_hide(struct suite *s)
 
     terminal_size(STDERR_FILENO, &columns, &lines);
     take_away(s, columns);
-    flush(s);
+    flush_table(s);
 }
 
 // --- the table at the end ------------------------------------------------------------
@@ -361,7 +361,7 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
 {
     terminal_put(l, NULL, name, r->name);
     terminal_put(l, NULL, 0, "  ");
-    terminal_put(l, state_colour(r), 12, state_name(r));
+    terminal_put(l, state_colour(r), 12, suite_state_name(r));
     put_figure(l, 6, (double)r->took_ns / 1e9, 1);
     terminal_put(l, NULL, 0, " s");
     put_figure(l, 8, r->p50_ms, 1);

@@ -28,7 +28,7 @@ static void next(struct words *w, char *word, size_t size, struct origin *place)
     w->at += len;
 }
 
-static bool read_number(struct words *w, double *number, struct err *e)
+static bool read_claim_number(struct words *w, double *number, struct err *e)
 {
     struct origin at;
     char word[32], *end;
@@ -69,7 +69,7 @@ static bool read_cause(struct words *w, struct claim *claim, struct err *e)
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
         known[kind] = cause_name(kind);
         if (strcmp(known[kind], word) == 0)
-            return read_number(w, &claim->excused[kind], e);
+            return read_claim_number(w, &claim->excused[kind], e);
     }
     return words_unknown(&at, word, known, CAUSE_KINDS, e);
 }
@@ -84,8 +84,8 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
         claim->excused[kind] = -1;
     next(w, word, sizeof word, &at);
-    if (!read_metric(word, &at, true, claim, e) || !read_number(w, &claim->number, e) ||
-        !want(w, "of", e) || !read_number(w, &claim->of, e))
+    if (!read_metric(word, &at, true, claim, e) || !read_claim_number(w, &claim->number, e) ||
+        !want(w, "of", e) || !read_claim_number(w, &claim->of, e))
         return false;
     w->at += strspn(w->at, " \t");
     if (*w->at != '(')
@@ -139,7 +139,7 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
     w->at += strspn(w->at, " 	");
     // NAN stands for any number above 0, where the number is chance.
     if (strncmp(w->at, "some", 4) != 0)
-        return read_number(w, &claim->number, e);
+        return read_claim_number(w, &claim->number, e);
     w->at += 4;
     claim->number = NAN;
     return true;
@@ -171,7 +171,7 @@ static double value_of(const struct result *r, enum metric_id id)
     return r->values[id];
 }
 
-static bool says(const struct result *r, const char *text)
+static bool claim_says(const struct result *r, const char *text)
 {
     for (size_t i = 0; i < r->reason_count; i++)
         if (strstr(r->reasons[i], text))
@@ -212,7 +212,7 @@ static void differ(const struct origin *at, struct buf *out, const char *fmt, ..
     buf_printf(out, "%s:%zu:%zu: %s\n", at->file, at->line, at->column, text);
 }
 
-static bool holds(const struct claim *c, const struct result *r, struct buf *out)
+static bool claim_holds(const struct claim *c, const struct result *r, struct buf *out)
 {
     char text[200];
 
@@ -226,7 +226,7 @@ static bool holds(const struct claim *c, const struct result *r, struct buf *out
     else if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
         differ(&c->origin, out, "the verdict is %s and not %s%s%s", verdict_name(r->verdict),
             verdict_name(c->verdict), r->reason_count ? "; " : "", r->reasons[0]);
-    else if (c->what == CLAIM_SAYS && !says(r, c->says))
+    else if (c->what == CLAIM_SAYS && !claim_says(r, c->says))
         differ(&c->origin, out, "nothing says \"%s\"", c->says);
     else if (c->what == CLAIM_JUDGED && !holds_judged(c, r)) {
         judged_text(r, c->metric, text, sizeof text);
@@ -250,7 +250,7 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
         broken =
             broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number != 0);
         verdict = verdict || c->what == CLAIM_VERDICT;
-        all = holds(c, r, out) && all;
+        all = claim_holds(c, r, out) && all;
     }
     for (enum metric_id id = 0; first && id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
@@ -265,7 +265,7 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     if (!first || verdict)
         return all;
     usual.origin = *first;
-    return holds(&usual, r, out) && all;
+    return claim_holds(&usual, r, out) && all;
 }
 
 void story_write_claims(const struct result *r, struct buf *out)

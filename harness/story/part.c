@@ -71,7 +71,7 @@ static uint32_t number_in(const char *text, uint32_t token)
 }
 
 // Reads the text back and judges it, because only that shows what a reader of the story will see.
-static bool judge(
+static bool judge_part(
     const char *text, uint32_t token, struct result *r, struct said *said, struct err *e)
 {
     struct told t;
@@ -94,7 +94,7 @@ static bool try_part(const struct scenario *s, const struct history *h, const st
 
     if (!story_write(s, h, part, false, out) || !buf_str(out))
         return err_set(e, ERR_USAGE, "no part of this history that a story can hold shows it");
-    if (!judge(buf_str(out), part->token, &r, &in_part, e))
+    if (!judge_part(buf_str(out), part->token, &r, &in_part, e))
         return err_prefix(e, "no part of this history that a story can hold shows it");
     *same = shows_the_same(&r, whole, &in_part, &in_whole);
     if (*same)

@@ -37,7 +37,8 @@ struct reader {
     unsigned likes;
 };
 
-static bool read_file(struct reader *r, const char *path, const struct origin *from, struct err *e);
+static bool read_story_file(
+    struct reader *r, const char *path, const struct origin *from, struct err *e);
 
 const char *story_keep(struct told *t, const char *text)
 {
@@ -72,7 +73,7 @@ bool story_is_path(const char *path)
 
 // --- events -------------------------------------------------------------------------------
 
-static bool add(struct reader *r, const struct event *event, struct err *e)
+static bool add_event_line(struct reader *r, const struct event *event, struct err *e)
 {
     if (r->count >= STORY_EVENTS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u events", STORY_EVENTS_MAX);
@@ -96,7 +97,7 @@ static bool read_event(struct reader *r, struct words *w, struct err *e)
                                              &(struct origin){event.origin.file, event.text,
                                                  event.origin.line, event.origin.column},
                                              e)
-                                       : add(r, &event, e);
+                                       : add_event_line(r, &event, e);
     if (event.kind != EVENT_LINE) {
         w->at += strspn(w->at, " \t");
         event.origin.column += (size_t)(w->at - w->start);
@@ -104,14 +105,14 @@ static bool read_event(struct reader *r, struct words *w, struct err *e)
     }
     size_t line = r->count;
     w->at++;
-    if (!add(r, &event, e))
+    if (!add_event_line(r, &event, e))
         return false;
     for (;;) {
         if (!event_read_item(w, &item, &end, e))
             return false;
         if (end)
             return true;
-        if (!add(r, &item, e))
+        if (!add_event_line(r, &item, e))
             return false;
         r->events[line].items++;
     }
@@ -181,7 +182,7 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
                 again.first += (uint32_t)numbers;
                 again.last += (uint32_t)numbers;
             }
-            if (!add(r, &again, e))
+            if (!add_event_line(r, &again, e))
                 return false;
         }
     }
@@ -205,7 +206,7 @@ static bool read_like(struct reader *r, struct words *w, struct err *e)
     const char *kept = story_keep(r->t, path);
     if (!kept)
         return err_memory(e);
-    bool ok = read_file(r, kept, &at, e);
+    bool ok = read_story_file(r, kept, &at, e);
     // What comes out of the other story says nothing about this one.
     r->t->claim_count = 0;
     return ok;
@@ -267,7 +268,8 @@ static bool read_lines(struct reader *r, const char *text, const char *path, str
     return true;
 }
 
-static bool read_file(struct reader *r, const char *path, const struct origin *from, struct err *e)
+static bool read_story_file(
+    struct reader *r, const char *path, const struct origin *from, struct err *e)
 {
     struct buf text;
     FILE *file = fopen(path, "rb");
@@ -302,7 +304,7 @@ static bool read_all(struct told *t, const char *text, const char *path, struct 
 
     *t = (struct told){0};
     bool ok = story_base(&r.root, e) &&
-              (text ? read_lines(&r, text, path, e) : read_file(&r, path, NULL, e)) &&
+              (text ? read_lines(&r, text, path, e) : read_story_file(&r, path, NULL, e)) &&
               story_build(t, r.events, r.count, r.root, e);
     // An error quotes the file, which may hold anything, and a terminal would obey it.
     for (char *p = e->text; !ok && *p; p++)

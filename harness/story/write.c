@@ -10,7 +10,7 @@
 // --- events ---------------------------------------------------------------------------------
 
 // Returns the time at which an event stands in the text.
-static int64_t order_of(const struct event *event)
+static int64_t write_order_of(const struct event *event)
 {
     switch (event->kind) {
     case EVENT_TOKEN:
@@ -65,7 +65,7 @@ void write_spared(struct writer *w, const struct event *event, int64_t ns)
 
 void write_event(struct writer *w, struct event *event)
 {
-    int64_t ns = order_of(event);
+    int64_t ns = write_order_of(event);
 
     write_spare(w, event);
     // What a story has anyway says nothing when it is as usual.
@@ -305,7 +305,7 @@ static bool write_events(struct writer *w)
     return ok && !w->failed && !w->out->failed;
 }
 
-static bool write_all(struct writer *w)
+static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
 
@@ -342,7 +342,7 @@ bool story_write(const struct scenario *s, const struct history *h, const struct
         w.guessed && w.token_no && w.process_no && w.line_kept && w.log.processes && w.log.samples;
     if (ok) {
         write_pick(&w);
-        ok = write_all(&w);
+        ok = write_part(&w);
     }
     free(w.token_no);
     free(w.process_no);

@@ -100,7 +100,8 @@ static bool may_be_open(const struct match *h)
     return l->tokens[h->token].outcome == OUTCOME_NONE || l->log->processes[last->process].asked;
 }
 
-static void judge(struct match *h, const struct attempt_record *a, const struct attempt_record *end)
+static void judge_attempts(
+    struct match *h, const struct attempt_record *a, const struct attempt_record *end)
 {
     struct result *r = h->c->r;
     uint64_t set = 1;
@@ -172,5 +173,5 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
         return;
     if (h.count == 0)
         judged_add(c->r, METRIC_MISRECORDED, 1, CAUSE_IS_NONE);
-    judge(&h, first_of(l, token), first_of(l, token + 1));
+    judge_attempts(&h, first_of(l, token), first_of(l, token + 1));
 }

@@ -98,7 +98,7 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
 
 // Checks the parts of a phase outside of troubles and of the time in which the subject works off
 // what they left.
-static void check_phase(
+static void judge_phase_growth(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {
     double rate = phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
@@ -213,13 +213,13 @@ static bool list_troubles(struct behind *t)
     return t->troubles;
 }
 
-static void judge(const struct behind *t)
+static void judge_backlog(const struct behind *t)
 {
     const struct scenario *s = t->c->l->scenario;
     int64_t at_ns = t->c->l->start_ns;
 
     for (size_t i = 0; i < s->load_count; i++) {
-        check_phase(t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
+        judge_phase_growth(t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
         at_ns += s->load[i].for_ns;
     }
     for (size_t i = 0; i < t->trouble_count; i++)
@@ -239,7 +239,7 @@ bool check_behind(const struct check *c, struct err *e)
         return false;
     bool ok = list_troubles(&t) || err_memory(e);
     if (ok)
-        judge(&t);
+        judge_backlog(&t);
     free(t.troubles);
     backlog_fini(&t.backlog);
     return ok;

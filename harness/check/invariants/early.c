@@ -276,7 +276,7 @@ static struct cause why_early(
     return of_timeline(c, &lines[index], &lines[before], late_ns);
 }
 
-static void check_line(const struct early *t, uint32_t index)
+static void judge_line_early(const struct early *t, uint32_t index)
 {
     const struct check *c = t->c;
     const struct ledger *l = c->l;
@@ -325,7 +325,7 @@ bool check_early(const struct check *c, struct err *e)
     if (!index_all(&t) || !index_openers(&t))
         ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
-        check_line(&t, i);
+        judge_line_early(&t, i);
     spans_fini(&t.fired);
     free(t.oldest_ns);
     free(t.youngest_ns);

@@ -114,7 +114,7 @@ static void judge_full(const struct fill *f, const struct line_record *line, int
     finding_add_faults(c->r, METRIC_LATE, c->l, since_ns);
 }
 
-static void arrive(struct fill *f, int64_t until_ns)
+static void token_arrives(struct fill *f, int64_t until_ns)
 {
     for (; f->next < f->count; f->next++) {
         uint32_t token = f->order[f->next];
@@ -128,7 +128,7 @@ static void arrive(struct fill *f, int64_t until_ns)
     }
 }
 
-static void leave(struct fill *f, uint32_t index)
+static void token_leaves(struct fill *f, uint32_t index)
 {
     const struct ledger *l = f->c->l;
     const struct line_record *line = &l->log->lines[index];
@@ -160,12 +160,12 @@ static void check_full(struct fill *f)
 
     for (uint32_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        arrive(f, line->read_ns);
+        token_arrives(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
             if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
                 judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }
-        leave(f, i);
+        token_leaves(f, i);
     }
 }
 

@@ -77,7 +77,8 @@ struct quarters {
     bool seen[4];
 };
 
-static void take(struct quarters *q, int64_t from_ns, int64_t until_ns, int64_t at_ns, uint32_t n)
+static void take_leak_sample(
+    struct quarters *q, int64_t from_ns, int64_t until_ns, int64_t at_ns, uint32_t n)
 {
     if (at_ns < from_ns || at_ns >= until_ns)
         return;
@@ -113,12 +114,13 @@ static void check_counts(
         const struct process_sample *s = &l->log->samples[i];
         if (s->process != process)
             continue;
-        take(&fds, from_ns, until_ns, s->at_ns, s->fds);
-        take(&processes, from_ns, until_ns, s->at_ns, s->processes);
+        take_leak_sample(&fds, from_ns, until_ns, s->at_ns, s->fds);
+        take_leak_sample(&processes, from_ns, until_ns, s->at_ns, s->processes);
     }
     // The server shows the sessions of all collectors together, so they are counted once.
     for (size_t i = 0; process == 0 && i < l->look_count; i++)
-        take(&sessions, l->start_ns, l->load_end_ns, l->looks[i].at_ns, l->looks[i].sessions);
+        take_leak_sample(
+            &sessions, l->start_ns, l->load_end_ns, l->looks[i].at_ns, l->looks[i].sessions);
     find_climb(r, &fds, "descriptors", pid);
     find_climb(r, &processes, "processes", pid);
     find_climb(r, &sessions, "sessions", pid);

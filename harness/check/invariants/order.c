@@ -24,7 +24,7 @@ struct past {
 };
 
 // Before its start a process has read nothing from the database.
-static void begin(struct past *p, int64_t started_ns)
+static void begin_order(struct past *p, int64_t started_ns)
 {
     *p = (struct past){.empty_ns = {started_ns, started_ns, started_ns},
         .this_ns = started_ns,
@@ -168,7 +168,7 @@ bool check_sequence(const struct check *c, struct err *e)
     if (!pasts)
         return err_memory(e);
     for (size_t i = 0; i < log->process_count; i++)
-        begin(&pasts[i], log->processes[i].started_ns);
+        begin_order(&pasts[i], log->processes[i].started_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];

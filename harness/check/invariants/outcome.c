@@ -131,7 +131,7 @@ static bool is_known_error(const struct chain *h, const struct delivery *d)
            check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind == CAUSE_NONE;
 }
 
-static void take(struct chain *h, const struct delivery *d, struct waits *w)
+static void take_attempt(struct chain *h, const struct delivery *d, struct waits *w)
 {
     if (h->last)
         judge_again(h, d, w);
@@ -327,7 +327,7 @@ bool check_outcomes(const struct check *c, struct err *e)
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         struct chain h = {.c = c, .m = &m, .token = token};
         for (uint32_t i = first[token]; i != UINT32_MAX; i = next[i])
-            take(&h, &l->log->deliveries[i], &waits);
+            take_attempt(&h, &l->log->deliveries[i], &waits);
         if (h.last)
             judge_end(&h, first[token], next);
         // A token that was never read may have attempts all the same, such as one that expired.

@@ -91,7 +91,7 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 
 // Returns the longest time for which others can have kept the processors from a process that lived
 // between the two times. A collector starts and connects no faster than it gets a processor.
-static int64_t denied_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+static int64_t recovery_denied_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t longest_ns = 0;
 
@@ -125,7 +125,7 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
     int64_t beyond_ns = until_ns - from_ns - limit_ns;
     if (beyond_ns <= 0 || beyond_ns <= covered_ns(c, k, from_ns, until_ns) +
-                                           denied_ns(l, from_ns, until_ns) +
+                                           recovery_denied_ns(l, from_ns, until_ns) +
                                            stall_list_ns(&c->stalls, from_ns, until_ns))
         return;
     finding_add(c->r, METRIC_UNRECOVERED, "%s at %.3f s: no fresh token within %.1f s of %s",

@@ -224,7 +224,7 @@ static void add_readings(struct repeats *t, uint32_t token, uint32_t first, uint
     finding_add_faults(t->c->r, METRIC_DUPLICATED, l, line->read_ns);
 }
 
-static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
+static void judge_repeat(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
 {
     struct result *r = t->c->r;
     const struct ledger *l = t->c->l;
@@ -246,7 +246,7 @@ static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint3
 
 // --- all of them, in the order in which they were read ------------------------------
 
-static void note_line(struct repeats *t, uint32_t line)
+static void note_repeat_line(struct repeats *t, uint32_t line)
 {
     uint32_t process = t->c->l->log->lines[line].process;
 
@@ -256,7 +256,7 @@ static void note_line(struct repeats *t, uint32_t line)
     t->latest[process] = line;
 }
 
-static void walk(struct repeats *t)
+static void walk_repeats(struct repeats *t)
 {
     const struct ledger *l = t->c->l;
     const struct subject_log *log = l->log;
@@ -268,7 +268,7 @@ static void walk(struct repeats *t)
         const struct delivery *d = &log->deliveries[i];
         // Lines without a delivery count as written, too: they end what the one before may excuse.
         while (noted <= d->line)
-            note_line(t, noted++);
+            note_repeat_line(t, noted++);
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         uint32_t first = t->before[d->token];
@@ -278,7 +278,7 @@ static void walk(struct repeats *t)
         if (first == NO_LINE)
             judged_add(t->c->r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
         else
-            judge_again(t, d->token, first, d->line);
+            judge_repeat(t, d->token, first, d->line);
     }
 }
 
@@ -300,7 +300,7 @@ bool check_repeats(const struct check *c, struct err *e)
     c->r->values[METRIC_REPEATED] = 0;
     c->r->values[METRIC_LATE_LINES] = 0;
     if (!is_leased(c->l))
-        walk(&t);
+        walk_repeats(&t);
     free(lines);
     return true;
 }

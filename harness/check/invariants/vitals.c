@@ -109,7 +109,7 @@ static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns
 }
 
 // Checks the part of a phase without load in which nothing happens any more.
-static void check_phase(const struct check *c, int64_t from_ns, int64_t until_ns)
+static void judge_idle_phase(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     int64_t settle_ns = 2 * c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t last_ns = last_event_ns(c->l, until_ns);
@@ -133,7 +133,7 @@ static void add_event(struct events *t, int64_t at_ns)
         t->at_ns[t->count++] = at_ns;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_rest_time(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -158,7 +158,7 @@ static bool gather_events(struct events *t, const struct ledger *l, struct err *
     for (size_t i = 0; i < log->delivery_count; i++)
         add_event(t, log->deliveries[i].replied_ns);
     if (t->count > 0)
-        qsort(t->at_ns, t->count, sizeof *t->at_ns, by_time);
+        qsort(t->at_ns, t->count, sizeof *t->at_ns, by_rest_time);
     return true;
 }
 
@@ -192,7 +192,7 @@ static void check_rest(const struct check *c)
     for (size_t i = 0; i < l->scenario->load_count; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
         if (is_idle(phase))
-            check_phase(c, at_ns, at_ns + phase->for_ns);
+            judge_idle_phase(c, at_ns, at_ns + phase->for_ns);
         at_ns += phase->for_ns;
     }
 }

@@ -74,7 +74,7 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
 }
 
 // Another process has to start where the fault ended one.
-static struct cause cause_of(const struct strike *k)
+static struct cause cause_of_return(const struct strike *k)
 {
     bool starts = k->verb->ends == ENDS_PROCESSES;
 
@@ -88,10 +88,10 @@ static void return_each(struct sources *s, const struct strike *k)
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
         int64_t back_ns = sources_back_ns(s, k, i);
-        sources_span(s, (struct span){k->undone_ns, back_ns, i, cause_of(k)});
+        sources_span(s, (struct span){k->undone_ns, back_ns, i, cause_of_return(k)});
         first_ns = clock_min(first_ns, back_ns);
     }
-    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, cause_of(k)});
+    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, cause_of_return(k)});
 }
 
 void source_returns(struct sources *s)
@@ -106,6 +106,6 @@ void source_returns(struct sources *s)
             return_each(s, k);
         else
             sources_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),
-                                k->instance, cause_of(k)});
+                                k->instance, cause_of_return(k)});
     }
 }

@@ -22,7 +22,8 @@ static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t
 }
 
 // Walks over the lines of one instance, and keeps the ends of those that are in flight.
-static void walk(struct sources *s, const struct leased *m, int instance, int64_t *in_flight)
+static void walk_senders(
+    struct sources *s, const struct leased *m, int instance, int64_t *in_flight)
 {
     const struct ledger *l = s->l;
 
@@ -55,7 +56,7 @@ void source_senders(struct sources *s)
         return;
     int64_t *in_flight = calloc((size_t)m.in_flight, sizeof *in_flight);
     for (int i = 0; in_flight && i < s->l->scenario->collector.instances; i++)
-        walk(s, &m, i, in_flight);
+        walk_senders(s, &m, i, in_flight);
     s->full = s->full || !in_flight;
     free(in_flight);
 }

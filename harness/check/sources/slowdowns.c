@@ -14,7 +14,7 @@ static const int64_t piece_ns = 100 * NS_PER_US; // the proxy wakes up for each 
 static const double token_bytes = 1000; // on the wire: announcement, row, confirmation
 
 // Returns the highest rate of the load; INFINITY where a phase has no rate of its own.
-static double highest_rate(const struct scenario *s)
+static double highest_load_rate(const struct scenario *s)
 {
     double highest = 0;
 
@@ -33,7 +33,7 @@ static int64_t narrow_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
 
-    if (rate < 2 * token_bytes * highest_rate(s))
+    if (rate < 2 * token_bytes * highest_load_rate(s))
         return 0;
     return (int64_t)(line_bytes / rate * NS_PER_S);
 }

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-static int compare(const void *a, const void *b)
+static int by_span_begin(const void *a, const void *b)
 {
     int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
 
@@ -21,7 +21,7 @@ static bool index_spans(struct timeline *t, struct err *e)
     if (!t->latest_ns)
         return err_memory(e);
     if (t->span_count)
-        qsort(t->spans, t->span_count, sizeof *t->spans, compare);
+        qsort(t->spans, t->span_count, sizeof *t->spans, by_span_begin);
     for (size_t i = 0; i < t->span_count; i++) {
         latest_ns = t->spans[i].until_ns > latest_ns ? t->spans[i].until_ns : latest_ns;
         t->latest_ns[i] = latest_ns;

@@ -31,7 +31,7 @@ static int instance_of(const struct scenario *s, const struct fault_spec *f)
     return one && s->collector.instances > 1 ? f->instance : EVERY;
 }
 
-static void add(struct sources *s, struct strike strike)
+static void add_strike(struct sources *s, struct strike strike)
 {
     s->out->strikes[s->out->strike_count++] = strike;
 }
@@ -54,7 +54,7 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
         .cause = {CAUSE_SENDER, process}};
 }
 
-static int compare(const void *a, const void *b)
+static int by_strike(const void *a, const void *b)
 {
     int64_t x = ((const struct strike *)a)->struck_ns, y = ((const struct strike *)b)->struck_ns;
 
@@ -88,19 +88,19 @@ bool strikes_make(struct sources *s, struct err *e)
         const struct fault_record *f = &l->faults[i];
         // A fault that was left out, or still sought its victim at the end, struck nobody.
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
-            add(s, (struct strike){.struck_ns = f->began_ns,
-                       .undone_ns = f->ended_ns,
-                       .ready_ns = f->ready_ns,
-                       .instance = instance_of(l->scenario, f->spec),
-                       .verb = f->spec->verb,
-                       .for_good = f->spec->for_ns == FOR_REST,
-                       .cause = {of_reader(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
+            add_strike(s, (struct strike){.struck_ns = f->began_ns,
+                              .undone_ns = f->ended_ns,
+                              .ready_ns = f->ready_ns,
+                              .instance = instance_of(l->scenario, f->spec),
+                              .verb = f->spec->verb,
+                              .for_good = f->spec->for_ns == FOR_REST,
+                              .cause = {of_reader(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         if (is_death(&l->log->deliveries[i]))
-            add(s, death_of(l, &l->log->deliveries[i]));
+            add_strike(s, death_of(l, &l->log->deliveries[i]));
     }
-    qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, compare);
+    qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, by_strike);
     for (size_t i = 0; i < s->out->strike_count; i++) {
         struct strike *k = &s->out->strikes[i];
         // A return depends on this strike alone.

@@ -12,7 +12,7 @@ struct edge {
     struct cause cause;
 };
 
-static int compare(const void *a, const void *b)
+static int by_together(const void *a, const void *b)
 {
     const struct edge *x = a, *y = b;
 
@@ -31,11 +31,11 @@ static size_t list_edges(const struct timeline *t, int instances, struct edge *e
         edges[count++] = (struct edge){s->until_ns, s->instance, -1, s->cause};
     }
     if (count > 0)
-        qsort(edges, count, sizeof *edges, compare);
+        qsort(edges, count, sizeof *edges, by_together);
     return count;
 }
 
-static void walk(struct sources *s, const struct edge *edges, size_t count, int *open)
+static void walk_together(struct sources *s, const struct edge *edges, size_t count, int *open)
 {
     int instances = s->l->scenario->collector.instances, away = 0;
 
@@ -59,7 +59,7 @@ void source_together(struct sources *s)
     struct edge *edges = calloc(2 * s->out->span_count + 1, sizeof *edges);
     int *open = calloc((size_t)instances, sizeof *open);
     if (edges && open)
-        walk(s, edges, list_edges(s->out, instances, edges), open);
+        walk_together(s, edges, list_edges(s->out, instances, edges), open);
     s->full = s->full || !edges || !open;
     free(edges);
     free(open);

@@ -83,7 +83,7 @@ static void put_sample(struct buf *out, const struct sample *now, const struct s
     buf_printf(out, ",%" PRId64 "\n", now->collector_rss_kb);
 }
 
-static bool put_row(void *arg, const struct interval *i, struct err *e)
+static bool put_interval_row(void *arg, const struct interval *i, struct err *e)
 {
     struct writer *w = arg;
     const struct sample *before, *now;
@@ -103,7 +103,7 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
     struct writer w = {.report = r, .out = out};
 
     buf_append_str(out, head);
-    return intervals_each_second(r->ledger, put_row, &w, e);
+    return intervals_each_second(r->ledger, put_interval_row, &w, e);
 }
 
 // --- latency.hlog ------------------------------------------------------------

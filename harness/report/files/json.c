@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *number(double value)
+static json_t *json_number(double value)
 {
     if (isnan(value))
         return json_null();
@@ -20,7 +20,7 @@ static json_t *number(double value)
 
 static json_t *metric(const struct report *r, enum metric_id id)
 {
-    return number(r->result->values[id]);
+    return json_number(r->result->values[id]);
 }
 
 // Makes an object of the metrics from `first` to `last`, named without their prefix.
@@ -61,11 +61,11 @@ static json_t *judged(const struct report *r)
         }
         for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
             if (j->excused[kind] > 0)
-                json_object_set_new(excused, cause_name(kind), number(j->excused[kind]));
+                json_object_set_new(excused, cause_name(kind), json_number(j->excused[kind]));
         }
         json_object_set_new(object, metrics[id].name,
-            json_pack("{s:o, s:o, s:s, s:b, s:o}", "judged", number(j->judged), "of", number(j->of),
-                "over", metric_over_name(metrics[id].over), "promised",
+            json_pack("{s:o, s:o, s:s, s:b, s:o}", "judged", json_number(j->judged), "of",
+                json_number(j->of), "over", metric_over_name(metrics[id].over), "promised",
                 check_promised(r->scenario, id), "excused", excused));
     }
     return object;
@@ -82,7 +82,7 @@ static json_t *broken(const struct report *r)
     return list;
 }
 
-static json_t *expectations(const struct report *r)
+static json_t *json_expectations(const struct report *r)
 {
     json_t *list = json_array();
 
@@ -103,22 +103,23 @@ static json_t *fault(const struct report *r, size_t i)
     bool begun = f->began_ns != 0;
     json_t *object = json_object();
 
-    json_object_set_new(object, "planned_s", number(ledger_seconds(l, f->planned_ns)));
-    json_object_set_new(object, "at_s", number(begun ? ledger_seconds(l, f->began_ns) : NAN));
-    json_object_set_new(object, "ended_s", number(begun ? ledger_seconds(l, f->ended_ns) : NAN));
+    json_object_set_new(object, "planned_s", json_number(ledger_seconds(l, f->planned_ns)));
+    json_object_set_new(object, "at_s", json_number(begun ? ledger_seconds(l, f->began_ns) : NAN));
+    json_object_set_new(
+        object, "ended_s", json_number(begun ? ledger_seconds(l, f->ended_ns) : NAN));
     json_object_set_new(object, "do", json_string(f->spec->verb->name));
     if (f->spec->verb->params & PARAM_TARGET)
         json_object_set_new(object, "target", json_string(fault_target_name(f->spec->target)));
     json_object_set_new(object, "ok", json_boolean(f->left_out || (begun && f->ok)));
     json_object_set_new(object, "left_out", json_boolean(f->left_out != LEFT_OUT_NOT));
     json_object_set_new(object, "evidence", json_string(f->evidence));
-    json_object_set_new(object, "recovery_ms", number(r->result->recovery_ms[i]));
+    json_object_set_new(object, "recovery_ms", json_number(r->result->recovery_ms[i]));
     json_object_set_new(object, "wire",
         f->wire == EXCHANGE_UNSEEN ? json_null() : json_string(exchange_name(f->wire)));
     return object;
 }
 
-static json_t *faults(const struct report *r)
+static json_t *json_faults(const struct report *r)
 {
     json_t *list = json_array();
 
@@ -127,7 +128,7 @@ static json_t *faults(const struct report *r)
     return list;
 }
 
-static json_t *examples(const struct report *r)
+static json_t *json_examples(const struct report *r)
 {
     json_t *object = json_object();
 
@@ -143,7 +144,7 @@ static json_t *examples(const struct report *r)
     return object;
 }
 
-static json_t *silence(const struct silence *s)
+static json_t *json_silence(const struct silence *s)
 {
     if (!s->what[0])
         return json_null();
@@ -155,7 +156,7 @@ static json_t *silence(const struct silence *s)
 }
 
 // Tells for how long behind its end each kind of fault may excuse the collector, and did.
-static json_t *excuses(const struct report *r)
+static json_t *json_excuses(const struct report *r)
 {
     json_t *all = json_object();
 
@@ -213,13 +214,13 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
     json_object_set_new(root, "judged", judged(r));
-    json_object_set_new(root, "excuses", excuses(r));
+    json_object_set_new(root, "excuses", json_excuses(r));
     json_object_set_new(root, "slack_ms", json_real((double)v->slack_ns / 1e6));
     json_object_set_new(
         root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());
     json_object_set_new(
         root, "program", r->observed->program ? json_string(r->observed->program) : json_null());
-    json_object_set_new(root, "silence", silence(r->silence));
+    json_object_set_new(root, "silence", json_silence(r->silence));
     json_object_set_new(root, "reasons", reasons(r));
     json_object_set_new(root, "interrupted", json_boolean(r->input->interrupted));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
@@ -231,15 +232,15 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
     // Always null: only version 1 of the rules had a budget for repeats.
     json_object_set_new(root, "duplicate_bound", json_null());
-    json_object_set_new(root, "faults", faults(r));
+    json_object_set_new(root, "faults", json_faults(r));
     json_object_set_new(root, "cuts", cuts(r->cuts));
     json_object_set_new(
         root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
     report_add_measurements(r, root);
     json_object_set_new(root, "metrics", all_metrics(r));
     json_object_set_new(root, "broken", broken(r));
-    json_object_set_new(root, "expectations", expectations(r));
-    json_object_set_new(root, "examples", examples(r));
+    json_object_set_new(root, "expectations", json_expectations(r));
+    json_object_set_new(root, "examples", json_examples(r));
     json_object_set_new(root, "environment", environment_json(r->environment));
     return dump(root, out, e);
 }

@@ -189,7 +189,7 @@ bool report_junit_failed(const char *scenario, const char *why, struct buf *out)
 // --- the document -----------------------------------------------------------------
 
 // Counts an element. Text in the suites is escaped, so its name after a '<' is always an element.
-static int count_of(const char *suites, const char *element)
+static int junit_count(const char *suites, const char *element)
 {
     int count = 0;
 
@@ -221,8 +221,8 @@ bool report_junit_document(struct buf *suites, struct buf *out)
     buf_printf(out,
         "<testsuites name=\"mailproof\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
         "skipped=\"%d\" time=\"%.3f\">\n",
-        count_of(text, "<testcase "), count_of(text, "<failure "), count_of(text, "<error "),
-        count_of(text, "<skipped "), seconds_of(text));
+        junit_count(text, "<testcase "), junit_count(text, "<failure "),
+        junit_count(text, "<error "), junit_count(text, "<skipped "), seconds_of(text));
     buf_append(out, suites->data, suites->len);
     return buf_append_str(out, "</testsuites>\n");
 }

@@ -71,7 +71,7 @@ static void append_progress(struct buf *out, const struct told *t)
     }
 }
 
-static void append_verdicts(struct buf *out, const struct told *t)
+static void append_live_verdicts(struct buf *out, const struct told *t)
 {
     openmetrics_family(out, "mailproof_runs", OPENMETRICS_COUNTER, "runs that ended, by verdict");
     for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
@@ -80,11 +80,11 @@ static void append_verdicts(struct buf *out, const struct told *t)
     }
 }
 
-static void answer(struct live *l)
+static void answer_scrape(struct live *l)
 {
     buf_clear(&l->text);
     pthread_mutex_lock(&l->lock);
-    append_verdicts(&l->text, &l->told);
+    append_live_verdicts(&l->text, &l->told);
     if (l->told.running)
         append_progress(&l->text, &l->told);
     metrics_text_append(&l->text, l->told.runs, l->told.count);
@@ -95,14 +95,14 @@ static void answer(struct live *l)
 
 // --- the thread ---------------------------------------------------------------------------
 
-static void *serve(void *context)
+static void *serve_live(void *context)
 {
     struct live *l = context;
     struct pollfd fds[SCRAPE_FDS + 1];
 
     do {
         if (scrape_serve(&l->scrape, clock_now_ns()))
-            answer(l);
+            answer_scrape(l);
         scrape_poll(&l->scrape, fds);
         fds[SCRAPE_FDS] = (struct pollfd){.fd = l->stop[0], .events = POLLIN};
         poll(fds, SCRAPE_FDS + 1, clock_poll_ms(clock_now_ns(), scrape_deadline_ns(&l->scrape)));
@@ -118,7 +118,7 @@ static bool start_thread(struct live *l)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&l->thread, NULL, serve, l);
+    int failed = pthread_create(&l->thread, NULL, serve_live, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed == 0;
 }
@@ -184,7 +184,7 @@ void live_show(struct live *l, const struct progress *p)
 
 // Returns the entry of that scenario and seed. This is the existing entry, or a new one. When there
 // are too many, it replaces the oldest.
-static struct judged_run *place_for(struct told *t, const struct judged_run *run)
+static struct judged_run *live_place_for(struct told *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)
         if (strcmp(t->runs[i].scenario, run->scenario) == 0 &&
@@ -209,7 +209,7 @@ void live_judged(struct live *l, const struct scenario *s, const struct result *
     pthread_mutex_lock(&l->lock);
     l->told.running = false;
     l->told.verdicts[run.verdict]++;
-    struct judged_run *place = place_for(&l->told, &run);
+    struct judged_run *place = live_place_for(&l->told, &run);
     if (place)
         *place = run;
     pthread_mutex_unlock(&l->lock);

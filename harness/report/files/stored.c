@@ -34,7 +34,7 @@ static bool is_name(const char *name, size_t size)
 
 // Copies a text. Control characters become question marks, and a long text is cut between
 // characters.
-static void take_text(char *out, size_t size, json_t *root, const char *key)
+static void stored_text(char *out, size_t size, json_t *root, const char *key)
 {
     const char *text = json_string_value(json_object_get(root, key));
     size_t len = text ? strlen(text) : 0;
@@ -57,8 +57,8 @@ static void take_origin(struct stored *s, json_t *root)
     s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));
     if (is_name(mode, sizeof s->mode))
         snprintf(s->mode, sizeof s->mode, "%s", mode);
-    take_text(s->program, sizeof s->program, root, "program");
-    take_text(s->changed, sizeof s->changed, root, "changed");
+    stored_text(s->program, sizeof s->program, root, "program");
+    stored_text(s->changed, sizeof s->changed, root, "changed");
 }
 
 static void take_missed(struct stored *s, const json_t *expectations)
@@ -143,7 +143,7 @@ bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)
     return ok;
 }
 
-static bool read_all(struct buf *text, const char *path, struct err *e)
+static bool read_stored(struct buf *text, const char *path, struct err *e)
 {
     FILE *file = fopen(path, "re");
     size_t got = 1;
@@ -168,7 +168,7 @@ bool stored_read(struct stored *s, const char *folder, struct err *e)
     if (!folder_find(path, folder, "result.json", e))
         return false;
     buf_init(&text, RESULT_MAX);
-    bool ok = read_all(&text, path, e) &&
+    bool ok = read_stored(&text, path, e) &&
               (stored_parse(s, text.data, text.len, e) || err_prefix(e, "%.900s", path));
     snprintf(s->folder, sizeof s->folder, "%s", folder);
     buf_fini(&text);

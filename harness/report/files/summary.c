@@ -50,7 +50,7 @@ static void put_name(const struct suite *s, const struct suite_run *r, struct bu
     }
 }
 
-static void put_row(const struct suite *s, const struct suite_run *r, struct buf *out)
+static void put_summary_row(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
     buf_append_str(out, "| ");
     put_name(s, r, out);
@@ -179,7 +179,7 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     suite_print_counts(s, &text);
     buf_append_str(&text, "\n\n| scenario | verdict | broke |\n|---|---|---|\n");
     size_t head = text.len;
-    each_bad(s, &text, put_row);
+    each_bad(s, &text, put_summary_row);
     if (text.len == head)
         buf_append_str(&text, "| every one | pass | |\n");
     if (s->soak)

@@ -44,7 +44,7 @@ static void deliveries_fini(struct deliveries *d)
     free(d->at);
 }
 
-static const char *outcome_name(enum txn_outcome outcome)
+static const char *txn_outcome_name(enum txn_outcome outcome)
 {
     switch (outcome) {
     case TXN_NOT_SENT:
@@ -115,7 +115,7 @@ static void put_first_delivery(const struct ledger *l, uint32_t token, FILE *out
         l->tokens[token].first_line, line->tokens);
 }
 
-static void put_row(const struct ledger *l, uint32_t token, FILE *out)
+static void put_token_row(const struct ledger *l, uint32_t token, FILE *out)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     const struct ledger_token *t = &l->tokens[token];
@@ -129,7 +129,7 @@ static void put_row(const struct ledger *l, uint32_t token, FILE *out)
     put_number(out, when(l, txn->sent_ns));
     put_number(out, when(l, txn->commit_ns));
     put_number(out, when(l, txn->ended_ns));
-    fprintf(out, ",%s,%d,%d,%d,%u", outcome_name(txn->outcome), ledger_committed(l, token),
+    fprintf(out, ",%s,%d,%d,%d,%u", txn_outcome_name(txn->outcome), ledger_committed(l, token),
         (t->flags & TOKEN_PRESENT) != 0, (t->flags & TOKEN_DEAD_LETTER) != 0, t->deliveries);
     put_first_delivery(l, token, out);
     fputc('\n', out);
@@ -143,13 +143,13 @@ static bool write_csv(const struct report *r, FILE *out, struct err *e)
           "line_tokens\n",
         out);
     for (uint32_t token = 0; token < r->ledger->plan->token_count; token++)
-        put_row(r->ledger, token, out);
+        put_token_row(r->ledger, token, out);
     return true;
 }
 
 // --- objects ------------------------------------------------------------------------------
 
-static json_t *number(double value)
+static json_t *token_number(double value)
 {
     return isnan(value) ? json_null() : json_real(rint(value * 1e6) / 1e6);
 }
@@ -160,11 +160,11 @@ static json_t *delivery_json(const struct ledger *l, const struct delivery *d)
     const struct process_record *p = &l->log->processes[line->process];
 
     return json_pack("{s:o, s:i, s:i, s:I, s:I, s:s, s:b, s:b, s:s?, s:o}", "read_s",
-        number(ledger_seconds(l, line->read_ns)), "collector", p->instance, "pid", (int)p->pid,
-        "line", (json_int_t)d->line, "line_tokens", (json_int_t)line->tokens, "line_state",
-        state_name(line->state), "forged", (d->flags & DELIVERY_FORGED) != 0, "only_named",
-        (d->flags & DELIVERY_NAMED) != 0, "reply", reply_name((enum reply)d->reply), "replied_s",
-        number(when(l, d->replied_ns)));
+        token_number(ledger_seconds(l, line->read_ns)), "collector", p->instance, "pid",
+        (int)p->pid, "line", (json_int_t)d->line, "line_tokens", (json_int_t)line->tokens,
+        "line_state", state_name(line->state), "forged", (d->flags & DELIVERY_FORGED) != 0,
+        "only_named", (d->flags & DELIVERY_NAMED) != 0, "reply", reply_name((enum reply)d->reply),
+        "replied_s", token_number(when(l, d->replied_ns)));
 }
 
 static json_t *token_json(const struct ledger *l, uint32_t token, const struct deliveries *d)
@@ -183,13 +183,14 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
                      "s:o}",
         "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
         "phase", l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name, "transaction",
-        (json_int_t)l->txn_of[token], "intended_s", number(when(l, ledger_intended_ns(l, token))),
-        "sent_s", number(when(l, txn->sent_ns)), "commit_sent_s", number(when(l, txn->commit_ns)),
-        "answered_s", number(when(l, txn->ended_ns)), "outcome", outcome_name(txn->outcome),
-        "committed", ledger_committed(l, token), "in_database", (t->flags & TOKEN_PRESENT) != 0,
-        "in_dead_letters", (t->flags & TOKEN_DEAD_LETTER) != 0, "change",
-        change ? change_kind_name((enum change_kind)change->kind) : NULL, "changed_s",
-        number(when(l, ledger_changed_ns(l, token))), "deliveries", list);
+        (json_int_t)l->txn_of[token], "intended_s",
+        token_number(when(l, ledger_intended_ns(l, token))), "sent_s",
+        token_number(when(l, txn->sent_ns)), "commit_sent_s", token_number(when(l, txn->commit_ns)),
+        "answered_s", token_number(when(l, txn->ended_ns)), "outcome",
+        txn_outcome_name(txn->outcome), "committed", ledger_committed(l, token), "in_database",
+        (t->flags & TOKEN_PRESENT) != 0, "in_dead_letters", (t->flags & TOKEN_DEAD_LETTER) != 0,
+        "change", change ? change_kind_name((enum change_kind)change->kind) : NULL, "changed_s",
+        token_number(when(l, ledger_changed_ns(l, token))), "deliveries", list);
 }
 
 static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
@@ -211,7 +212,7 @@ static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
 
 // --- files --------------------------------------------------------------------------------
 
-static bool write_file(const struct report *r, const char *name,
+static bool write_tokens_file(const struct report *r, const char *name,
     bool (*write)(const struct report *, FILE *, struct err *), struct err *e)
 {
     struct folder_file file;
@@ -225,6 +226,6 @@ static bool write_file(const struct report *r, const char *name,
 
 bool report_write_tokens(const struct report *r, struct err *e)
 {
-    return write_file(r, "tokens.csv", write_csv, e) &&
-           write_file(r, "tokens.jsonl", write_jsonl, e);
+    return write_tokens_file(r, "tokens.csv", write_csv, e) &&
+           write_tokens_file(r, "tokens.jsonl", write_jsonl, e);
 }

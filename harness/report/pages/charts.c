@@ -5,12 +5,12 @@
 
 #include "report/pages/series.h"
 
-static json_t *number(double value)
+static json_t *chart_number(double value)
 {
     return isfinite(value) ? json_real(rint(value * 1e4) / 1e4) : json_null();
 }
 
-static void add(json_t *columns, const char *name, double value)
+static void add_series(json_t *columns, const char *name, double value)
 {
     json_t *column = json_object_get(columns, name);
 
@@ -18,27 +18,27 @@ static void add(json_t *columns, const char *name, double value)
         column = json_array();
         json_object_set_new(columns, name, column);
     }
-    json_array_append_new(column, number(value));
+    json_array_append_new(column, chart_number(value));
 }
 
 // --- the run -------------------------------------------------------------------
 
 static void add_point(json_t *columns, const struct series_point *p, double per_s)
 {
-    add(columns, "t", (double)p->at_ns / 1e9);
-    add(columns, "offered", p->offered * per_s);
-    add(columns, "achieved", p->achieved * per_s);
-    add(columns, "delivered", p->delivered * per_s);
-    add(columns, "backlog", (double)p->backlog);
-    add(columns, "p50", p->p50_ms);
-    add(columns, "p99", p->p99_ms);
-    add(columns, "max", p->max_ms);
-    add(columns, "commit_p50", p->commit_p50_ms);
-    add(columns, "commit_p99", p->commit_p99_ms);
-    add(columns, "lag", p->stage_ms[STAGE_LAG]);
-    add(columns, "insert", p->stage_ms[STAGE_INSERT]);
-    add(columns, "wait", p->stage_ms[STAGE_WAIT]);
-    add(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
+    add_series(columns, "t", (double)p->at_ns / 1e9);
+    add_series(columns, "offered", p->offered * per_s);
+    add_series(columns, "achieved", p->achieved * per_s);
+    add_series(columns, "delivered", p->delivered * per_s);
+    add_series(columns, "backlog", (double)p->backlog);
+    add_series(columns, "p50", p->p50_ms);
+    add_series(columns, "p99", p->p99_ms);
+    add_series(columns, "max", p->max_ms);
+    add_series(columns, "commit_p50", p->commit_p50_ms);
+    add_series(columns, "commit_p99", p->commit_p99_ms);
+    add_series(columns, "lag", p->stage_ms[STAGE_LAG]);
+    add_series(columns, "insert", p->stage_ms[STAGE_INSERT]);
+    add_series(columns, "wait", p->stage_ms[STAGE_WAIT]);
+    add_series(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
 }
 
 json_t *charts_series(const struct ledger *l, struct err *e)
@@ -66,11 +66,12 @@ static void add_rates(json_t *columns, const struct sample *now, const struct sa
     double for_s = before ? (double)(now->at_ns - before->at_ns) / 1e9 : 0;
 
     counted = counted && for_s > 0;
-    add(columns, "wal_kib_per_s",
+    add_series(columns, "wal_kib_per_s",
         counted ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
-    add(columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
+    add_series(
+        columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
     double total_s = before ? now->total_s - before->total_s : 0;
-    add(columns, "machine_busy_percent",
+    add_series(columns, "machine_busy_percent",
         before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
 }
 
@@ -78,11 +79,11 @@ static void add_sample(json_t *columns, const struct sample *now)
 {
     bool up = now->up;
 
-    add(columns, "active_backends", up ? now->active : nothing);
-    add(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
-    add(columns, "dead_tuples", up ? now->dead_tuples : nothing);
-    add(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
-    add(columns, "collector_mib",
+    add_series(columns, "active_backends", up ? now->active : nothing);
+    add_series(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
+    add_series(columns, "dead_tuples", up ? now->dead_tuples : nothing);
+    add_series(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
+    add_series(columns, "collector_mib",
         now->collector_rss_kb > 0 ? (double)now->collector_rss_kb / 1024 : nothing);
 }
 
@@ -92,7 +93,7 @@ json_t *charts_server(const struct report *r)
     json_t *columns = json_object();
 
     for (size_t i = 0; i < o->count; i++) {
-        add(columns, "t", ledger_seconds(r->ledger, o->samples[i].at_ns));
+        add_series(columns, "t", ledger_seconds(r->ledger, o->samples[i].at_ns));
         add_rates(columns, &o->samples[i], i ? &o->samples[i - 1] : NULL);
         add_sample(columns, &o->samples[i]);
     }
@@ -120,9 +121,9 @@ json_t *charts_percentiles(const struct result *r)
     for (int i = 0; i <= steps; i++) {
         double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));
-        add(columns, "nines", nines);
-        add(columns, "from_intended", percentile_ms(intended, percentile));
-        add(columns, "from_commit", percentile_ms(commit, percentile));
+        add_series(columns, "nines", nines);
+        add_series(columns, "from_intended", percentile_ms(intended, percentile));
+        add_series(columns, "from_commit", percentile_ms(commit, percentile));
     }
     return columns;
 }

@@ -41,7 +41,7 @@ struct group {
     int64_t from_ns, until_ns;
 };
 
-static int by_time(const void *a, const void *b)
+static int by_mark_time(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -68,7 +68,7 @@ struct nearness {
 
 // Says whether a fault explains a group: it came next after the group's start, and the group ended
 // with it; or with `after`, it came before. Sets how far the group reaches away from it.
-static bool explains(const struct fault_record *f, const struct group *g, bool after,
+static bool explains_group(const struct fault_record *f, const struct group *g, bool after,
     int64_t gap_ns, int64_t *far_ns)
 {
     if (f->began_ns == 0 || f->left_out)
@@ -89,7 +89,8 @@ static struct nearness nearest(
         const struct verb *verb = NULL;
         int64_t least_ns = INT64_MAX, far_ns = 0;
         for (size_t i = 0; i < l->fault_count; i++) {
-            if (!explains(&l->faults[i], &groups[g], after, gap_ns, &far_ns) || far_ns >= least_ns)
+            if (!explains_group(&l->faults[i], &groups[g], after, gap_ns, &far_ns) ||
+                far_ns >= least_ns)
                 continue;
             least_ns = far_ns;
             verb = l->faults[i].spec->verb;
@@ -113,7 +114,7 @@ static void print_span(
             ledger_seconds(l, g->until_ns));
 }
 
-static void print_groups(const struct ledger *l, const struct group *groups, size_t count,
+static void append_groups(const struct ledger *l, const struct group *groups, size_t count,
     int64_t gap_ns, struct buf *out)
 {
     struct nearness before = nearest(l, groups, count, false, gap_ns);
@@ -160,10 +161,10 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     // Other tokens were counted, such as undeliverable ones: where they lie is not known here.
     if (groups && count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
-        qsort(times, count, sizeof *times, by_time);
+        qsort(times, count, sizeof *times, by_mark_time);
         size_t n = group_times(groups, times, count, gap_ns);
         buf_printf(out, "%zu %s", count, metrics[id].name);
-        print_groups(l, groups, n, gap_ns, out);
+        append_groups(l, groups, n, gap_ns, out);
     }
     free(groups);
     free(times);
@@ -171,22 +172,22 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
 
 // --- the picture --------------------------------------------------------------------------
 
-static json_t *seconds(const struct ledger *l, int64_t ns)
+static json_t *glance_seconds(const struct ledger *l, int64_t ns)
 {
     return json_real(rint(ledger_seconds(l, ns) * 1e4) / 1e4);
 }
 
-static json_t *token_json(const struct ledger *l, uint32_t token, enum glance_state state)
+static json_t *glance_token_json(const struct ledger *l, uint32_t token, enum glance_state state)
 {
     const struct ledger_token *t = &l->tokens[token];
     json_t *row = json_array();
 
     json_array_append_new(row, json_integer(token));
     json_array_append_new(row, json_integer((json_int_t)state));
-    json_array_append_new(row, seconds(l, committed_ns(l, token)));
+    json_array_append_new(row, glance_seconds(l, committed_ns(l, token)));
     if (t->deliveries > 0) {
         const struct line_record *line = &l->log->lines[t->first_line];
-        json_array_append_new(row, seconds(l, line->read_ns));
+        json_array_append_new(row, glance_seconds(l, line->read_ns));
         json_array_append_new(row, json_integer(l->log->processes[line->process].instance));
         json_array_append_new(row, json_integer((json_int_t)t->deliveries));
     }
@@ -206,7 +207,7 @@ static json_t *tokens_json(const struct report *r)
         enum glance_state state = glance_state(l, r->result, i);
         size_t every = (of[state] + SHOWN_MAX - 1) / SHOWN_MAX;
         if (state != GLANCE_NONE && nth[state]++ % every == 0)
-            json_array_append_new(list, token_json(l, i, state));
+            json_array_append_new(list, glance_token_json(l, i, state));
     }
     return list;
 }
@@ -218,10 +219,10 @@ static json_t *processes_json(const struct ledger *l)
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         bool lives = p->ended_ns == CLOCK_NEVER;
-        json_array_append_new(list,
-            json_pack("{s:i, s:o, s:o, s:b}", "instance", p->instance, "from",
-                seconds(l, p->started_ns), "until", lives ? json_null() : seconds(l, p->ended_ns),
-                "died", !lives && p->ended_ns < l->drain_end_ns));
+        json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:b}", "instance", p->instance,
+                                        "from", glance_seconds(l, p->started_ns), "until",
+                                        lives ? json_null() : glance_seconds(l, p->ended_ns),
+                                        "died", !lives && p->ended_ns < l->drain_end_ns));
     }
     return list;
 }
@@ -246,7 +247,7 @@ json_t *glance_json(const struct report *r, struct err *e)
 {
     json_t *glance = json_pack("{s:o, s:o, s:o, s:o}", "tokens", tokens_json(r), "processes",
         processes_json(r->ledger), "groups", groups_json(r), "until",
-        seconds(r->ledger, r->ledger->drain_end_ns));
+        glance_seconds(r->ledger, r->ledger->drain_end_ns));
 
     if (!glance)
         err_memory(e);

@@ -18,7 +18,7 @@
 
 #define PAGE_DATA_MAX (256u << 20)
 
-static json_t *parse(bool made, struct buf *text)
+static json_t *parse_page(bool made, struct buf *text)
 {
     return made && buf_str(text) ? json_loads(text->data, 0, NULL) : NULL;
 }
@@ -28,7 +28,7 @@ static json_t *result_of(const struct report *r, struct err *e)
     struct buf text;
 
     buf_init(&text, 64u << 20);
-    json_t *result = parse(report_result_json(r, &text, e), &text);
+    json_t *result = parse_page(report_result_json(r, &text, e), &text);
     buf_fini(&text);
     return result;
 }
@@ -105,7 +105,7 @@ static json_t *page_json(const struct report *r, struct err *e)
 }
 
 // Checks that no part of the page's data is missing.
-static bool complete(const json_t *root)
+static bool is_complete_page(const json_t *root)
 {
     static const char *const parts[] = {
         "result", "glance", "series", "batches", "repeat", "scenario_yaml"};
@@ -138,7 +138,7 @@ static bool page_data(const struct report *r, struct buf *out, struct err *e)
     json_t *root = page_json(r, e);
     char *text = NULL;
 
-    if (complete(root))
+    if (is_complete_page(root))
         text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     bool ok = (text && append_json(out, text)) ||
               err_set(e, ERR_INTERNAL, "cannot make the report's data");
@@ -147,7 +147,7 @@ static bool page_data(const struct report *r, struct buf *out, struct err *e)
     return ok;
 }
 
-static bool fill_page(struct buf *out, const char *data)
+static bool fill_report_page(struct buf *out, const char *data)
 {
     static const char *const marks[] = {"dygraphs-style", "data", "dygraphs", "script", NULL};
     const char *rest = page_page;
@@ -170,8 +170,8 @@ bool report_html(const struct report *r, struct buf *out, struct err *e)
 
     buf_init(&data, PAGE_DATA_MAX);
     bool ok =
-        page_data(r, &data, e) &&
-        (fill_page(out, data.data) || err_set(e, ERR_INTERNAL, "report.html would be too long"));
+        page_data(r, &data, e) && (fill_report_page(out, data.data) ||
+                                      err_set(e, ERR_INTERNAL, "report.html would be too long"));
     buf_fini(&data);
     return ok;
 }

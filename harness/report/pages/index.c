@@ -31,7 +31,7 @@ static const struct {
 };
 
 // Writes "20261121T024810Z-1" as "2026-11-21 02:48:10", and any other name unchanged.
-static void put_time(struct buf *out, const char *name)
+static void put_index_time(struct buf *out, const char *name)
 {
     static const char shape[] = "ddddddddTddddddZ";
     size_t i = 0;
@@ -86,7 +86,7 @@ struct row {
     size_t place; // 0 for the newest run of all
 };
 
-static void put_row(struct buf *out, const char *dir, const struct row *row)
+static void put_index_row(struct buf *out, const char *dir, const struct row *row)
 {
     const struct stored *s = &row->run;
     const char *below = path_below(dir, row->folder), *slash = strrchr(row->folder, '/');
@@ -99,7 +99,7 @@ static void put_row(struct buf *out, const char *dir, const struct row *row)
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
     buf_append_str(out, "\">");
-    put_time(out, slash ? slash + 1 : row->folder);
+    put_index_time(out, slash ? slash + 1 : row->folder);
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
     stored_broke(s, broke, sizeof broke);
@@ -156,7 +156,7 @@ static bool put_rows(struct buf *out, const char *dir, const struct gathered *g,
     size_t shown = read_rows(rows, g);
     qsort(rows, shown, sizeof *rows, by_concern);
     for (size_t i = 0; i < shown; i++)
-        put_row(out, dir, &rows[i]);
+        put_index_row(out, dir, &rows[i]);
     if (shown == 0)
         buf_append_str(out, "<tr><td colspan=\"10\">no run yet</td></tr>\n");
     if (g->count > shown)
@@ -166,7 +166,7 @@ static bool put_rows(struct buf *out, const char *dir, const struct gathered *g,
     return true;
 }
 
-static bool fill(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
+static bool fill_index(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
 {
     static const char *const marks[] = {"rows", "script", NULL};
     const char *rest = page_index;
@@ -193,7 +193,7 @@ bool index_write(const char *dir, struct err *e)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
     buf_init(&out, INDEX_MAX);
     bool ok = gather_results(&g, dir, e);
-    ok = ok && fill(&out, dir, &g, e) && folder_write(&folder, "index.html", &out, e);
+    ok = ok && fill_index(&out, dir, &g, e) && folder_write(&folder, "index.html", &out, e);
     gather_fini(&g);
     buf_fini(&out);
     return ok;

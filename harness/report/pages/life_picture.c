@@ -186,7 +186,7 @@ static void widen(const struct ledger *l, int64_t at_ns, const char *what, void 
     p->until_ns = clock_max(p->until_ns, at_ns);
 }
 
-static bool draw(const struct ledger *l, uint32_t token, struct buf *out)
+static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
         .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
@@ -275,7 +275,7 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
             buf_printf(out, "%s (%s)", login, token_kind_name(l->plan->kinds[token]));
         else if (mark == PICTURE) {
             picture = out->len;
-            ok = draw(l, token, out) && ok;
+            ok = draw_life(l, token, out) && ok;
         } else if (mark == KEY)
             put_key(buf_str(out) ? out->data + picture : "", out);
         else if (mark == EVENTS)

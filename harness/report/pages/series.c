@@ -38,7 +38,7 @@ struct gathering {
     double stage_ns[SERIES_STAGES];
 };
 
-static double ms(const struct histogram *h, double percentile)
+static double series_ms(const struct histogram *h, double percentile)
 {
     return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
 }
@@ -47,11 +47,11 @@ static void close_point(struct series_point *p, struct gathering *g)
 {
     int64_t measured = g->from_intended.total;
 
-    p->p50_ms = ms(&g->from_intended, 50);
-    p->p99_ms = ms(&g->from_intended, 99);
+    p->p50_ms = series_ms(&g->from_intended, 50);
+    p->p99_ms = series_ms(&g->from_intended, 99);
     p->max_ms = measured ? (double)g->from_intended.max / 1e6 : NAN;
-    p->commit_p50_ms = ms(&g->from_commit, 50);
-    p->commit_p99_ms = ms(&g->from_commit, 99);
+    p->commit_p50_ms = series_ms(&g->from_commit, 50);
+    p->commit_p99_ms = series_ms(&g->from_commit, 99);
     for (int i = 0; i < SERIES_STAGES; i++) {
         p->stage_ms[i] = measured ? g->stage_ns[i] / (double)measured / 1e6 : NAN;
         g->stage_ns[i] = 0;
@@ -60,7 +60,7 @@ static void close_point(struct series_point *p, struct gathering *g)
     histogram_clear(&g->from_commit);
 }
 
-static void add_token(
+static void add_series_token(
     struct gathering *g, const struct ledger *l, uint32_t token, int64_t read_ns, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -97,7 +97,7 @@ static void count_deliveries(struct series *s, const struct ledger *l, struct ga
                 l->tokens[token].first_line != i)
                 continue;
             p->delivered++;
-            add_token(g, l, token, line->read_ns, fire_ns);
+            add_series_token(g, l, token, line->read_ns, fire_ns);
         }
     }
     close_point(current, g);
