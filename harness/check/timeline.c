@@ -165,8 +165,14 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
 
     for (size_t i = 0; i < t->slowdown_count; i++) {
         const struct slowdown *s = &t->slowdowns[i];
-        if (s->from_ns >= until_ns || s->until_ns <= from_ns)
+        if (s->from_ns >= until_ns || s->until_ns + s->tail_ns <= from_ns)
             continue;
+        // A request that is on its way keeps the next one waiting.
+        if (s->until_ns <= from_ns) {
+            sum.ns += s->until_ns + s->tail_ns - from_ns;
+            sum.cause = s->cause;
+            continue;
+        }
         // What is on its way when the fault ends still arrives late, and nothing behind it.
         int64_t lasts_ns = clock_min(s->until_ns, until_ns) - clock_max(s->from_ns, from_ns);
         sum.ns += clock_min(s->allows_ns, lasts_ns + s->step_ns);

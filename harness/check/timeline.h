@@ -17,6 +17,7 @@ struct span {
 struct slowdown {
     int64_t from_ns, until_ns;
     int64_t step_ns;   // by which one step takes longer
+    int64_t tail_ns;   // how long behind its end something may still be on its way
     int64_t allows_ns; // by which all of them do, at most
     struct cause cause;
 };

@@ -67,6 +67,8 @@ void source_slowdowns(struct sources *s)
         t->slowdowns[t->slowdown_count++] = (struct slowdown){.from_ns = f->began_ns,
             .until_ns = f->ended_ns,
             .step_ns = step_ns,
+            .tail_ns =
+                f->spec->verb->params & PARAM_BY ? f->spec->by_ns + f->spec->jitter_ns : step_ns,
             .allows_ns = steps * step_ns,
             .cause = {CAUSE_FAULT, i}};
     }
