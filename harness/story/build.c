@@ -300,10 +300,11 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
     b->usual.before = k->size ? record_before(h, &event, *count) : NULL;
     if (!row)
         event_complete(&event, &b->usual);
+    // The history keeps sums, the story differences. This comes first: what follows may move the
+    // records.
+    event_grow(&event, b->usual.before, 1);
     if (!build_further(b, told, &event, e))
         return false;
-    // The history keeps sums, the story differences.
-    event_grow(&event, b->usual.before, 1);
     // stalls_note has kept the stall and counted it.
     return k->size == 0 || told->kind == EVENT_STALL ||
            append((char *)h + k->array, count, event.record, k->size, e);
