@@ -267,7 +267,7 @@ static bool look(struct keeper *k, struct err *e)
         }
         // The timeout of the waiting tokens starts now and not at looked_ns, because the answer may
         // hold a token that was committed after the question.
-        bool stale = has(k, DEFECT_STALE_TIMER) && full && !due;
+        bool stale = has(k, DEFECT_STALE_TIMER) && !due;
         if (!waits && !k->singly && !stale)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER) {
