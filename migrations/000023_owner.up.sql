@@ -93,8 +93,8 @@ $$
 $make$);
 REVOKE EXECUTE ON FUNCTION mailroom_secure() FROM public;
 
--- Whoever may not make roles keeps the functions. Everything works all the same, as long as they
--- own the tables.
+-- A migrator who may not make roles keeps the functions, and a warning says what a superuser can do.
+-- The queue works with these, if the migrator owns the tables.
 DO $$
 BEGIN
     PERFORM mailroom_secure();

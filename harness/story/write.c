@@ -68,7 +68,7 @@ void write_event(struct writer *w, struct event *event)
     int64_t ns = write_order_of(event);
 
     write_spare(w, event);
-    // What a story has anyway says nothing when it is as usual.
+    // An event that each story has is left out when all its values are the usual ones.
     if (event->given || (event->kind != EVENT_LOAD && event->kind != EVENT_RUN))
         write_spared(w, event, ns);
 }

@@ -211,7 +211,7 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
         ok = batch_add(&g->batch, rows, i, s->key, e);
     ok = ok && (!*some || keep_line(g, rows, e));
     if (ok && *some && !bury(g, PQntuples(rows), e)) {
-        // What is not written is given back in the next session.
+        // The next session gives back the lines that are not written.
         drop_line(g);
         ok = false;
     }
