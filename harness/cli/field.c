@@ -234,6 +234,19 @@ static bool field(struct field_run *f, char *const *names, size_t count, struct 
            (!site || site_write(&f->grid, &f->answers, site, e)) && ok;
 }
 
+static int field_finding(const struct options *o)
+{
+    struct err e = {0};
+    int code;
+
+    if (finding_run(o, o->field.finding, &code, &e))
+        return code;
+    if (e.kind != ERR_SKIP)
+        return cli_fail(&e);
+    printf("skipped: %s\n", e.text);
+    return EXIT_SKIPPED;
+}
+
 int cli_field(const struct options *o)
 {
     struct field_run f = {.options = o};
@@ -252,7 +265,7 @@ int cli_field(const struct options *o)
         return cli_fail(&e);
     }
     if (o->field.finding)
-        return finding_run(o, o->field.finding);
+        return field_finding(o);
     if (!*names) {
         ok = manifest_names(&all, &e);
         for (size_t i = 0; ok && all[i] && i + 2 < sizeof with_ours / sizeof *with_ours; i++)

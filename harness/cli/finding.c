@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "options/subjects.h"
 #include "field/finding.h"
 #include "report/files/parse.h"
 #include "runner.h"
 #include "subject/install.h"
 
+#define EXIT_NOT_SEEN 0
 #define EXIT_SEEN 1
 #define EXIT_INCONCLUSIVE 2
-#define EXIT_SKIPPED 77
 #define LOG_MAX (64u << 20)
 
 // The runs of one subject.
@@ -152,30 +151,21 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     return ok;
 }
 
-static int finding_exit_code(const struct tries *t)
-{
-    if (t->seen > 0)
-        return EXIT_SEEN;
-    return t->inconclusive == t->runs ? EXIT_INCONCLUSIVE : EXIT_OK;
-}
-
-int finding_run(const struct options *o, const char *id)
+bool finding_run(const struct options *o, const char *id, int *code, struct err *e)
 {
     struct field_finding f;
     struct tries all = {0};
-    struct err e = {0};
-    bool ok = finding_load(&f, id, &e);
+    bool ok = finding_load(&f, id, e);
 
     if (ok && o->field.control && !f.good[0])
-        ok = err_set(&e, ERR_USAGE, "%s has no subject for a control: %s", f.id, f.control);
+        ok = err_set(e, ERR_USAGE, "%s has no subject for a control: %s", f.id, f.control);
     if (ok)
         printf("%s: %s\n", f.id, f.title);
     for (char **name = o->field.control ? f.good : f.bad; ok && *name; name++)
-        ok = run_subject(&f, o, *name, &all, &e);
+        ok = run_subject(&f, o, *name, &all, e);
     finding_fini(&f);
-    if (!ok && e.kind == ERR_SKIP) {
-        printf("skipped: %s\n", e.text);
-        return EXIT_SKIPPED;
-    }
-    return ok ? finding_exit_code(&all) : cli_fail(&e);
+    *code = all.seen > 0 ? EXIT_SEEN : EXIT_NOT_SEEN;
+    if (all.inconclusive == all.runs && all.seen == 0)
+        *code = EXIT_INCONCLUSIVE;
+    return ok;
 }
