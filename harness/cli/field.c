@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/cells.h"
+#include "field/cells.h"
 #include "options/files.h"
-#include "cli/finding.h"
+#include "field/reproduction.h"
 #include "options/command_record.h"
 #include "field/site.h"
 #include "os/interrupt.h"

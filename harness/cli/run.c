@@ -12,7 +12,7 @@
 #include "options/locate.h"
 #include "run/suite_item.h"
 #include "options/command_record.h"
-#include "cli/skips.h"
+#include "options/skips.h"
 #include "run/soak_plan.h"
 #include "options/subjects.h"
 #include "base/clock.h"

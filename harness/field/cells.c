@@ -1,4 +1,4 @@
-#include "cli/cells.h"
+#include "field/cells.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/questions.h"
+#include "field/questions.h"
 #include "options/command_record.h"
 #include "field/outcome.h"
 #include "measure/stats.h"

@@ -1,4 +1,4 @@
-#include "cli/skips.h"
+#include "options/skips.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // The questions of `mailproof field`, as one table: a column each.
 #pragma once
 
-#include "cli/asking.h"
+#include "field/experiment.h"
 
 extern const struct question questions[];
 extern const size_t question_count;

@@ -1,4 +1,4 @@
-#include "cli/questions.h"
+#include "field/questions.h"
 
 #define LOAD "load=[{name: paced, for: 6s, rate: 100/s}]"
 #define FEW(rate, time) "load=[{name: few, for: " time ", rate: " rate ", arrivals: constant}]"

@@ -1,4 +1,4 @@
-#include "cli/asking.h"
+#include "field/experiment.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "cli/finding.h"
+#include "field/reproduction.h"
 
 #include <glob.h>
 #include <math.h>
