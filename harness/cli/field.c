@@ -239,7 +239,7 @@ static int field_finding(const struct options *o)
     struct err e = {0};
     int code;
 
-    if (finding_run(o, o->field.finding, &code, &e))
+    if (finding_reproduce(o, o->field.finding, &code, &e))
         return code;
     if (e.kind != ERR_SKIP)
         return cli_fail(&e);

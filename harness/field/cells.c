@@ -47,12 +47,13 @@ static struct cell *speed_cell(struct field_run *f, size_t row, enum speed speed
 
 // --- the questions ----------------------------------------------------------------------
 
-static struct asking asking_of(struct field_run *f, size_t row, const struct question *q, int seed)
+static struct experiment experiment_of(
+    struct field_run *f, size_t row, const struct question *q, int seed)
 {
     const struct grid_row *r = &f->grid.rows[row];
     const struct manner *m = &f->manners[row];
 
-    return (struct asking){.question = q,
+    return (struct experiment){.question = q,
         .subject = r->name,
         .version = r->version,
         .rate = m->rate,
@@ -89,30 +90,30 @@ static struct seen seen_of(const struct answer *a, enum asks asks)
 }
 
 // Tells how far the table is: "3/28 pg-boss, server killed for 0.5 s, seed 1: kept; 4 min left".
-static void tell_progress(struct field_run *f, size_t row, const struct asking *a,
+static void tell_progress(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, int64_t took)
 {
-    struct seen seen = seen_of(answer, a->question->asks);
+    struct seen seen = seen_of(answer, x->question->asks);
     char text[200] = "";
 
     f->spent_ns += took;
     f->runs++;
     size_t left = f->planned > f->done ? f->planned - f->done : 0;
     outcome_tell(&seen, &f->manners[row].terms, text, sizeof text);
-    fprintf(stderr, "%zu/%zu %s, %s, seed %d: %s; %.0f min left\n", f->done, f->planned, a->subject,
-        a->question->title, a->seed, seen.missed ? "no target" : text,
+    fprintf(stderr, "%zu/%zu %s, %s, seed %d: %s; %.0f min left\n", f->done, f->planned, x->subject,
+        x->question->title, x->seed, seen.missed ? "no target" : text,
         ceil((double)f->spent_ns / (double)f->runs * (double)left / 60 / NS_PER_S));
 }
 
 // Adds the answer to the record, where it stands for a run of this shard. The result folder is
 // written as seen from --out.
-static bool keep_cell(struct field_run *f, size_t row, const struct asking *a,
+static bool keep_cell(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, struct err *e)
 {
     struct answer kept = *answer;
-    char key[ASKING_KEY_MAX];
+    char key[EXPERIMENT_KEY_MAX];
 
-    asking_key(a, key);
+    experiment_key(x, key);
     snprintf(kept.folder, sizeof kept.folder, "%s",
         command_record_below(answer->folder, f->options->out));
     json_t *line = answers_line(key, &kept);
@@ -123,7 +124,7 @@ static bool keep_cell(struct field_run *f, size_t row, const struct asking *a,
 
 // Asks, or finds the stored answer. A run that was not planned, because an earlier one went badly,
 // adds to the plan.
-static bool ask_question(struct field_run *f, size_t row, const struct asking *a, bool planned,
+static bool ask_question(struct field_run *f, size_t row, const struct experiment *x, bool planned,
     struct answer *answer, struct err *e)
 {
     int64_t began = clock_now_ns();
@@ -131,15 +132,15 @@ static bool ask_question(struct field_run *f, size_t row, const struct asking *a
 
     f->planned += !planned;
     f->done++;
-    if (!asking_ask(a, f->options, &f->answers, answer, &fresh, e))
+    if (!experiment_answer(x, f->options, &f->answers, answer, &fresh, e))
         return false;
-    if (fresh && !keep_cell(f, row, a, answer, e))
+    if (fresh && !keep_cell(f, row, x, answer, e))
         return false;
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
             (int)answer->postgres % 10000);
     if (fresh && !f->options->quiet)
-        tell_progress(f, row, a, answer, clock_now_ns() - began);
+        tell_progress(f, row, x, answer, clock_now_ns() - began);
     return true;
 }
 
@@ -153,7 +154,7 @@ static void show_cells(struct cell *c, double value, int decimals, const char *u
     else
         snprintf(c->text, sizeof c->text, "%.*f%s", decimals, value, unit);
     len = strlen(c->text);
-    if (rate != ASKING_RATE)
+    if (rate != EXPERIMENT_RATE)
         snprintf(c->text + len, sizeof c->text - len, " at %d/s", rate);
 }
 
@@ -181,13 +182,13 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     struct manner *m = &f->manners[row];
     struct answer a = {0};
 
-    for (m->rate = ASKING_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
-        struct asking asking = asking_of(f, row, question_paced, 1);
-        if (!ask_question(f, row, &asking, m->rate == ASKING_RATE, &a, e)) {
+    for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
+        struct experiment x = experiment_of(f, row, question_paced, 1);
+        if (!ask_question(f, row, &x, m->rate == EXPERIMENT_RATE, &a, e)) {
             struct cell *c = speed_cell(f, row, P50);
             // Of a shard that did not finish, later answers may be there.
             m->unreachable = !f->options->merged;
-            asking_command(&asking, c->command, sizeof c->command);
+            experiment_command(&x, c->command, sizeof c->command);
             return note_failure(c, e) && note_failure(&f->grid.rows[row].cells[0], e);
         }
         if (is_sustained(&a, PACED_P99_MS))
@@ -213,24 +214,24 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
         [WAL] = {offsetof(struct answer, wal), 0, " B"},
         [CPU] = {offsetof(struct answer, cpu_ms), 2, " ms"},
         [DEAD] = {offsetof(struct answer, dead), 0, ""}};
-    struct asking asking = asking_of(f, row, question_paced, 1);
+    struct experiment x = experiment_of(f, row, question_paced, 1);
     struct cell *cells = speed_cell(f, row, P50);
     double values[ROUNDS];
 
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         for (size_t i = 0; i < count; i++)
             values[i] = *(double *)(void *)((char *)&rounds[i] + columns[c].at);
-        show_cells(&cells[c], stats_median(values, count), columns[c].decimals, columns[c].unit,
-            asking.rate);
-        asking_command(&asking, cells[c].command, sizeof cells[c].command);
+        show_cells(
+            &cells[c], stats_median(values, count), columns[c].decimals, columns[c].unit, x.rate);
+        experiment_command(&x, cells[c].command, sizeof cells[c].command);
     }
 }
 
 // A shard that did not finish lacks answers. Its row then has no speeds.
-static bool ask_round(struct field_run *f, size_t row, const struct asking *asking,
+static bool ask_round(struct field_run *f, size_t row, const struct experiment *x,
     struct answer *answer, struct err *e)
 {
-    if (ask_question(f, row, asking, true, answer, e))
+    if (ask_question(f, row, x, true, answer, e))
         return true;
     f->manners[row].unreachable = true;
     return f->options->merged && e->kind == ERR_SKIP;
@@ -245,15 +246,15 @@ static bool ask_rounds(struct field_run *f, struct err *e)
 
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
-            struct asking asking = asking_of(f, row, question_paced, round);
-            if (is_asked(f, row) && !ask_round(f, row, &asking, &answers[0], e))
+            struct experiment x = experiment_of(f, row, question_paced, round);
+            if (is_asked(f, row) && !ask_round(f, row, &x, &answers[0], e))
                 return false;
         }
     }
     for (size_t row = 0; row < f->grid.row_count; row++) {
         for (int round = 1; is_asked(f, row) && round <= rounds; round++) {
-            struct asking asking = asking_of(f, row, question_paced, round);
-            if (!ask_round(f, row, &asking, &answers[round - 1], e))
+            struct experiment x = experiment_of(f, row, question_paced, round);
+            if (!ask_round(f, row, &x, &answers[round - 1], e))
                 return false;
         }
         if (is_asked(f, row))
@@ -304,10 +305,10 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
         return true;
     }
     for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
-        struct asking asking = asking_of(f, row, &questions[i], seed);
+        struct experiment x = experiment_of(f, row, &questions[i], seed);
         if (seed == 1)
-            asking_command(&asking, c->command, sizeof c->command);
-        if (!ask_question(f, row, &asking, seed == 1, &a, e))
+            experiment_command(&x, c->command, sizeof c->command);
+        if (!ask_question(f, row, &x, seed == 1, &a, e))
             return note_failure(c, e);
         struct seen seen = seen_of(&a, questions[i].asks);
         outcome_add(&outcome, &seen, terms);
@@ -336,17 +337,17 @@ static bool sustains(
     struct field_run *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
 {
     struct cell *c = speed_cell(f, row, RATE);
-    struct asking asking = asking_of(f, row, question_burst, seed);
+    struct experiment x = experiment_of(f, row, question_burst, seed);
     struct answer a;
 
-    asking.rate = rate;
-    asking.drain_s = 3;
-    if (!ask_question(f, row, &asking, false, &a, e))
+    x.rate = rate;
+    x.drain_s = 3;
+    if (!ask_question(f, row, &x, false, &a, e))
         return false;
     *sustained = is_sustained(&a, 1000);
     if (*sustained) {
-        asking_command(&asking, c->command, sizeof c->command);
-        show_cells(c, rate, 0, "/s", ASKING_RATE);
+        experiment_command(&x, c->command, sizeof c->command);
+        show_cells(c, rate, 0, "/s", EXPERIMENT_RATE);
     }
     return true;
 }
@@ -423,22 +424,22 @@ static void name_gaps(struct field_run *f)
 #define USUAL_TOKENS 1000
 
 static bool is_cell_answered(
-    const struct field_run *f, const struct asking *asking, struct answer *answer)
+    const struct field_run *f, const struct experiment *x, struct answer *answer)
 {
-    char key[ASKING_KEY_MAX];
+    char key[EXPERIMENT_KEY_MAX];
 
-    asking_key(asking, key);
+    experiment_key(x, key);
     return answers_find(&f->answers, key, answer);
 }
 
 // Plans a run, and returns 1 unless its answer is stored.
 static size_t plan_run(struct field_run *f, size_t row, const struct question *q, int seed)
 {
-    struct asking asking = asking_of(f, row, q, seed);
+    struct experiment x = experiment_of(f, row, q, seed);
     struct answer stored;
 
     f->planned++;
-    return !is_cell_answered(f, &asking, &stored);
+    return !is_cell_answered(f, &x, &stored);
 }
 
 // Plans the runs of a subject, and returns how many of them are still to be made.
@@ -449,9 +450,9 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     size_t left = 0;
 
     // Goes to the pace that the stored answers had come to.
-    for (m->rate = ASKING_RATE; m->rate / 2 >= PACE_LEAST; m->rate /= 2) {
-        struct asking asking = asking_of(f, row, question_paced, 1);
-        if (!is_cell_answered(f, &asking, &paced) || is_sustained(&paced, PACED_P99_MS))
+    for (m->rate = EXPERIMENT_RATE; m->rate / 2 >= PACE_LEAST; m->rate /= 2) {
+        struct experiment x = experiment_of(f, row, question_paced, 1);
+        if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
     for (int round = 1; round <= rounds; round++)

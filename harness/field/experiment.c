@@ -19,7 +19,7 @@
 // that vary.
 struct sets {
     char texts[FURTHER_MAX][SET_MAX];
-    const char *items[ASKING_SETS_MAX + FURTHER_MAX];
+    const char *items[QUESTION_SETS_MAX + FURTHER_MAX];
     size_t texts_count, count;
 };
 
@@ -38,11 +38,11 @@ static void add_set(struct sets *s, const char *fmt, ...)
 
 // Collects the sets of a run: no objectives, enough time for a queue that notices a death late, and
 // the sets of the question.
-static void collect_outcome(const struct asking *a, struct sets *s)
+static void collect_outcome(const struct experiment *x, struct sets *s)
 {
-    const bool slow = a->question->asks == ASKS_AT_ONCE;
-    const int handler_s = slow ? 2 * a->claim_s : 0; // half of the handlers outlast the claim
-    const int drain_s = a->drain_s + 4 * handler_s;  // one job after another, some of them twice
+    const bool slow = x->question->asks == ASKS_AT_ONCE;
+    const int handler_s = slow ? 2 * x->claim_s : 0; // half of the handlers outlast the claim
+    const int drain_s = x->drain_s + 4 * handler_s;  // one job after another, some of them twice
 
     *s = (struct sets){0};
     add_set(s, "expect={}");
@@ -50,26 +50,26 @@ static void collect_outcome(const struct asking *a, struct sets *s)
     add_set(s, "recovery_limit=%ds", drain_s);
     // The verdicts judge no times, so a busy machine makes no run inconclusive.
     add_set(s, "slack=3s");
-    for (size_t i = 0; i < ASKING_SETS_MAX && a->question->sets[i]; i++)
-        s->items[s->count++] = a->question->sets[i];
+    for (size_t i = 0; i < QUESTION_SETS_MAX && x->question->sets[i]; i++)
+        s->items[s->count++] = x->question->sets[i];
     if (slow)
         add_set(s, "collector.sender={delay: 0s..%ds}", handler_s);
     // The other questions have few jobs, as many as each queue can do.
-    if (a->question->asks == ASKS_SPEED ||
-        (a->question->asks == ASKS_RECOVERY && a->rate != ASKING_RATE))
-        add_set(s, "load.0.rate=%d/s", a->rate);
-    if (a->seed != 1)
-        add_set(s, "seed=%d", a->seed);
+    if (x->question->asks == ASKS_SPEED ||
+        (x->question->asks == ASKS_RECOVERY && x->rate != EXPERIMENT_RATE))
+        add_set(s, "load.0.rate=%d/s", x->rate);
+    if (x->seed != 1)
+        add_set(s, "seed=%d", x->seed);
 }
 
-void asking_command(const struct asking *a, char *out, size_t size)
+void experiment_command(const struct experiment *x, char *out, size_t size)
 {
     struct sets s;
     size_t len = 0;
 
-    collect_outcome(a, &s);
+    collect_outcome(x, &s);
     len += (size_t)snprintf(
-        out, size, "mailproof run %s --subject %s", a->question->scenario, a->subject);
+        out, size, "mailproof run %s --subject %s", x->question->scenario, x->subject);
     for (size_t i = 0; i < s.count && len < size; i++)
         len += (size_t)snprintf(out + len, size - len, " --set '%s'", s.items[i]);
 }
@@ -170,44 +170,44 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
 }
 
 static bool run_question(
-    const struct asking *a, const struct options *o, struct answer *answer, struct err *e)
+    const struct experiment *x, const struct options *o, struct answer *answer, struct err *e)
 {
     struct options own = *o;
     struct subject_sets sets = {0};
     struct paths paths = {0};
     struct sets all;
 
-    collect_outcome(a, &all);
-    own.run.subject = a->subject;
+    collect_outcome(x, &all);
+    own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;
     own.provider = NULL;
     own.seed[0] = '\0';
-    bool ok = subjects_sets(&sets, &own, e) && locate_scenarios(&paths, a->question->scenario, e) &&
+    bool ok = subjects_sets(&sets, &own, e) && locate_scenarios(&paths, x->question->scenario, e) &&
               run_loaded(o, paths.items[0], &sets.overrides, answer, e);
     subjects_sets_fini(&sets);
     locate_fini(&paths);
     return ok;
 }
 
-void asking_key(const struct asking *a, char key[ASKING_KEY_MAX])
+void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX])
 {
     char command[700];
 
-    asking_command(a, command, sizeof command);
-    snprintf(key, ASKING_KEY_MAX, "%s %s: %s", a->subject, a->version, command);
+    experiment_command(x, command, sizeof command);
+    snprintf(key, EXPERIMENT_KEY_MAX, "%s %s: %s", x->subject, x->version, command);
 }
 
-bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
+bool experiment_answer(const struct experiment *x, const struct options *o, struct answers *known,
     struct answer *answer, bool *fresh, struct err *e)
 {
-    char key[ASKING_KEY_MAX];
+    char key[EXPERIMENT_KEY_MAX];
 
-    asking_key(a, key);
+    experiment_key(x, key);
     *fresh = !answers_find(known, key, answer);
     if (!*fresh)
         return true;
     if (o->merged)
         return err_set(e, ERR_SKIP, "its shard did not finish");
-    return run_question(a, o, answer, e) && answers_keep(known, key, answer, e);
+    return run_question(x, o, answer, e) && answers_keep(known, key, answer, e);
 }

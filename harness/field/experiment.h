@@ -1,22 +1,22 @@
-// One question of `mailproof field` to one subject: a scenario with changes (--set) that belong to
-// the question.
+// One question of `mailproof field`, put to one subject: a scenario with changes (--set) that
+// belong to the question.
 #pragma once
 
 #include "options/options.h"
 #include "field/answers.h"
 #include "field/outcome.h"
 
-#define ASKING_SETS_MAX 6
-#define ASKING_RATE 100 // jobs a second, unless the subject is given a lower rate
+#define QUESTION_SETS_MAX 6
+#define EXPERIMENT_RATE 100 // jobs a second, unless the subject is given a lower rate
 
 struct question {
     const char *title;
     const char *scenario;
-    const char *sets[ASKING_SETS_MAX]; // NULL-terminated
+    const char *sets[QUESTION_SETS_MAX]; // NULL-terminated
     enum asks asks;
 };
 
-struct asking {
+struct experiment {
     const struct question *question;
     const char *subject, *version;
     int rate;    // jobs a second in the load's first phase
@@ -25,14 +25,14 @@ struct asking {
     int seed;    // 1: the scenario's own seed
 };
 
-#define ASKING_KEY_MAX ANSWERS_KEY_MAX
+#define EXPERIMENT_KEY_MAX ANSWERS_KEY_MAX
 
 // Writes the key of the answer: what was run.
-void asking_key(const struct asking *a, char key[ASKING_KEY_MAX]);
+void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX]);
 
 // Writes the command that repeats the run.
-void asking_command(const struct asking *a, char *out, size_t size);
+void experiment_command(const struct experiment *x, char *out, size_t size);
 
 // Returns a stored answer, or runs the scenario and stores its answer; *fresh says which.
-MUST_USE bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
-    struct answer *answer, bool *fresh, struct err *e);
+MUST_USE bool experiment_answer(const struct experiment *x, const struct options *o,
+    struct answers *known, struct answer *answer, bool *fresh, struct err *e);

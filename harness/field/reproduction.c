@@ -15,7 +15,6 @@
 #define EXIT_NOT_SEEN 0
 #define EXIT_SEEN 1
 #define EXIT_INCONCLUSIVE 2
-#define LOG_MAX (64u << 20)
 
 // The runs of one subject.
 struct tries {
@@ -151,7 +150,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     return ok;
 }
 
-bool finding_run(const struct options *o, const char *id, int *code, struct err *e)
+bool finding_reproduce(const struct options *o, const char *id, int *code, struct err *e)
 {
     struct field_finding f;
     struct tries all = {0};
