@@ -3,7 +3,7 @@
 
 #include "check/check.h"
 #include "check/lookup.h"
-#include "check/stalls.h"
+#include "check/stall_list.h"
 #include "check/timeline.h"
 #include "scenario/leased.h"
 
@@ -84,7 +84,7 @@ MUST_USE bool check_early(const struct check *c, struct err *e);
 
 MUST_USE bool check_end_state(const struct check *c, struct err *e);
 
-// --- exits.c -----------------------------------------------------------------------
+// --- unplanned_exit.c -----------------------------------------------------------------------
 
 MUST_USE bool check_exits(const struct check *c, struct err *e);
 bool check_ended_as_asked(const struct check *c, const struct process_record *p);
@@ -102,7 +102,7 @@ enum { check_by_signal = 128 };
 struct cause check_ending_disturbed(
     const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
-// --- fill.c -------------------------------------------------------------------------
+// --- full_batches.c -------------------------------------------------------------------------
 
 MUST_USE bool check_fill(const struct check *c, struct err *e);
 
@@ -176,7 +176,7 @@ MUST_USE bool check_leak(const struct check *c, struct err *e);
 
 MUST_USE bool check_litters(const struct check *c, struct err *e);
 
-// --- lines.c -----------------------------------------------------------------------
+// --- single_lines.c -----------------------------------------------------------------------
 
 MUST_USE bool check_lines(const struct check *c, struct err *e);
 
@@ -188,7 +188,7 @@ MUST_USE bool check_meddles(const struct check *c, struct err *e);
 
 MUST_USE bool check_sequence(const struct check *c, struct err *e);
 
-// --- outcome.c ---------------------------------------------------------------------
+// --- leased_outcome.c ---------------------------------------------------------------------
 
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);
 
@@ -204,7 +204,7 @@ MUST_USE bool check_repeats(const struct check *c, struct err *e);
 
 MUST_USE bool check_secrets(const struct check *c, struct err *e);
 
-// --- starved.c ---------------------------------------------------------------------
+// --- processor_wait.c ---------------------------------------------------------------------
 
 // Returns the longest time that the process can have waited for a processor between two times, by
 // the samples around them. Before the process's first sample nothing is known, and the result is

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "options/locate.h"
 #include "options/subjects.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "runner.h"
 #include "scenario/needs.h"
 

@@ -8,7 +8,7 @@
 
 #include "options/subjects.h"
 #include "field/finding.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "runner.h"
 #include "subject/install.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "field/fill.h"
+#include "field/fill_template.h"
 #include "field_pages.h"
 #include "os/paths.h"
 
@@ -29,8 +29,8 @@ static bool write_filled(const char *dir, const char *name, const char *head, co
     struct buf text;
 
     buf_init(&text, PAGE_MAX);
-    fill_page(&text, head, root);
-    fill_page(&text, page, root);
+    fill_template(&text, head, root);
+    fill_template(&text, page, root);
     bool ok = buf_str(&text) ? write_bytes(dir, name, text.data, text.len, e)
                              : err_set(e, ERR_INTERNAL, "%s would be too long", name);
     buf_fini(&text);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "field/fill.h"
+#include "field/fill_template.h"
 #include "field/prose.h"
 
 static void templates_are_filled(void **state)
@@ -37,7 +37,7 @@ static void templates_are_filled(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf out;
         buf_init(&out, 1 << 16);
-        fill_page(&out, cases[i].page, root);
+        fill_template(&out, cases[i].page, root);
         assert_string_equal(buf_str(&out) ? out.data : "", cases[i].text);
         buf_fini(&out);
     }

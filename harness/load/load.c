@@ -8,7 +8,7 @@
 //
 // A dead connection is opened again at once, but its transaction is never sent twice: it may have
 // committed, and a second one would be another token. Its outcome is unknown until the database is
-// asked (ledger/settle.c).
+// asked (ledger/ledger_settle.c).
 //
 // The loop records its own stalls, because a generator that did not get the processor measures
 // itself and not the collector. check/gates.c decides what stalls, lag and unsent inserts mean for

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "options/command_record.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 
 #define JUNIT_MAX (16u << 20)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "scenario/check.h"
+#include "scenario/rules.h"
 #include "scenario/decode.h"
 #include "scenario/mark.h"
 #include "scenario/needs.h"

@@ -118,7 +118,7 @@ bool exits_may_reap(struct subject *s, struct instance *in);
 // Reads what is left of its output, records its end, and decides about the next start.
 void exits_reap(struct subject *s, struct instance *in);
 
-// --- turn.c -----------------------------------------------------------------------------
+// --- turnover.c -----------------------------------------------------------------------------
 
 // Makes the turn that another thread asks for, from one segment of a soak to the next, as soon as
 // nothing is open: a new log begins, and the processes go on.

@@ -11,7 +11,8 @@ import collections, os, re, sys
 
 # The folders whose file names are their own.
 done = ["harness/" + d + "/" for d in (
-    "os plan disk shards measure postgres subject load fault run compare shrink explore options doctor tune proxy ledger scenario").split()]
+    "scenario plan os shards measure disk postgres subject load fault ledger check report options run "
+    "compare tune shrink explore doctor proxy field cli").split()]
 
 def is_product(path):
     return not re.search(r"_test\.c$|_bench\.c$|/tests/|^harness/(fuzz|zoo)/", path)

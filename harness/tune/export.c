@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "scenario/units.h"
-#include "tune/figures.h"
+#include "tune/pair_figures.h"
 
 bool export_markdown(const struct tune *t, struct buf *out)
 {

@@ -6,7 +6,7 @@
 #include "report/pages/template.h"
 #include "scenario/units.h"
 #include "tune/export.h"
-#include "tune/figures.h"
+#include "tune/pair_figures.h"
 #include "tune/scatter.h"
 #include "tune_page.h"
 

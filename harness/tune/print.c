@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "scenario/units.h"
-#include "tune/figures.h"
+#include "tune/pair_figures.h"
 
 #define WIDTH 9
 

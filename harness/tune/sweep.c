@@ -10,7 +10,7 @@
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "report/forecast.h"
 #include "report/suite.h"
 #include "run/shared_server.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "tune/scatter.h"
-#include "tune/figures.h"
+#include "tune/pair_figures.h"
 #include "tune/model.h"
 #include "tune/tune.h"
 

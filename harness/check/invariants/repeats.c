@@ -176,7 +176,7 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     return false;
 }
 
-// In leased mode a token comes again for other reasons, which outcome.c handles.
+// In leased mode a token comes again for other reasons, which leased_outcome.c handles.
 static bool is_leased(const struct ledger *l)
 {
     struct leased m;

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 
 void environment_take(
     struct environment *v, const struct durability_proof *proof, int postgres_version)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "report/escape.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 
 // The numbers of a sample, under their names in the file.
 static const struct {

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 
 // FNV-1a.
 uint64_t cutrecord_number(const struct trial_cuts *cuts)

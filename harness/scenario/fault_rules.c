@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "scenario/check.h"
+#include "scenario/rules.h"
 #include "scenario/grammar.h"
 #include "scenario/messages.h"
 #include "scenario/units.h"

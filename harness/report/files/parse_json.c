@@ -1,4 +1,4 @@
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 
 #include <limits.h>
 #include <stdio.h>

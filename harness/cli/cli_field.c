@@ -15,7 +15,7 @@
 #include "field/site.h"
 #include "os/interrupt.h"
 #include "report/files/environment.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
 

@@ -1,4 +1,4 @@
-#include "scenario/check.h"
+#include "scenario/rules.h"
 
 #include <ctype.h>
 #include <stdio.h>

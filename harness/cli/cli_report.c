@@ -6,7 +6,7 @@
 
 #include "base/noun.h"
 #include "cli/cli.h"
-#include "report/replay.h"
+#include "report/rejudge.h"
 #include "os/paths.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
@@ -21,7 +21,7 @@ static bool holds(const char *folder, const char *name)
 }
 
 static bool render_again(
-    struct replay *run, const struct folder *folder, const struct options *o, struct err *e)
+    struct rejudge *run, const struct folder *folder, const struct options *o, struct err *e)
 {
     struct environment environment;
     struct observed observed = {0};
@@ -50,10 +50,10 @@ static bool render_again(
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;
-    struct replay *run = calloc(1, sizeof *run);
+    struct rejudge *run = calloc(1, sizeof *run);
     bool ok = (run || err_memory(e)) && folder_open(&folder, path, e) &&
-              replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
-              replay_judge(run, e) && render_again(run, &folder, o, e);
+              rejudge_scenario(run, folder.path, e) && rejudge_history(run, folder.path, e) &&
+              rejudge_judge(run, e) && render_again(run, &folder, o, e);
 
     if (ok)
         printf("%s: %s  %s/report.html%s%s\n", run->scenario.name,
@@ -61,7 +61,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
             o->report.trace_spans ? ", trace.json, trace.otlp.json" : "",
             o->report.tokens ? ", tokens.csv, tokens.jsonl" : "");
     if (run)
-        replay_fini(run);
+        rejudge_fini(run);
     free(run);
     return ok;
 }

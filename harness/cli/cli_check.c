@@ -7,7 +7,7 @@
 #include "base/noun.h"
 #include "cli/cli.h"
 #include "options/files.h"
-#include "report/replay.h"
+#include "report/rejudge.h"
 #include "plan/names.h"
 #include "os/paths.h"
 #include "report/gather.h"
@@ -64,7 +64,7 @@ static int print_token(const struct ledger *l, const struct options *o)
     uint32_t token;
     struct err e;
 
-    if (!replay_token(l, o->token, &token, &e))
+    if (!rejudge_token(l, o->token, &token, &e))
         return cli_fail(&e);
     names_login(login, token);
     printf("%s (%s)\n", login, token_kind_name(l->plan->kinds[token]));
@@ -91,7 +91,7 @@ struct counts {
 };
 
 // Prints a verdict, and counts it. Among other results one that passes says nothing.
-static int tell_verdict(const struct replay *s, const char *folder, struct counts *counts)
+static int tell_verdict(const struct rejudge *s, const char *folder, struct counts *counts)
 {
     enum verdict verdict = s->result.verdict;
 
@@ -108,25 +108,25 @@ static int tell_verdict(const struct replay *s, const char *folder, struct count
 // the command was right, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
-    struct replay *s = calloc(1, sizeof *s);
+    struct rejudge *s = calloc(1, sizeof *s);
     struct err e = {0};
     int code;
 
-    bool ok = (s || err_memory(&e)) && replay_scenario(s, folder, &e);
-    if (ok && !replay_history(s, folder, &e)) {
+    bool ok = (s || err_memory(&e)) && rejudge_scenario(s, folder, &e);
+    if (ok && !rejudge_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s\n", s->scenario.name, e.text);
         if (counts)
             counts->verdicts[VERDICT_INCONCLUSIVE]++;
     } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o);
-    } else if (ok && replay_judge(s, &e)) {
+    } else if (ok && rejudge_judge(s, &e)) {
         code = tell_verdict(s, folder, counts);
     } else {
         code = cli_fail(&e);
     }
     if (s)
-        replay_fini(s);
+        rejudge_fini(s);
     free(s);
     return code;
 }

@@ -4,16 +4,16 @@
 
 #include "cli/cli.h"
 #include "options/files.h"
-#include "report/replay.h"
+#include "report/rejudge.h"
 #include "story/story.h"
 
-static bool write_story(const struct replay *r, const struct options *o, struct err *e)
+static bool write_story(const struct rejudge *r, const struct options *o, struct err *e)
 {
     struct buf text;
     uint32_t token;
 
     buf_init(&text, 64u << 20);
-    bool ok = replay_token(&r->history.ledger, o->token, &token, e) &&
+    bool ok = rejudge_token(&r->history.ledger, o->token, &token, e) &&
               story_of_token(&r->scenario, &r->history, &r->result, token, &text, e);
     if (ok && o->output)
         ok = file_write("output", o->output, &text, e);
@@ -25,16 +25,16 @@ static bool write_story(const struct replay *r, const struct options *o, struct 
 
 int cli_story(const struct options *o)
 {
-    struct replay *r = calloc(1, sizeof *r);
+    struct rejudge *r = calloc(1, sizeof *r);
     struct err e = {0};
     bool ok = r || err_memory(&e);
 
     if (ok && (!o->args[0] || o->args[1] || !o->token))
         ok = err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
-    ok = ok && replay_scenario(r, o->args[0], &e) && replay_history(r, o->args[0], &e) &&
-         replay_judge(r, &e) && write_story(r, o, &e);
+    ok = ok && rejudge_scenario(r, o->args[0], &e) && rejudge_history(r, o->args[0], &e) &&
+         rejudge_judge(r, &e) && write_story(r, o, &e);
     if (r)
-        replay_fini(r);
+        rejudge_fini(r);
     free(r);
     return ok ? EXIT_OK : cli_fail(&e);
 }

@@ -1,4 +1,4 @@
-#include "check/stalls.h"
+#include "check/stall_list.h"
 
 #include <stdlib.h>
 

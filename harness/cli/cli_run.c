@@ -16,7 +16,7 @@
 #include "run/soak_plan.h"
 #include "options/subjects.h"
 #include "base/clock.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "run/cuts/everyflush.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

@@ -1,4 +1,4 @@
-#include "tune/figures.h"
+#include "tune/pair_figures.h"
 
 #include <math.h>
 

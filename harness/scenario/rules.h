@@ -10,7 +10,7 @@
 MUST_USE bool check_scenario(
     struct scenario *s, const struct node *root, const char *path, struct err *e);
 
-// --- shared by check.c and check_faults.c -------------------------------------------
+// --- shared by rules.c and fault_rules.c -------------------------------------------
 
 MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
 

@@ -13,4 +13,4 @@
 #include "base/buf.h"
 
 // The templates are our own, so a section without its end is a bug.
-void fill_page(struct buf *out, const char *page, const json_t *root);
+void fill_template(struct buf *out, const char *page, const json_t *root);

@@ -18,7 +18,7 @@
 #include "os/process.h"
 #include "base/utf8.h"
 #include "os/workdir.h"
-#include "report/files/parse.h"
+#include "report/files/parse_json.h"
 #include "report/forecast.h"
 #include "report/suite.h"
 #include "report/terminal.h"

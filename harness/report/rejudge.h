@@ -1,4 +1,4 @@
-// Judges a stored run again. Call the steps in the order below. replay_fini accepts a zeroed
+// Judges a stored run again. Call the steps in the order below. rejudge_fini accepts a zeroed
 // struct, and one in which a step failed.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "ledger/history.h"
 #include "scenario/scenario.h"
 
-struct replay {
+struct rejudge {
     struct scenario scenario;
     struct history history;
     struct check_input input; // borrows from the history
@@ -15,16 +15,16 @@ struct replay {
 };
 
 // Reads the resolved scenario. ERR_USAGE when the folder is no result folder.
-MUST_USE bool replay_scenario(struct replay *r, const char *folder, struct err *e);
+MUST_USE bool rejudge_scenario(struct rejudge *r, const char *folder, struct err *e);
 
 // Reads the history. ERR_SYSTEM with the file's path when it is missing or damaged.
-MUST_USE bool replay_history(struct replay *r, const char *folder, struct err *e);
+MUST_USE bool rejudge_history(struct rejudge *r, const char *folder, struct err *e);
 
 // Judges the run by the checks of this version.
-MUST_USE bool replay_judge(struct replay *r, struct err *e);
+MUST_USE bool rejudge_judge(struct rejudge *r, struct err *e);
 
 // Finds a token by its login (t0000042), its address or its number (42).
-MUST_USE bool replay_token(
+MUST_USE bool rejudge_token(
     const struct ledger *l, const char *text, uint32_t *token, struct err *e);
 
-void replay_fini(struct replay *r);
+void rejudge_fini(struct rejudge *r);

@@ -1,4 +1,4 @@
-#include "field/fill.h"
+#include "field/fill_template.h"
 
 #include <assert.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static void fill_place(struct buf *out, const char *from, const char *to, struct
     buf_append(out, from, (size_t)(to - from));
 }
 
-void fill_page(struct buf *out, const char *page, const json_t *root)
+void fill_template(struct buf *out, const char *page, const json_t *root)
 {
     struct scope s = {.values = {root}, .depth = 1};
 

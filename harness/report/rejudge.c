@@ -1,4 +1,4 @@
-#include "report/replay.h"
+#include "report/rejudge.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "plan/names.h"
 #include "report/folder.h"
 
-bool replay_scenario(struct replay *r, const char *folder, struct err *e)
+bool rejudge_scenario(struct rejudge *r, const char *folder, struct err *e)
 {
     char file[PATH_MAX];
     struct overrides none = {0};
@@ -17,7 +17,7 @@ bool replay_scenario(struct replay *r, const char *folder, struct err *e)
            scenario_load(&r->scenario, file, &none, e);
 }
 
-bool replay_history(struct replay *r, const char *folder, struct err *e)
+bool rejudge_history(struct rejudge *r, const char *folder, struct err *e)
 {
     char file[PATH_MAX];
 
@@ -25,13 +25,13 @@ bool replay_history(struct replay *r, const char *folder, struct err *e)
            (history_read(&r->history, file, &r->scenario, e) || err_prefix(e, "%.900s", file));
 }
 
-bool replay_judge(struct replay *r, struct err *e)
+bool rejudge_judge(struct rejudge *r, struct err *e)
 {
     r->input = check_input_of(&r->history);
     return check_ledger(&r->result, &r->history.ledger, &r->input, e);
 }
 
-bool replay_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)
+bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)
 {
     uint32_t segment;
     char *end;
@@ -46,7 +46,7 @@ bool replay_token(const struct ledger *l, const char *text, uint32_t *token, str
                l->plan->token_count);
 }
 
-void replay_fini(struct replay *r)
+void rejudge_fini(struct rejudge *r)
 {
     result_fini(&r->result);
     history_fini(&r->history);
