@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "field/questions.h"
+#include "field/experiment.h"
 #include "options/command_record.h"
 #include "field/outcome.h"
 #include "measure/stats.h"

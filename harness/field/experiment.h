@@ -16,6 +16,13 @@ struct question {
     enum asks asks;
 };
 
+// The questions as one table: a column each.
+extern const struct question questions[];
+extern const size_t question_count;
+
+extern const struct question *const question_paced; // a load without a fault
+extern const struct question *const question_burst; // a short load, to find the highest rate
+
 struct experiment {
     const struct question *question;
     const char *subject, *version;

@@ -1,4 +1,5 @@
-#include "field/questions.h"
+// The questions of `mailproof field`, as one table: a column each.
+#include "field/experiment.h"
 
 #define LOAD "load=[{name: paced, for: 6s, rate: 100/s}]"
 #define FEW(rate, time) "load=[{name: few, for: " time ", rate: " rate ", arrivals: constant}]"

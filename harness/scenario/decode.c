@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "scenario/gone.h"
-#include "scenario/objectives.h"
 #include "scenario/parse.h"
 #include "scenario/quoted.h"
 #include "scenario/scenario.h"

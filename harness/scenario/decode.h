@@ -18,3 +18,14 @@ MUST_USE bool decode_new_array(const struct node *n, size_t size, void *slot, st
 
 // Decodes a list of the field's words into an int with their bits.
 MUST_USE bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e);
+
+// --- objectives.c ------------------------------------------------------------------------
+
+// Decode `allow`, `judged` and `expect` for decode.c. `slot` is the address of an array that has
+// its count behind it.
+MUST_USE bool objectives_decode_allow(
+    const struct field *f, const struct node *n, void *slot, struct err *e);
+MUST_USE bool objectives_decode_judged(
+    const struct field *f, const struct node *n, void *slot, struct err *e);
+MUST_USE bool objectives_decode_expect(
+    const struct field *f, const struct node *n, void *slot, struct err *e);

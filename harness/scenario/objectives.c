@@ -1,8 +1,8 @@
-#include "scenario/objectives.h"
+// The maps `allow`, `judged` and `expect`, whose keys are the metrics of metrics.h.
+#include "scenario/decode.h"
 
 #include <string.h>
 
-#include "scenario/decode.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
 #include "scenario/units.h"

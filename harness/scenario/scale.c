@@ -1,4 +1,5 @@
-#include "scenario/scale.h"
+// --scale: the same scenario with a shorter or longer load.
+#include "scenario/rules.h"
 
 #include <math.h>
 #include <stdio.h>

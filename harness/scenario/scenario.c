@@ -13,8 +13,6 @@
 #include "scenario/needs.h"
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
-#include "scenario/scale.h"
-#include "scenario/trust.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 

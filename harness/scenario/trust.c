@@ -1,4 +1,5 @@
-#include "scenario/trust.h"
+// What a scenario of somebody else may not have.
+#include "scenario/rules.h"
 
 #include <stdio.h>
 #include <string.h>
