@@ -132,9 +132,11 @@ LANGUAGE sql STABLE AS $$
 $$
 $make$);
 
--- The tokens that wait in the lanes of a queue, those of the first lane to read first.
+-- The tokens that wait in the lanes of a queue, those of the first lane to read first. `clock` is
+-- the time, as tokens have it. It is a parameter because the server puts no function into a statement
+-- whose arguments are volatile or have a subquery: then all that waits would be read, each time.
 CALL pg_temp.make($make$
-CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int)
+CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int, clock bigint)
 RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
     email varchar, login varchar, secret bytea, code varchar, created_at bigint, passed text)
 LANGUAGE sql STABLE AS $$
@@ -147,7 +149,7 @@ LANGUAGE sql STABLE AS $$
           WHERE only_lane IS NULL OR l.lane = only_lane
           ORDER BY c.lane <> first_lane, c.lane) AS c
     CROSS JOIN LATERAL here.mailroom_behind(c.actions, c.seen, c.tick, c.xid, c.id,
-        here.mailroom_now(), (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)) AS w
+        here.mailroom_now(), clock) AS w
     OFFSET 0
 $$
 $make$);
@@ -217,6 +219,7 @@ DECLARE
     given_n int := 0;
     size int;
     suspect bool;
+    clock bigint := floor(extract(epoch FROM clock_timestamp()));
 BEGIN
     IF cardinality(given) > 0 THEN
         given_n := (SELECT count(*) FROM unnest(given) AS t WHERE t.passed IS NULL);
@@ -237,7 +240,7 @@ BEGIN
                    OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
                    OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5)
         INTO list, ids, n, ended, tick, suspect
-        FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL) LIMIT size) AS w;
+        FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL, clock) LIMIT size) AS w;
         IF suspect THEN
             SELECT array_agg(ROW(t.lane, t.part, t.xid, t.id, t.action, t.account, t.email, t.login,
                        t.secret, t.code, 1, 0, false, coalesce(t.passed, u.why),
@@ -614,7 +617,8 @@ BEGIN
             IF (SELECT count(*) > 0
                 AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
                        + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
-                FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_) AS b
+                FROM (SELECT b.created_at, b.passed FROM here.mailroom_walk(q, 1, lane_,
+                          floor(extract(epoch FROM looked))::bigint) AS b
                       LIMIT wanted) AS w) THEN
                 first_lane := lane_;
             END IF;
@@ -1197,7 +1201,7 @@ BEGIN
     FROM here.jobs AS j WHERE j.job_type = q;
     waits := EXISTS (SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0
         AND d.due <= clock_timestamp())
-        OR state <> 'ours' AND (EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL))
+        OR state <> 'ours' AND (EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL, 0))
             OR EXISTS (SELECT FROM here.mailroom_locks() AS l
                 JOIN here.owners AS o ON o.owner = l.key
                        WHERE o.queue = q AND l.mode = 'ShareLock'));

@@ -253,6 +253,7 @@ DECLARE
     given_n int := 0;
     size int;
     suspect bool;
+    clock bigint := floor(extract(epoch FROM clock_timestamp()));
 BEGIN
     IF cardinality(given) > 0 THEN
         given_n := (SELECT count(*) FROM unnest(given) AS t WHERE t.passed IS NULL);
@@ -273,7 +274,7 @@ BEGIN
                    OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
                    OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5)
         INTO list, ids, n, ended, tick, suspect
-        FROM (SELECT * FROM public.mailroom_walk(q, first_lane, NULL) LIMIT size) AS w;
+        FROM (SELECT * FROM public.mailroom_walk(q, first_lane, NULL, clock) LIMIT size) AS w;
         IF suspect THEN
             SELECT array_agg(ROW(t.lane, t.part, t.xid, t.id, t.action, t.account, t.email, t.login,
                        t.secret, t.code, 1, 0, false, coalesce(t.passed, u.why),
@@ -938,7 +939,7 @@ BEGIN
     FROM public.jobs AS j WHERE j.job_type = q;
     waits := EXISTS (SELECT FROM public.deliveries AS d WHERE d.queue = q AND d.owner = 0
         AND d.due <= clock_timestamp())
-        OR state <> 'ours' AND (EXISTS (SELECT FROM public.mailroom_walk(q, 1, NULL))
+        OR state <> 'ours' AND (EXISTS (SELECT FROM public.mailroom_walk(q, 1, NULL, 0))
             OR EXISTS (SELECT FROM public.mailroom_locks() AS l
                 JOIN public.owners AS o ON o.owner = l.key
                        WHERE o.queue = q AND l.mode = 'ShareLock'));
@@ -1778,7 +1779,8 @@ BEGIN
             IF (SELECT count(*) > 0
                 AND coalesce(min(w.created_at) FILTER (WHERE w.passed IS NULL), 0)
                        + 0.5 + ageing_s <= extract(epoch FROM clock_timestamp())
-                FROM (SELECT b.created_at, b.passed FROM public.mailroom_walk(q, 1, lane_) AS b
+                FROM (SELECT b.created_at, b.passed FROM public.mailroom_walk(q, 1, lane_,
+                          floor(extract(epoch FROM looked))::bigint) AS b
                       LIMIT wanted) AS w) THEN
                 first_lane := lane_;
             END IF;
@@ -2018,7 +2020,7 @@ CREATE FUNCTION public.mailroom_untaken(queue text) RETURNS TABLE(token bigint, 
     ORDER BY xid, token
 $_$;
 
-CREATE FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer) RETURNS TABLE(lane integer, part integer, xid xid8, id bigint, action public.token_action, account bigint, email character varying, login character varying, secret bytea, code character varying, created_at bigint, passed text)
+CREATE FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer, clock bigint) RETURNS TABLE(lane integer, part integer, xid xid8, id bigint, action public.token_action, account bigint, email character varying, login character varying, secret bytea, code character varying, created_at bigint, passed text)
     LANGUAGE sql STABLE
     AS $$
     SELECT c.lane::int, w.part, w.xid, w.id, w.action, w.account, w.email, w.login, w.secret,
@@ -2030,7 +2032,7 @@ CREATE FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only
           WHERE only_lane IS NULL OR l.lane = only_lane
           ORDER BY c.lane <> first_lane, c.lane) AS c
     CROSS JOIN LATERAL public.mailroom_behind(c.actions, c.seen, c.tick, c.xid, c.id,
-        public.mailroom_now(), (SELECT floor(extract(epoch FROM clock_timestamp()))::bigint)) AS w
+        public.mailroom_now(), clock) AS w
     OFFSET 0
 $$;
 
@@ -2542,8 +2544,8 @@ GRANT ALL ON FUNCTION public.mailroom_unsendable(action public.token_action, ema
 REVOKE ALL ON FUNCTION public.mailroom_untaken(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_untaken(queue text) TO mailroom_owner;
 
-REVOKE ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer) TO mailroom_owner;
+REVOKE ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer, clock bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_walk(q public.job_type, first_lane integer, only_lane integer, clock bigint) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.token_numbered() FROM PUBLIC;
 
