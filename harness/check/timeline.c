@@ -28,6 +28,13 @@ static bool excuses(const struct span *s, int instance)
     return s->instance == EVERY || s->instance == instance;
 }
 
+static bool excuses_lines(const struct span *s, int instance)
+{
+    bool kept = s->cause.kind == CAUSE_READER || s->cause.kind == CAUSE_SENDER;
+
+    return s->instance == EVERY || (s->instance == instance && kept);
+}
+
 struct free_time timeline_free(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
@@ -41,7 +48,7 @@ struct free_time timeline_free(
         if (s->from_ns >= until_ns)
             break;
         // Spans overlap, and an instant is taken once.
-        if (!excuses(s, instance) || end_ns <= begin_ns)
+        if (!excuses_lines(s, instance) || end_ns <= begin_ns)
             continue;
         f.ns -= end_ns - begin_ns;
         done_ns = end_ns;
@@ -59,7 +66,7 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
 
     for (size_t i = first_after(t, from_ns); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
-        if (!excuses(s, instance) || s->until_ns <= at_ns)
+        if (!excuses_lines(s, instance) || s->until_ns <= at_ns)
             continue;
         if (s->from_ns > at_ns) {
             // What is needed has passed before this span begins.

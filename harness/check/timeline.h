@@ -63,7 +63,9 @@ struct timeline {
 // sources_make makes it.
 void timeline_fini(struct timeline *t);
 
-// The free part of a stretch of time for the lines of an instance; EVERY: for those of any.
+// The free part of a stretch of time for the lines of an instance; EVERY: for those of any. Time in
+// which the instance is away is free, because others can do its work; bequests tell which tokens it
+// had. Time in which its reader or its sender is away is not, because its lines stay with these.
 struct free_time {
     int64_t ns;
     struct cause cause; // the span that took most of the rest; CAUSE_NONE without one

@@ -104,7 +104,7 @@ static bool could_work(const struct idle *t, size_t step)
 
     return lives(c->l, t->instance, from_ns) && !is_spent(t) &&
            !(t->leased.on && t->unanswered[step] >= t->leased.in_flight) &&
-           timeline_free(&c->timeline, t->instance, from_ns, until_ns).ns == t->backlog.step_ns &&
+           !timeline_span(&c->timeline, t->instance, from_ns + 1, until_ns - 1) &&
            stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
 }
 

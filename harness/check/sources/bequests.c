@@ -28,6 +28,32 @@ static int64_t others_until_ns(const struct sources *s, const struct strike *k)
     return until_ns;
 }
 
+// True when a fault left one of the other instances alone all that time.
+static bool another_was_free(
+    const struct sources *s, int instance, int64_t from_ns, int64_t until_ns)
+{
+    for (int i = 0; i < s->l->scenario->collector.instances; i++) {
+        if (i != instance && timeline_hit(s->out, i, from_ns, until_ns).kind == CAUSE_NONE)
+            return true;
+    }
+    return false;
+}
+
+// Returns until when the struck instance itself must have written what it had taken.
+static int64_t own_until_ns(const struct sources *s, const struct strike *k, int64_t until_ns)
+{
+    bool leases = s->l->scenario->collector.promises & PROMISE_LEASE;
+
+    // One that never comes back writes nothing itself.
+    if (k->back_ns == CLOCK_NEVER)
+        return until_ns;
+    // One that hangs loses its lease. If another could take that, nothing waits for its return.
+    if (leases && k->instance != EVERY && k->verb->hits == HITS_PROCESS &&
+        k->undone_ns > until_ns && another_was_free(s, k->instance, k->struck_ns, until_ns))
+        return until_ns;
+    return clock_max(until_ns, k->back_ns);
+}
+
 // Returns how many tokens the instances can have taken. One that shares a backlog may take several
 // lines at once, and nobody but it knows how many.
 static uint64_t most_tokens(const struct scenario *s, int instances)
@@ -55,8 +81,7 @@ void source_bequests(struct sources *s)
         int64_t until_ns = others_until_ns(s, k);
         t->bequests[t->bequest_count++] = (struct bequest){.struck_ns = k->struck_ns,
             .until_ns = until_ns,
-            // One that never comes back writes nothing itself.
-            .own_until_ns = k->back_ns == CLOCK_NEVER ? until_ns : clock_max(until_ns, k->back_ns),
+            .own_until_ns = own_until_ns(s, k, until_ns),
             .instance = k->instance,
             .most = most_tokens(sc, instances),
             .cause = {CAUSE_ADOPTION, k->cause.index}};
