@@ -5,13 +5,15 @@
 
 #include "base/clock.h"
 #include "check/lookup.h"
+#include "scenario/leased.h"
 
 static const int64_t early_slack_ns = 2 * NS_PER_MS;
 static const int64_t usual_ns = 5 * NS_PER_MS; // announcement and timer, on a machine at rest
 
 struct early {
     const struct check *c;
-    bool sharers;       // several collectors share the work
+    bool sharers; // several collectors share the work
+    bool lanes;
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
     // Announcements of tokens that never came out, or that others may have taken: each may have
@@ -98,6 +100,34 @@ static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t in
     for (uint32_t i = before + 1; i <= index; i++)
         any = any || holds_a_retry(l, i);
     return any;
+}
+
+// Returns the lanes of a line's tokens, as bits.
+static unsigned lanes_in(const struct ledger *l, const struct line_record *line)
+{
+    unsigned lanes = 0;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token < l->plan->token_count)
+            lanes |= token_kind_recovery(l->plan->kinds[token]) ? 2 : 1;
+    }
+    return lanes;
+}
+
+// Returns the line with which this one's window fired: itself, or a short line of another lane just
+// before it. A collector may write each lane in a line of its own, and a token of any lane starts
+// the timer for all.
+static uint32_t fired_with(const struct early *t, uint32_t index)
+{
+    const struct ledger *l = t->c->l;
+    const struct line_record *line = &l->log->lines[index];
+    uint32_t before = t->short_since[index];
+
+    if (!t->lanes || before == NO_LINE ||
+        line->read_ns - l->log->lines[before].read_ns > t->c->r->slack_ns)
+        return index;
+    return lanes_in(l, line) & lanes_in(l, &l->log->lines[before]) ? index : before;
 }
 
 static bool holds_token_announced_before(
@@ -282,16 +312,18 @@ static void judge_line_early(const struct early *t, uint32_t index)
     const struct ledger *l = c->l;
     const struct line_record *line = &l->log->lines[index];
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
-    int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
-    uint32_t before = t->short_since[index];
 
-    // If no short line came before, these tokens may have waited since the start.
-    if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
+    if (check_is_full(l, line) || !has_news(l, index))
         return;
-    int64_t late_ns = announced_late_ns(t, before, index);
-    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   is_opened(t, before, index, latest_ns) || late_ns <= usually_late_ns(c);
-    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index, late_ns);
+    uint32_t first = fired_with(t, index), before = t->short_since[first];
+    int64_t latest_ns = l->log->lines[first].read_ns - timeout_ns + early_slack_ns;
+    // If no short line came before, these tokens may have waited since the start.
+    if (before == NO_LINE)
+        return;
+    int64_t late_ns = announced_late_ns(t, before, first);
+    bool in_time = holds_token_announced_before(l, &l->log->lines[first], latest_ns) ||
+                   is_opened(t, before, first, latest_ns) || late_ns <= usually_late_ns(c);
+    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, first, late_ns);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;
@@ -315,6 +347,7 @@ bool check_early(const struct check *c, struct err *e)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     struct early t = {.c = c, .sharers = s->instances > 1 && scenario_shares(c->l->scenario)};
+    struct leased leased;
     bool ok = true;
 
     // A collector with an adaptive window may fire before the timeout.
@@ -322,6 +355,8 @@ bool check_early(const struct check *c, struct err *e)
         return true;
     if (t.sharers && !is_judged_of_sharers(c))
         return true;
+    leased_read(&leased, c->l->scenario);
+    t.lanes = leased.lanes;
     if (!index_all(&t) || !index_openers(&t))
         ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
