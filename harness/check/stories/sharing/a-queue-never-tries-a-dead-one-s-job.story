@@ -1,0 +1,16 @@
+# A queue never tries a dead one's job. It is not there when the drain ends.
+set collector.subject=queue
+set collector.layout=foreign
+set collector.promises=[no_loss, once, reconnect, sharing]
+set collector.instances=2
+set recovery_limit=5s
+session at -990
+process 0
+process 1 instance 1 until 500 killed
+token 0 at 50
+line by 0 at 60: 0
+token 1 at 490
+fault {do: kill-collector, instance: 1, for: rest} struck 500 undone 501
+repeat 6 every 300: token 2 at 600
+repeat 6 every 300: line by 0 at 610: 2
+=> lost 1
