@@ -101,7 +101,8 @@ CREATE TABLE deliveries (
     due       timestamptz NOT NULL DEFAULT '-infinity',
     leased_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     nonce     bigint NOT NULL DEFAULT hashtextextended(gen_random_uuid()::text, 0),
-    paid_at   timestamptz          -- when it was paid for; null: not at all
+    paid_at   timestamptz,         -- when tokens of it were paid for
+    paid      int                  -- which: so many, from the first on; null: none
 );
 -- A row lives for as long as a line is under way, and to compress it takes longer than the rest.
 ALTER TABLE deliveries ALTER COLUMN tokens SET STORAGE EXTERNAL;

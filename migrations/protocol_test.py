@@ -535,6 +535,31 @@ def a_budget_is_spent_for_lines_only():
     assert not c.lines and value(admin, "SELECT cardinality(tokens) FROM deliveries") == 5
 
 
+def a_part_of_a_row_is_paid_for_once():
+    budget = {"per_s": 0.000001, "burst": 5}
+    insert(1, 10)
+    first = Collector(1, "cursor")
+    first.take(10)
+    first.die()
+    c = Collector(2, "cursor", over="holder 1")
+    n = value(admin, "SELECT n FROM deliveries WHERE owner = 2")
+    for _ in range(2):
+        c.lines = {}
+        assert c.take(4, again=[n], **budget) == logins(1, 4) and c.head.rest == 6, "paid for already"
+    assert c.write() == logins(1, 4)
+    for _ in range(2):
+        c.lines = {}
+        assert c.take(4, again=[n], **budget) == ["u5"], "the rest was not paid for"
+    # Tokens that are paid for later do not make the payment of the first last longer.
+    rows(admin, "UPDATE deliveries SET paid_at = paid_at - interval '1 s'")
+    moment = value(admin, "SELECT paid_at FROM deliveries")
+    rows(admin, "UPDATE budgets SET left_ = 5")
+    c.lines = {}
+    assert c.take(4, again=[n], **budget) == logins(5, 8)
+    assert value(admin, "SELECT paid_at FROM deliveries") == moment
+    assert value(admin, "SELECT floor(left_) FROM budgets") == 2
+
+
 def an_alone_token_goes_alone():
     c = Collector(1, "leased")
     insert(1, 3)
@@ -619,7 +644,7 @@ for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sen
              answers_leave_the_rest_of_their_lines, a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
              a_mode_that_changes_meanwhile_is_noticed, a_secret_of_another_length_is_not_sent,
              who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
-             a_budget_is_spent_for_lines_only, an_alone_token_goes_alone, truncated_tokens_are_forgotten,
+             a_budget_is_spent_for_lines_only, a_part_of_a_row_is_paid_for_once, an_alone_token_goes_alone, truncated_tokens_are_forgotten,
              a_storm_loses_and_doubles_nothing):
     if test.__name__ not in (sys.argv[1:] or [test.__name__]):
         continue

@@ -1415,7 +1415,8 @@ BEGIN
                  FROM unnest(x.tokens) AS u (t));
         GET DIAGNOSTICS gone = ROW_COUNT;
         IF gone < cardinality(rows) THEN
-            UPDATE public.deliveries AS x SET (tokens, numbers, errors) = (
+            -- Where a row has more tokens than its line had, those were not paid for.
+            UPDATE public.deliveries AS x SET paid = NULL, (tokens, numbers, errors) = (
                 SELECT array_agg(u.t), array_agg(u.number) FILTER (WHERE x.numbers IS NOT NULL),
                        array_agg(u.errors) FILTER (WHERE x.numbers IS NOT NULL)
                 FROM unnest(x.tokens, x.numbers, x.errors) AS u (t, number, errors)
@@ -1447,7 +1448,7 @@ BEGIN
     IF cardinality(array_remove(ends, NULL)) > 0 THEN
         UPDATE public.deliveries AS x
             SET tokens = x.tokens[l.until + 1:], numbers = x.numbers[l.until + 1:],
-            errors = x.errors[l.until + 1:]
+            errors = x.errors[l.until + 1:], paid = x.paid - l.until
         FROM (SELECT x.ctid AS row,
         nullif(array_position(x.tokens, l.last), cardinality(x.tokens)) AS until
               FROM public.deliveries AS x JOIN unnest(lines, ends) AS l (n, last) ON l.n = x.n
@@ -1645,7 +1646,8 @@ BEGIN
         from_end int[] := '{}';
         from_alone bool := false;
         due public.mailroom_token[] := '{}';
-        paid int := 0;
+        paid int := 0;                    -- tokens that are paid for
+        paid_since timestamptz;           -- the oldest of these payments; null: there is none
         moment timestamptz;               -- of the payment
         granted bigint;
         taken int;
@@ -1713,13 +1715,15 @@ BEGIN
 
     IF again IS NOT NULL OR cardinality(waits) > 0 THEN
         WITH locked AS MATERIALIZED (
-            SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+            SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid,
+                   d.paid_at > looked - interval '2 s' AS valid, d.paid_at
             -- null: none
             FROM (SELECT * FROM public.deliveries AS d WHERE d.n = ANY (again) OFFSET 0) AS d
             WHERE d.queue = q AND d.owner = me
             UNION ALL
             SELECT d.*
-            FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid_at
+            FROM (SELECT d.n, d.due, d.tokens, d.numbers, d.errors, d.alone, d.paid,
+                         d.paid_at > looked - interval '2 s' AS valid, d.paid_at
                   FROM public.deliveries AS d
                   WHERE d.queue = q AND d.owner = 0 AND d.due <= looked AND again IS NULL
                     AND d.due >= from_when
@@ -1737,7 +1741,7 @@ BEGIN
             SELECT o.at, u.at AS place, u.id, t.action, t.account, a.email, a.login, t.code,
                    CASE WHEN octet_length(t.secret) = 32 THEN t.secret END AS secret,
                    coalesce(u.number, 1) AS number, coalesce(u.errors, 0) AS errors,
-                   coalesce(o.paid_at > looked - interval '2 s', false) AS paid,
+                   coalesce(o.valid AND u.at <= o.paid, false) AS paid,
                    CASE
                        WHEN t.id IS NULL THEN 'deleted'
                        WHEN t.consumed_at IS NOT NULL THEN 'consumed'
@@ -1752,10 +1756,11 @@ BEGIN
             LEFT JOIN public.tokens AS t ON t.id = u.id
             LEFT JOIN public.accounts AS a ON a.id = t.account
         )
-        SELECT f.n, f.until, f.single, t.list
-        INTO from_n, from_end, from_alone, due
+        SELECT f.n, f.until, f.single, f.since, t.list
+        INTO from_n, from_end, from_alone, paid_since, due
         FROM (SELECT coalesce(array_agg(u.n ORDER BY u.at), '{}') AS n,
                      coalesce(bool_or(u.single), false) AS single,
+                     min(u.paid_at) FILTER (WHERE u.valid AND u.paid > 0) AS since,
                      coalesce(array_agg(u.until::int ORDER BY u.at), '{}') AS until
                          FROM used AS u) AS f,
              (SELECT coalesce(array_agg(ROW(0, 0, '0', r.id, r.action, r.account, r.email,
@@ -1873,8 +1878,9 @@ BEGIN
             UPDATE public.deliveries AS d
             SET owner = me, due = '-infinity', alone = from_alone, nonce = DEFAULT,
                 leased_at = CASE WHEN again IS NULL THEN moment ELSE d.leased_at END,
-                paid_at = CASE WHEN from_end[1] > used THEN NULL -- the rest is not paid for
-                               WHEN seen.n > paid THEN moment ELSE d.paid_at END,
+                paid = CASE WHEN per_s > 0 THEN taken END, -- what is left of it is not paid for
+                -- What is paid now makes no older payment last longer.
+                paid_at = CASE WHEN per_s > 0 THEN coalesce(paid_since, moment) END,
                 tokens = ids || d.tokens[used + 1:],
                 numbers = CASE WHEN tried OR d.numbers IS NOT NULL
                     THEN tries || coalesce(d.numbers[used + 1:],
@@ -1891,16 +1897,17 @@ BEGIN
             cut := used - coalesce(from_end[whole_n], 0);
             UPDATE public.deliveries AS d
             SET tokens = d.tokens[cut + 1:], numbers = d.numbers[cut + 1:],
-            errors = d.errors[cut + 1:]
+            errors = d.errors[cut + 1:], paid = d.paid - cut
             WHERE d.n = from_n[whole_n + 1] AND cut > 0;
         END IF;
     END IF;
     IF taken > 0 AND gone = 1 THEN
         INSERT INTO public.deliveries (queue, owner, tokens, numbers, errors, alone, leased_at,
-            paid_at)
+            paid_at, paid)
         VALUES (q, me, ids[:taken], CASE WHEN tried THEN tries END,
             CASE WHEN tried THEN failed END, from_alone, moment,
-            CASE WHEN per_s > 0 THEN moment END)
+            CASE WHEN per_s > 0 THEN coalesce(paid_since, moment) END,
+            CASE WHEN per_s > 0 THEN taken END)
         RETURNING n, nonce INTO line_n, line_nonce;
     END IF;
 
@@ -2188,7 +2195,8 @@ CREATE TABLE public.deliveries (
     due timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     leased_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     nonce bigint DEFAULT hashtextextended((gen_random_uuid())::text, (0)::bigint) NOT NULL,
-    paid_at timestamp with time zone
+    paid_at timestamp with time zone,
+    paid integer
 );
 ALTER TABLE ONLY public.deliveries ALTER COLUMN tokens SET STORAGE EXTERNAL;
 
