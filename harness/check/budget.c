@@ -1,5 +1,10 @@
 // Finds the lines at which the send budget was spent. There the subject may have had to write less
 // than a line, or to wait.
+//
+// The budget is spent at a line when the lines of the second before it, or of the second behind it,
+// hold at least 80% of the budget's tokens (with a small budget: of the time of ten tokens), or
+// when the line leaves less than half of the burst in the harness's own token bucket: a collector
+// may have paid for a line that it never wrote.
 #include "check/inside.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The interface of this folder: the verdict on a finished ledger, and the figures of the run. Pure:
 // the same ledger always gives the same verdict, without a clock, a server or a collector.
-// README.md defines each invariant.
+// The head of each file in invariants/ defines what it judges.
 #pragma once
 
 #include <stddef.h>

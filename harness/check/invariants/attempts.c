@@ -4,6 +4,16 @@
 //
 // A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
 // are matched to the lines in their order, and some of them to no line.
+//
+// This and the ends in leased_outcome.c make misrecorded. There are five cases. A collector may
+// die, or its session may end, before it has recorded something. That is excused as for
+// resurrected.
+// - A token is recorded as sent, but the last answer was not `sent`. Or it is recorded as dead, but
+//   it was sent, or was neither refused nor tried often enough.
+// - The number of an attempt does not follow the one before.
+// - An attempt ended with an answer that no line at its turn had.
+// - An attempt was given back although its error was heard.
+// - A line has no attempt.
 #include "check/inside.h"
 
 #include "base/clock.h"

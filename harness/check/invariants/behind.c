@@ -1,6 +1,12 @@
-// Judges falls_behind. It is violated when the backlog grows although the subject can sustain the
-// rate, or when the backlog that a fault left does not shrink. The subject's capacity must be
-// known. With a send budget it sustains no more than that.
+// falls_behind: the backlog grows although the subject can sustain the rate, or what a fault left
+// does not shrink. It is judged where `collector.capacity` is known and the rate is at most 0.8 of
+// it. A lower MAILROOM_BUDGET takes its place.
+// - The backlog grows: this needs 2 s or more without faults. The slope of the backlog, of the
+//   means of ten blocks, is above 0 with 95% and above 2% of the rate. The backlog also grew by
+//   three batches and three times the root of what comes in a second.
+// - The backlog stays: recovery_limit + 2 × backlog ÷ (capacity − rate) has passed since a fault's
+//   end, and more waits than usual. Usual are two batches and twice what comes in T + slack. The
+//   rate is the highest of that time.
 #include "check/invariants/backlog.h"
 
 #include <math.h>

@@ -1,4 +1,26 @@
 // Judges early: a short line came before the timeout of its tokens.
+//
+// A line is judged when it is short and has a new token. It is early unless one of these is
+// true:
+// - A token that it or a later line delivered first had its COMMIT sent T ago (less 2 ms, because
+//   clocks are read on both sides of a pipe).
+// - A token that never came out opened a window that can fire just then, and that the process's
+//   short line before had not closed. Where several share the work, any token may have done so. An
+//   announcement lasts from COMMIT to ack + min(slack, T/4); its window fires T later, at most
+//   slack late.
+// - A token was announced when a line had carried it already, and that started the timer that
+//   fired. The announcement of the youngest token that had gone out T before need not have been
+//   later for this than 5 ms and three times the p99 of a flush, and min(slack, T/4) at most. What
+//   the machine took in that time is added; the line is then not judged.
+// - A retry, the budget, a stall of the reader at the line before, others that kept the processors
+//   away for more than min(slack, T/4), or a span that touches the time from T before the line was
+//   written until it was read; or the line holds what a struck instance had taken.
+//
+// With lanes, a collector may write a line for each: a short line within the slack behind one of
+// another lane is judged like that one.
+//
+// So a full line that takes all tokens which were announced before it closes their window. Sharers
+// that are rung by a bell or answer in leased mode are not judged.
 #include "check/inside.h"
 
 #include <stdlib.h>

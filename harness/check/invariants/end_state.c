@@ -1,4 +1,18 @@
 // end_state: the collector's tables contradict its output.
+//
+// It needs the layout `reference`. There are two cases:
+// - A token was delivered, but the cursor has not passed it, or it was taken and not confirmed.
+// - There is a dead letter that the wire could have carried, that is there twice, or whose token is
+//   still to be dequeued.
+//
+// The first case is excused when one of the last processes did not end as it should. It is also
+// excused when one exited with 75, which says that its line is unconfirmed, and the line was read
+// within slack of TERM or beside a fault or a stall.
+//
+// A confirmation is expected only when the time until read + slack is undisturbed. A collector that
+// dies between line and confirmation leaves the token to others, and the run may end before the
+// grace has passed. A token that is confirmed and was not delivered is lost, and not counted twice.
+// In leased mode a delivered token may have to be tried again, and is judged by its outcome.
 #include "check/inside.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,11 @@
 // Judges what a batch has to be where the subject promises that it fills its batches: a full one
 // goes out at once (late), and a short one leaves nothing behind (underfull).
+//
+// underfull is judged where `fills` is promised. A token is left behind when it is in a later line
+// and was acknowledged slack + the p99 of a flush before the line ahead of this one was written:
+// the collector may look while that line is on its way. A fault, a stall, or no processor since
+// then excuses. It is not judged beside tokens that nobody may send, with a budget, lanes or an
+// adaptive window, in leased mode, or where the queue is shared.
 #include "check/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 // holds: a transaction of the collector, with its snapshot, was open in two looks a second apart.
+//
+// The harness looks once a second, by its own clock, and knows a transaction by its session
+// and its start, or a prepared one by its name. It takes the time from a transaction in which it
+// waits for something in the server, such as a lock or a disk; in which a fault hits the session,
+// the process, the network or the server; and in which others kept the processors from the
+// collector. A paused reader takes nothing: that is when no transaction may stay open. It is judged
+// where `releases` is promised, and not where our rights do not show the collector's sessions.
 #include "check/inside.h"
 
 #include "base/clock.h"

@@ -1,5 +1,10 @@
 // Judges idle_instance: several collectors share the work, and one of them writes nothing though it
 // could work.
+//
+// There is work for the instance while more waits than two batches and four for each
+// other instance. Its process must be at least a second old, no fault may be on it, and time in
+// which it was starved does not count. Nor does time in which the budget is spent or, in leased
+// mode, in which `MAILROOM_IN_FLIGHT` of its lines have no answer.
 #include "check/invariants/backlog.h"
 
 #include <stdlib.h>

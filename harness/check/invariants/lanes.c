@@ -1,7 +1,15 @@
-// Lanes: a higher lane overtakes a lower one. The lower lane gets its share (one line in four) once
-// its oldest token has waited for the ageing bound.
+// starved: a higher lane overtakes a lower one. The lower lane gets its share (one line in four)
+// once its oldest token has waited for the ageing bound. Only first deliveries count, because a
+// retry goes before all lanes. There are three cases:
+// - While a token of a higher lane waited, more lines of a lower lane went out than one in four.
+// - While a token of a higher lane waited, lines went out whose tokens had not aged.
+// - A token of a lower lane had waited for MAILROOM_AGEING + 1 s + slack, and more than 4 ×
+//   instances lines went out without any token of its lane.
 //
-// Only first deliveries count, because a retry goes before all lanes.
+// In each case as many lines more are allowed as may have been taken before: in leased mode in
+// flight × instances, else 2 × instances, for the line in hand and the next one. When the wait
+// begins in a stall, it counts from the stall's end. Lines and tokens that a fault touches are not
+// judged.
 #include "check/inside.h"
 
 #include <stdlib.h>

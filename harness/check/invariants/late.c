@@ -1,4 +1,23 @@
 // Judges late: a token waited longer than the timeout in fault-free time.
+//
+// The clock of a token begins at ack; for a subject that waits for writers at the end of the
+// last transaction that was sent before ack and still open. The token is late when the free time
+// from then to read is more than T + slack. When that much time has passed, the token is due.
+// - Full lines: a token is not late when full lines followed each other from the time at which it
+//   was due until it was written. Two such lines may be slack of free time apart, or limit ÷
+//   capacity if that is more. A torn line may have been full. Where several share the work, a short
+//   line during a fault does not end the chain, and nowhere does a starved process.
+// - Budget: a short line does not end the chain where the budget is spent. The next line may then
+//   be T and the time of one token away.
+// - Overtaken: a line with only tokens that were sent after this one was due has overtaken it. Then
+//   full lines explain nothing, except between lanes.
+// - A full batch waits: a subject that promises `fills` writes L tokens of a lane that wait at
+//   once. A batch is late when it waited in free time for more than slack + 3 × the p99 of a flush,
+//   or L ÷ capacity (at most 5,000/s) if that is more. It is judged where T is five times that,
+//   tokens are announced one by one, and no budget or sharer holds them back.
+// - Stalls: a stall excuses a token that is late by no more than twice the stall's length.
+// - Slack: `auto` is 50 ms for scheduling + 5 × p99 of `SELECT 1`, at most 500 ms, because a batch
+//   costs a few queries. The queries run beside the load and count outside of faults.
 #include "check/inside.h"
 
 #include "base/clock.h"

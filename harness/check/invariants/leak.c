@@ -2,9 +2,15 @@
 // or sessions.
 //
 // Memory goes up and down with what is in hand. What a leak raises is the lower envelope: the least
-// memory of each tenth of the time. A buffer that grows to its final size raises it in one step,
-// and chance raises it now and then. So the growth must lie in both halves of the time, and so many
-// pairs of tenths must agree that chance makes it once in a thousand times.
+// of each tenth of the last three quarters of the process's life under load. It must grow by 256
+// kB, a quarter of that in each half of the time, because a buffer that grows to its final size
+// does so in one step. So many pairs of tenths must agree (Kendall's S) that chance makes it once
+// in 1,000 times. It needs seven tenths with a sample, of which there are two a second. With
+// `collector.memory: collected` memory is not judged.
+//
+// The descriptors and the processes of a collector and of all below it, and its sessions, may not
+// climb: a leak is also more of them in each quarter of the time than in the one before, and six
+// more in the last than in the first.
 #include "check/inside.h"
 
 #include "base/clock.h"

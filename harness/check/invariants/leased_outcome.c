@@ -3,6 +3,30 @@
 //
 // The harness was the sender, so it knows every attempt, its answer, and the times of both. The
 // collector's history must agree.
+//
+// double_leased: It is broken only if the process of the earlier attempt lived and the answer
+// timeout had not passed. A fault in between that hit this instance excuses, as does one that ended
+// within slack before: a line may have waited unread for a paused reader.
+//
+// resurrected: It is excused where the answer may not have been recorded, which takes slack + 2 ×
+// the p99 of the probe's commits: the process ended within that time of the answer (1 s more where
+// it was not killed; time in which it had no processor, or the harness stood still, does not
+// count), a fault hit this instance in it, or the answer came when the answer timeout had passed.
+// Neither this nor double_leased nor misrecorded is judged where the later line may be the older
+// one: another instance wrote it, and its reader was away since before the attempt before was read.
+//
+// early_retry judges the mean, because any single retry may come at once.
+//
+// never_retried: The time for a retry is the longest delay + 2T + slack + 1 s, fault-free. With
+// less time the token is `pending`, and the run inconclusive. Each attempt may have made that delay
+// longer. A token that was answered finally and has no end is lost.
+//
+// over_attempts counts an error unless it may not have been recorded, as for resurrected.
+//
+// over_budget has its slack because a line is read a little after its tokens were taken. Lines that
+// lay unread come together: while a fault or a stall keeps a reader away, the harness's bucket
+// fills beyond the burst. While a fault keeps the collectors away, it does so by what they may have
+// had in hand: two lines each.
 #include "check/inside.h"
 
 #include <math.h>

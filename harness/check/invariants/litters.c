@@ -1,4 +1,10 @@
 // litters: what a collector leaves behind when it ends at TERM.
+//
+// The harness puts a mark into the environment of each process that it starts, and all its
+// descendants inherit it. 1.5 s after an end at TERM, which is the second that a collector has and
+// the longest slack, no process may have the mark; what has it is killed. An end is not judged when
+// another fault was at work from a second before it until the look. A program that clears its
+// environment is not found.
 #include "check/inside.h"
 
 #include "base/clock.h"

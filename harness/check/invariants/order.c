@@ -1,5 +1,15 @@
 // Invariants of order: no token overtakes an older one that was committed before it, unless that is
 // of another lane, and none goes out after the collector could know that it is ineligible.
+//
+// ineligible has three cases:
+// - The token was made ineligible in its own transaction.
+// - The token changed (`changes`), and the change was not taken back before the read. The change
+//   counts if it was acknowledged before the reader last found the pipe empty ahead of the line two
+//   before this one. If the process has no such line yet, its start stands for it.
+// - The token expired more than 3 s before that time. 2 s of these are in the specification, and 1
+//   s is there because the server's clock is known to the second.
+//
+// `passed` counts committed tokens that were not eligible and were not sent.
 #include "check/inside.h"
 
 #include <stdlib.h>

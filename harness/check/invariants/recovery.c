@@ -1,4 +1,10 @@
 // Judges unrecovered: the time until fresh tokens came out after a fault.
+//
+// The time counts from a fault's end or, where others must go on in the place of the
+// struck one, from then on. The subject has also recovered when a chain of full lines that leads to
+// a fresh token began in time. Not counted are later faults, the starts of processes that they end,
+// once the return from them, stalls, and time in which others kept the processors from the
+// collector.
 #include "check/inside.h"
 
 #include <math.h>

@@ -1,4 +1,21 @@
 // Judges duplicated: finds the repeated deliveries and those of them that a cause excuses.
+//
+// A repeated delivery needs a cause of its own:
+// - A death: the delivery before was in the last line of a process that died before this line was
+//   read. A process that ended at TERM by itself gives no cause with 0, because 0 says that all is
+//   confirmed, and with 75 only if since the line was written a fault hit this instance, a stall
+//   lasted, or others kept the processors away. A death is seen up to slack after it happened.
+// - A lost turn, with several collectors: the delivery before was in the last line of a collector
+//   that lost its turn, and another writes it. The collector may even have returned and written
+//   more, if one that may have taken the line over died meanwhile.
+// - A late line (`late_lines`): a collector that lost its turn may write one line on its return,
+//   with tokens that another wrote meanwhile.
+//
+// A soak ends a segment when its tokens are written and confirmed and none waits. So a token of an
+// earlier segment has no cause but data that the server has lost since.
+//
+// Deliveries with a cause count as `repeated`. Those that come because the server itself lost the
+// cursor's move count as `redelivered`.
 #include "check/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 // Invariants of lines and of unplanned deliveries.
+//
+// torn: Half a line counts only if its reader read. A process that a signal ends may stop anywhere
+// in a line. Half a line is excused when a fault, or a stall of half a second, kept the reader
+// away.
+//
+// forged also counts where the name tears the line.
 #include "check/inside.h"
 
 #include <sys/wait.h>

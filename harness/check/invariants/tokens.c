@@ -1,4 +1,23 @@
 // Invariants of single tokens.
+//
+// lost: A committed token counts when it is sendable and stays eligible to the end. A token that
+// expires, or whose change is sent, before the end counts as well if it had max(2T + slack, 2 s) of
+// fault-free time before that. A token lives for 15 minutes; an earlier end that the collector
+// itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
+// dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
+// torn or forged line names is counted there and not here. Two cases are not judged:
+// - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
+//   (2T + slack, if that is longer; all of a shorter drain), or as many tokens as the budget
+//   allows. For a subject that promises no limit, new tokens in the last second (or slack, but not
+//   in the drain's first half) are enough. Then neither lost nor an expectation about it is judged.
+// - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
+//   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
+//
+// phantom: The token was rolled back, or was never attempted, or its outcome is unknown and it is
+// not in the database. A token that was read before the server lost data (forgot.c) may have been
+// among these data, and is excused.
+//
+// premature has no slack: the collector cannot know of a commit before the server does.
 #include "check/inside.h"
 
 #include <stdio.h>

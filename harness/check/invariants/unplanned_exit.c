@@ -1,5 +1,16 @@
 // unplanned_exit: a process ended though nobody asked it to, or at TERM too late or with a code
 // that says neither "all is confirmed" nor "my last line is not".
+//
+// There are four cases; the last two are not judged for a queue:
+// - The process ended though nobody asked, or it had to be killed at the end. SIGKILL comes 5 s
+//   after TERM.
+// - It crashed at TERM: a signal other than KILL, TERM and PIPE ended it.
+// - It ended at TERM with another code than 0, 75, or 128 + one of those signals, as a shell tells
+//   them. 70 is right as well while a fault is at work, and any code once the reader or the sender
+//   of the process is gone.
+// - It ended later than 1 s + slack after TERM. The 1 s is promised; the slack is that of late. A
+//   pause by the plan in that time excuses. If the harness itself stood still for more than slack/2
+//   in that time, the run is inconclusive.
 #include "check/inside.h"
 
 #include <signal.h>

@@ -1,4 +1,14 @@
 // busy_idle: a collector does not rest when there is nothing to do.
+//
+// It is judged in a phase of rate 0, from 2T + slack after the last event and
+// undisturbed, and from a second after the process's start, over at least 1 s. Where T is 2 s or
+// more, it is judged as well between one event of the load and the next, from slack after the
+// first, because a batch that waits gives a collector nothing to do. The process and all its
+// descendants count together, and so do the backends of its sessions: 5% of a processor for each
+// collector. Where the harness cannot see the backends, they cost nothing. There are two samples a
+// second, and CPU time comes in ticks of 10 ms. A health check every second wakes a process fewer
+// than 10 times a second. busy_idle and leak are judged where `small` is promised or `expect` names
+// them.
 #include "check/inside.h"
 
 #include <stdlib.h>
