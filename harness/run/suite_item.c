@@ -32,17 +32,16 @@ static json_t *item_figure(double value)
 json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out)
 {
     struct suite_run run = r->run;
-    struct buf junit = r->junit;
 
     utf8_mend(run.why);
     utf8_mend(run.broke);
-    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "n",
+    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s%}", "n",
         (json_int_t)number, "scenario", run.scenario, "state", states[run.state], "verdict",
         verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,
         "lost", item_figure(run.lost), "duplicated", item_figure(run.duplicated), "p50_ms",
         item_figure(run.p50_ms), "p99_ms", item_figure(run.p99_ms), "broke", run.broke, "folder",
         command_record_below(run.folder, out), "why", run.why, "junit",
-        junit.len > 0 ? buf_str(&junit) : "");
+        r->junit.len > 0 ? r->junit.data : "", r->junit.len);
 }
 
 static double read_figure(const json_t *line, const char *key)
