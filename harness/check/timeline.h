@@ -19,6 +19,7 @@ struct slowdown {
     int64_t step_ns;   // by which one step takes longer
     int64_t tail_ns;   // how long behind its end something may still be on its way
     int64_t allows_ns; // by which all of them do, at most
+    const struct verb *verb;
     struct cause cause;
 };
 

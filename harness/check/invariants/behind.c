@@ -25,7 +25,7 @@ static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 
 // The time that a fault took from the subject.
 struct trouble {
     int64_t from_ns, until_ns;
-    struct cause cause;
+    const char *name;
 };
 
 struct behind {
@@ -183,11 +183,8 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     }
     finding_add(c->r, METRIC_FALLS_BEHIND,
         "%d %s waited when %s was over at %.3f s, and still %d at %.3f s", (int)b->waiting[first],
-        NOUN(b->waiting[first], "token", "tokens"),
-        out->cause.kind != CAUSE_SENDER ? c->l->faults[out->cause.index].spec->verb->name
-                                        : "a sender's death",
-        ledger_seconds(c->l, out->until_ns), (int)b->waiting[backlog_step(b, due_ns)],
-        ledger_seconds(c->l, due_ns));
+        NOUN(b->waiting[first], "token", "tokens"), out->name, ledger_seconds(c->l, out->until_ns),
+        (int)b->waiting[backlog_step(b, due_ns)], ledger_seconds(c->l, due_ns));
 }
 
 static int by_beginning(const void *a, const void *b)
@@ -207,12 +204,13 @@ static bool list_troubles(struct behind *t)
     for (size_t i = 0; t->troubles && i < line->strike_count; i++) {
         const struct strike *k = &line->strikes[i];
         int64_t until_ns = clock_min(clock_max(k->undone_ns, k->back_ns), k->others_ns);
+        const char *name = k->cause.kind == CAUSE_SENDER ? "a sender's death" : k->verb->name;
         if (until_ns != CLOCK_NEVER)
-            t->troubles[t->trouble_count++] = (struct trouble){k->struck_ns, until_ns, k->cause};
+            t->troubles[t->trouble_count++] = (struct trouble){k->struck_ns, until_ns, name};
     }
     for (size_t i = 0; t->troubles && i < line->slowdown_count; i++) {
         const struct slowdown *d = &line->slowdowns[i];
-        t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->cause};
+        t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->verb->name};
     }
     if (t->trouble_count > 0)
         qsort(t->troubles, t->trouble_count, sizeof *t->troubles, by_beginning);

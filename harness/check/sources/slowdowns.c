@@ -70,6 +70,7 @@ void source_slowdowns(struct sources *s)
             .tail_ns =
                 f->spec->verb->params & PARAM_BY ? f->spec->by_ns + f->spec->jitter_ns : step_ns,
             .allows_ns = steps * step_ns,
+            .verb = f->spec->verb,
             .cause = {CAUSE_FAULT, i}};
     }
 }
