@@ -219,6 +219,10 @@ static const struct defect_row defects[] = {
         "opens a session with one line in twenty, and never closes it", "leak", "fast"},
     {DEFECT_LEAVES_ZOMBIES, "leaves-zombies",
         "starts a process with one line in twenty, and never waits for it", "leak", "fast"},
+    {DEFECT_WRITES_OPEN, "writes-open",
+        "leasing: keeps a transaction id for itself in a session of its own", "holds", "leased"},
+    {DEFECT_FLOODS_LOG, "floods-log", "logs a megabyte a second while nothing is to do",
+        "busy_idle", "idle"},
     {DEFECT_WALL_CLOCK, "wall-clock", "measures the timeout by the time of day", "late", "stepped"},
 };
 

@@ -119,6 +119,8 @@ enum defect {
     DEFECT_LISTENS_OPEN,
     DEFECT_LEAKS_SESSIONS,
     DEFECT_LEAVES_ZOMBIES,
+    DEFECT_WRITES_OPEN,
+    DEFECT_FLOODS_LOG,
 };
 
 struct defect_row {

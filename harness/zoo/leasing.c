@@ -17,6 +17,7 @@
 #include "session.h"
 #include "sql.h"
 #include "stop.h"
+#include "vices.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
 #define LOOK_NS (20 * NS_PER_MS)
@@ -61,6 +62,7 @@ struct leasing {
     int64_t look_ns;
     char gone[OWNERS_MAX], counters[OWNERS_MAX]; // owners that were gone at peers_ns
     int64_t peers_ns;
+    struct vices vices;
 };
 
 static bool has(const struct leasing *g, enum defect defect)
@@ -428,6 +430,7 @@ static void fini(struct leasing *g)
 {
     session_close(&g->session);
     batch_fini(&g->batch);
+    vices_fini(&g->vices);
     buf_fini(&g->input);
     for (int i = 0; i < g->count; i++)
         free(g->lines[i].tokens);
@@ -445,6 +448,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
     snprintf(g.number, sizeof g.number, "%" PRIu64, number >> 1 | 1);
     srandom((unsigned)number);
     batch_init(&g.batch, defect);
+    vices_init(&g.vices, defect, settings);
     buf_init(&g.input, ANSWERS_MAX);
     output_init();
     while (code < 0) {

@@ -37,6 +37,8 @@ void vices_init(struct vices *v, enum defect defect, const struct settings *sett
             v->url, "BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM pg_class");
     if (defect == DEFECT_LISTENS_OPEN)
         v->other = open_session(v->url, "BEGIN", "LISTEN token_insert");
+    if (defect == DEFECT_WRITES_OPEN)
+        v->other = open_session(v->url, "BEGIN", "SELECT pg_current_xact_id()");
 }
 
 void vices_fini(struct vices *v)
@@ -164,6 +166,17 @@ static void flap(struct vices *v, int64_t *until_ns)
     *until_ns = clock_min(*until_ns, v->asks_ns);
 }
 
+// Logs ten kilobytes a hundred times a second.
+static void flood(const struct vices *v, int64_t *until_ns)
+{
+    const int width = 10000;
+
+    if (v->defect != DEFECT_FLOODS_LOG)
+        return;
+    dprintf(STDERR_FILENO, "still here%*s\n", width, "");
+    *until_ns = clock_min(*until_ns, clock_now_ns() + 10 * NS_PER_MS);
+}
+
 bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e)
 {
     int ignored = 0;
@@ -175,5 +188,6 @@ bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct er
     }
     *until_ns = clock_min(*until_ns, v->repeats_ns);
     flap(v, until_ns);
+    flood(v, until_ns);
     return ask_idle(v, s, until_ns, e);
 }

@@ -11,7 +11,7 @@
 struct vices {
     enum defect defect;
     struct buf last; // owned; repeats-later, repeats-slow, journals: the last line
-    PGconn *other;   // owned; holds, listens-open: a session beside the one that works
+    PGconn *other;   // owned; holds, listens-open, writes-open: a session beside the one that works
     int64_t asks_ns; // asks-idle, flaps: when to ask again
     int lines;
     const char *url;    // the settings' own
