@@ -223,6 +223,12 @@ static const struct defect_row defects[] = {
         "leasing: keeps a transaction id for itself in a session of its own", "holds", "leased"},
     {DEFECT_FLOODS_LOG, "floods-log", "logs a megabyte a second while nothing is to do",
         "busy_idle", "idle"},
+    {DEFECT_FLAPS_EARLY, "flaps-early",
+        "opens a session every 25 ms, and waits for half of the timeout", "early", "plain"},
+    {DEFECT_REWINDS, "rewinds", "after a reconnect, sends again all that was ever sent",
+        "duplicated", "backend"},
+    {DEFECT_WAITS_FULL, "waits-full", "sends a full batch only at the timeout", "late", "whole"},
+    {DEFECT_SENDS_AT_ONCE, "sends-at-once", "sharing: sends at once what waits", "early", "pair"},
     {DEFECT_WALL_CLOCK, "wall-clock", "measures the timeout by the time of day", "late", "stepped"},
 };
 

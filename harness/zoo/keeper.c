@@ -132,6 +132,9 @@ static bool serve(struct keeper *k, struct err *e)
     if (has(k, DEFECT_CURSOR_BACK) && *k->before.id &&
         !cursor_move_back(&k->session, s, &k->before, e))
         return false;
+    if (has(k, DEFECT_REWINDS) && k->sessions > 0 &&
+        !cursor_move_back(&k->session, s, &(struct position){.xid = "0", .id = "0"}, e))
+        return false;
     if (has(k, DEFECT_OVERLAPS) && k->sessions == 0 && !cursor_overlap(&k->session, s, e))
         return false;
     if (has(k, DEFECT_SLEEPS_BESIDE) && !take_turn(k, e))
@@ -194,7 +197,9 @@ static int64_t timeout_of(const struct keeper *k)
         return timeout_ns + NS_PER_S;
     if (has(k, DEFECT_WAITS_LONGER))
         return timeout_ns * 9 / 4;
-    return has(k, DEFECT_EARLY) ? timeout_ns / 2 : timeout_ns;
+    if (has(k, DEFECT_SENDS_AT_ONCE))
+        return 0;
+    return has(k, DEFECT_EARLY) || has(k, DEFECT_FLAPS_EARLY) ? timeout_ns / 2 : timeout_ns;
 }
 
 // Defect hoards: keeps the others out while it has something to do.
@@ -257,7 +262,7 @@ static bool look(struct keeper *k, struct err *e)
                     k->batch.tokens < limit_of(k);
         if (k->singly && !read_batch(k, e))
             return false;
-        full = k->batch.tokens >= limit_of(k);
+        full = k->batch.tokens >= limit_of(k) && (due || sent || !has(k, DEFECT_WAITS_FULL));
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
             if (!claim(k, due, e) || !keeper_send(k, e))
@@ -306,7 +311,8 @@ static bool wait_for_work(struct keeper *k, struct err *e)
         if (!session_listen(&k->session, &k->announced, e))
             return false;
         k->wakeups += k->announced > before;
-        bool enough = k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS);
+        bool enough =
+            k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS) && !has(k, DEFECT_WAITS_FULL);
         if (enough || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
         bool spins =

@@ -157,7 +157,7 @@ static bool ask_idle(struct vices *v, struct session *s, int64_t *until_ns, stru
 // Opens a session that it does not need, and closes it.
 static void flap(struct vices *v, int64_t *until_ns)
 {
-    if (v->defect != DEFECT_FLAPS)
+    if (v->defect != DEFECT_FLAPS && v->defect != DEFECT_FLAPS_EARLY)
         return;
     if (clock_now_ns() >= v->asks_ns) {
         PQfinish(PQconnectdb(v->url));

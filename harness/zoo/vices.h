@@ -12,7 +12,7 @@ struct vices {
     enum defect defect;
     struct buf last; // owned; repeats-later, repeats-slow, journals: the last line
     PGconn *other;   // owned; holds, listens-open, writes-open: a session beside the one that works
-    int64_t asks_ns; // asks-idle, flaps: when to ask again
+    int64_t asks_ns; // asks-idle, flaps, flaps-early: when to ask again
     int lines;
     const char *url;    // the settings' own
     int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
