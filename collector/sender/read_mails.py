@@ -15,6 +15,8 @@ import sys
 key = bytes.fromhex(sys.argv[2])
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.eml"), key=lambda p: int(p.stem)):
     mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    if mail.is_multipart():
+        sys.exit(f"{path}: the mail has several parts")
     text = mail.get_body(("plain",)).get_content().replace("\r\n", "\n")
     found = re.search(r"^https://site\.example/(activate|recover)\?token=([-_A-Za-z0-9]{86})$",
                       text, re.MULTILINE)

@@ -48,7 +48,12 @@ mails_arrive_as_they_were_signed()
         echo "$(mail_token 1 a@x.example 1 ''),$(mail_token 2 b@x.example 2 01234)"
         echo "$(mail_token 1 c@x.example 3 55555)"
     } >"$dir/lines"
-    "$sender" <"$dir/lines" >"$dir/answers" 2>"$mail_dir/sender.log" || mail_failed "its exit code"
+    SENDER_FROM='Example Inc. <post@site.example>' "$sender" <"$dir/lines" >"$dir/answers" \
+        2>"$mail_dir/sender.log" || mail_failed "its exit code"
+    mail_same "senders" 3 \
+        "$(cat "$mail_dir/mails"/*.eml | grep -c '^From: "Example Inc." <post@site.example>')"
+    mail_same "mails whose name is ASCII" 1 \
+        "$(tr -d '\r' <"$mail_dir/mails/1.eml" | grep -cx 'Hello Zoe 2,')"
     mail_same "answers" "1.1 sent 1.2 sent 2.1 sent" "$(tr '\n' ' ' <"$dir/answers" | sed 's/ $//')"
     mail_same "recipients and codes" "a@x.example - b@x.example 01234 c@x.example - " \
         "$(read_mails | awk '{printf "%s %s ", $1, $3}')"

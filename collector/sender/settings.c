@@ -33,7 +33,8 @@ static const struct setting table[] = {
     {"SENDER_PASSWORD", SECRET, AT(password), 1, 1024, NULL, "the password that belongs to it"},
     {"SENDER_PASSWORD_FILE", TEXT, AT(password_file), 1, 4095, NULL,
         "a file that holds the password instead"},
-    {"SENDER_FROM", TEXT, AT(from), 3, 254, NULL, "the address that mails come from (required)"},
+    {"SENDER_FROM", TEXT, AT(from), 3, 254, NULL,
+        "the address that mails come from, or 'Name <address>' (required)"},
     {"SENDER_SITE", TEXT, AT(site), 1, 1024, NULL,
         "what links begin with: https://example.org (required)"},
     {"SENDER_ACTIVATION", TEXT, AT(activation), 1, 4095, NULL,
@@ -110,6 +111,36 @@ static bool is_local(const char *url)
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len;
 }
 
+// Cuts 'Name <address>' in two. A name in quotes loses them, because it gets its own.
+static bool cut_from(struct settings *s, struct err *e)
+{
+    char *open = strchr(s->from, '<');
+    size_t len = strlen(s->from);
+
+    if (!open || s->from[len - 1] != '>')
+        return true;
+    char *address = strndup(open + 1, len - (size_t)(open - s->from) - 2);
+    while (open > s->from && open[-1] == ' ')
+        open--;
+    *open = '\0';
+    s->from_name = s->from;
+    s->from = address;
+    if (open - s->from_name > 1 && *s->from_name == '"' && open[-1] == '"') {
+        open[-1] = '\0';
+        memmove(s->from_name, s->from_name + 1, strlen(s->from_name));
+    }
+    return address || err_memory(e);
+}
+
+// Tells whether a name may stand in quotes in a header.
+static bool is_name(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < 0x20 || (unsigned char)*name > 0x7e || strchr("\"\\<>", *name))
+            return false;
+    return true;
+}
+
 static bool check(const struct settings *s, struct err *e)
 {
     const struct {
@@ -132,7 +163,11 @@ static bool check(const struct settings *s, struct err *e)
             "SENDER_TLS is 'none', which sends the password in the clear; that is for a server on "
             "this machine only, such as smtp://localhost:25");
     if (!strchr(s->from, '@') || strpbrk(s->from, "<> "))
-        return err_set(e, ERR_USAGE, "SENDER_FROM is '%s'; it must be a bare address", s->from);
+        return err_set(e, ERR_USAGE,
+            "SENDER_FROM has '%s'; it must be a bare address, or 'Name <address>'", s->from);
+    if (s->from_name && !is_name(s->from_name))
+        return err_set(e, ERR_USAGE,
+            "SENDER_FROM has the name '%s'; it must be plain ASCII without quotes", s->from_name);
     if (s->password && s->password_file)
         return err_set(
             e, ERR_USAGE, "each of SENDER_PASSWORD and SENDER_PASSWORD_FILE is set; one is enough");
@@ -175,7 +210,7 @@ bool settings_load(struct settings *s, char *const environ[], struct err *e)
         if (!(row->type == NUMBER ? set_sender_number : set_sender_text)(s, row, value, e))
             return false;
     }
-    return check(s, e) && read_password(s, e);
+    return (!s->from || cut_from(s, e)) && check(s, e) && read_password(s, e);
 }
 
 void settings_wipe(char *const environ[])
@@ -195,6 +230,7 @@ void settings_fini(struct settings *s)
             OPENSSL_cleanse(text, strlen(text));
         free(text);
     }
+    free(s->from_name);
     *s = (struct settings){0};
 }
 

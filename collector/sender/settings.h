@@ -16,7 +16,8 @@ struct settings {
     char *user;
     char *password;
     char *password_file;
-    char *from;
+    char *from;      // the bare address
+    char *from_name; // the name before it, NULL: none
     char *site;
     char *activation;
     char *recovery;

@@ -5,13 +5,18 @@
 #include <time.h>
 
 #include <curl/curl.h>
+#include <openssl/evp.h>
 
 #include "base/utf8.h"
+
+#define BODY_MAX ((size_t)1024 * 1024)
 
 struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
-    struct buf body;
+    struct buf body; // the text of the mail in hand, and all of it
+    struct buf mail;
+    size_t sent;                // bytes of it that libcurl has taken
     bool quitting;              // libcurl has sent QUIT
     char command[16];           // the last command before QUIT, without its arguments
     char said[256];             // the server's last line before QUIT
@@ -71,6 +76,26 @@ static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void
     return 0;
 }
 
+static size_t on_read(char *out, size_t one, size_t room, void *context)
+{
+    struct smtp *s = context;
+    size_t left = s->mail.len - s->sent, n = left < one * room ? left : one * room;
+
+    memcpy(out, s->mail.data + s->sent, n);
+    s->sent += n;
+    return n;
+}
+
+static int on_seek(void *context, curl_off_t offset, int origin)
+{
+    struct smtp *s = context;
+
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > s->mail.len)
+        return CURL_SEEKFUNC_CANTSEEK;
+    s->sent = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
 static void configure(struct smtp *s)
 {
     const struct settings *c = s->settings;
@@ -97,6 +122,12 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_debug);
     curl_easy_setopt(easy, CURLOPT_DEBUGDATA, s);
     curl_easy_setopt(easy, CURLOPT_MAIL_FROM, c->from);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, s);
+    curl_easy_setopt(
+        easy, CURLOPT_SEEKFUNCTION, on_seek); // a connection that had ended is made anew
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, s);
 }
 
 struct smtp *smtp_new(const struct settings *settings, struct err *e)
@@ -108,7 +139,8 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
         return NULL;
     }
     s->settings = settings;
-    buf_init(&s->body, (size_t)1024 * 1024);
+    buf_init(&s->body, BODY_MAX);
+    buf_init(&s->mail, 2 * BODY_MAX); // base64 makes three bytes four
     if (!smtp_rest(s, e)) {
         smtp_free(s);
         return NULL;
@@ -132,55 +164,70 @@ void smtp_free(struct smtp *s)
         return;
     curl_easy_cleanup(s->easy);
     buf_fini(&s->body);
+    buf_fini(&s->mail);
     free(s);
 }
 
-static bool add_header(struct curl_slist **list, struct err *e, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-
-static bool add_header(struct curl_slist **list, struct err *e, const char *fmt, ...)
+// Tells whether a body can go out as it is: plain ASCII in lines that SMTP allows, 998 bytes
+// without their end (RFC 5321, 4.5.3.1.6). Other bodies go as base64, which any server passes on
+// unchanged.
+static bool is_plain(const struct buf *body)
 {
-    char line[1024];
-    va_list args;
+    size_t line = 0;
 
-    va_start(args, fmt);
-    int len = vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    if (len < 0 || (size_t)len >= sizeof line)
-        return err_set(e, ERR_SYSTEM, "a header of a mail is too long");
-    struct curl_slist *longer = curl_slist_append(*list, line);
-    if (!longer)
-        return err_memory(e);
-    *list = longer;
+    for (size_t i = 0; i < body->len; i++) {
+        line = body->data[i] == '\n' ? 0 : line + 1;
+        if ((unsigned char)body->data[i] > 0x7e || line > 999)
+            return false;
+    }
     return true;
 }
 
-static bool add_headers(struct curl_slist **list, const struct smtp *s, const struct template *t,
-    const struct record *r, struct err *e)
+// Appends lines of 76 characters, the most that MIME allows.
+static void add_base64(struct buf *out, const struct buf *body)
 {
+    enum { BYTES = 57 };
+    unsigned char line[BYTES / 3 * 4 + 1];
+
+    for (size_t at = 0; at < body->len; at += BYTES) {
+        size_t n = body->len - at < BYTES ? body->len - at : BYTES;
+        int len = EVP_EncodeBlock(line, (const unsigned char *)body->data + at, (int)n);
+        buf_append(out, line, (size_t)len);
+        buf_append_str(out, "\r\n");
+    }
+}
+
+// Makes the whole mail. It is written here, because libcurl's MIME makes a mail of several parts
+// even of one, which some programs show as an attachment.
+static bool make_mail(
+    struct smtp *s, const struct template *t, const struct record *r, struct err *e)
+{
+    const char *given = s->settings->from_name, *name = given && *given ? given : NULL;
     char id[MAIL_ID_LEN], date[64];
     time_t now = time(NULL);
     struct tm utc;
 
+    s->sent = 0;
+    buf_clear(&s->body);
+    buf_clear(&s->mail);
+    if (!mail_body(&s->body, t, r, s->settings->site, e) || !mail_id(id, r, s->settings->from, e))
+        return false;
+    bool plain = is_plain(&s->body);
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &utc);
-    return mail_id(id, r, s->settings->from, e) && add_header(list, e, "Date: %s", date) &&
-           add_header(list, e, "From: <%s>", s->settings->from) &&
-           add_header(list, e, "To: <%.*s>", (int)r->email.len, r->email.data) &&
-           add_header(list, e, "Subject: %s", t->subject) &&
-           add_header(list, e, "Message-ID: %s", id) &&
-           add_header(list, e, "Auto-Submitted: auto-generated");
-}
-
-static bool add_body(curl_mime *mime, const struct buf *body, struct err *e)
-{
-    curl_mimepart *part = mime ? curl_mime_addpart(mime) : NULL;
-
-    if (!part || curl_mime_data(part, body->data, body->len) != CURLE_OK ||
-        curl_mime_type(part, "text/plain; charset=utf-8") != CURLE_OK ||
-        curl_mime_encoder(part, "quoted-printable") != CURLE_OK)
-        return err_memory(e);
-    return true;
+    buf_printf(&s->mail, "Date: %s\r\n", date);
+    buf_printf(&s->mail, name ? "From: \"%s\" <%s>\r\n" : "From: %s<%s>\r\n", name ? name : "",
+        s->settings->from);
+    buf_printf(&s->mail, "To: <%.*s>\r\n", (int)r->email.len, r->email.data);
+    buf_printf(&s->mail,
+        "Subject: %s\r\nMessage-ID: %s\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
+        "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: %s\r\n\r\n",
+        t->subject, id, plain ? "7bit" : "base64");
+    if (plain)
+        buf_append(&s->mail, s->body.data, s->body.len);
+    else
+        add_base64(&s->mail, &s->body);
+    return !s->mail.failed || err_set(e, ERR_SYSTEM, "a mail is too long");
 }
 
 static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
@@ -197,8 +244,7 @@ static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
         reply->outcome = MAIL_LATER;
 }
 
-static void transfer(struct smtp *s, curl_mime *mime, struct curl_slist *headers, const char *to,
-    struct reply *reply)
+static void transfer(struct smtp *s, const char *to, struct reply *reply)
 {
     struct curl_slist *recipients = curl_slist_append(NULL, to);
 
@@ -209,12 +255,9 @@ static void transfer(struct smtp *s, curl_mime *mime, struct curl_slist *headers
         return;
     }
     curl_easy_setopt(s->easy, CURLOPT_MAIL_RCPT, recipients);
-    curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, mime);
+    curl_easy_setopt(s->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)s->mail.len);
     judge_reply(s, curl_easy_perform(s->easy), reply);
     // The handle must not keep anything of this mail.
-    curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, NULL);
-    curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, NULL);
     curl_easy_setopt(s->easy, CURLOPT_MAIL_RCPT, NULL);
     curl_slist_free_all(recipients);
 }
@@ -222,7 +265,6 @@ static void transfer(struct smtp *s, curl_mime *mime, struct curl_slist *headers
 bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     struct reply *reply, struct err *e)
 {
-    struct curl_slist *headers = NULL;
     char to[512];
     int len = snprintf(to, sizeof to, "%.*s", (int)r->email.len, r->email.data);
 
@@ -230,13 +272,8 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
         *reply = (struct reply){.outcome = MAIL_PERMANENT, .text = "the address is too long"};
         return true;
     }
-    curl_mime *mime = curl_mime_init(s->easy);
-    buf_clear(&s->body);
-    bool ok = mail_body(&s->body, t, r, s->settings->site, e) && add_body(mime, &s->body, e) &&
-              add_headers(&headers, s, t, r, e);
-    if (ok)
-        transfer(s, mime, headers, to, reply);
-    curl_mime_free(mime);
-    curl_slist_free_all(headers);
-    return ok;
+    if (!make_mail(s, t, r, e))
+        return false;
+    transfer(s, to, reply);
+    return true;
 }

@@ -86,6 +86,7 @@ what = (b"/activate" if action == "1" else b"/recover") + secret
 if action == "2":
     what += code.encode()
 text = base64.urlsafe_b64encode(secret + hmac.new(bytes.fromhex(key), what, "sha256").digest())
-print(",".join([action, address, f"Zoë {number}", text.decode().rstrip("="), code]), end="")
+login = ("Zoe " if number == "2" else "Zoë ") + number  # most need more than ASCII
+print(",".join([action, address, login, text.decode().rstrip("="), code]), end="")
 PYTHON
 }
