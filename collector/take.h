@@ -34,7 +34,7 @@ struct taking {
     int64_t retry_at_ns;          // when to send a statement again that failed
     int64_t budget_ns;            // nothing is left of the budget before this time
     bool unpaid;                  // nor are the rows paid for that are to be read again
-    unsigned turns;               // how many takes found tokens
+    unsigned turns;               // how many takes found tokens that waited
     int lines;                    // how many lines to take at once
     int64_t taken_ns;             // when the last take was sent that was to find full lines
     int reason;                   // the meter of the reason why a line that is not full goes out

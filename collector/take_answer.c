@@ -93,10 +93,10 @@ static bool took(
 
     note_trip(c);
     c->settle.busy = c->settle.busy || !t->reads;
-    t->turns++;
     t->large = t->large || PQntuples(r) > LARGE_ROWS;
-    // To read a row again tells nothing of what waits.
+    // To read a row again tells nothing of what waits, and is no lane's turn.
     if (t->again == 0) {
+        t->turns++;
         t->at_once = t->at_once && t->more;
         if (!t->more)
             window_shown_all(&c->window, c->now_ns);

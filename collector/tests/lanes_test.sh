@@ -128,7 +128,8 @@ an_aged_lane_gets_its_share()
     activations 45
     recoveries 75
     sql "UPDATE tokens SET created_at = created_at - 100 WHERE consumed_at IS NULL"
-    run d
+    # With so short a grace the first lines are too old at once. They are read again, which is no turn.
+    MAILROOM_GRACE=1 run d
     drained
     ends d TERM 0
     same "lines with an aged lane" "r10 r10 r10 a10 r10 r10 r10 a10 r10 r5a5 a10 a10" "$(lines d)"
