@@ -12,7 +12,8 @@ DROP FUNCTION mailroom_protocol(), mailroom_read(text, bigint, int, text),
     mailroom_behind(token_action[], pg_snapshot, pg_snapshot, xid8, bigint, pg_snapshot, bigint),
     mailroom_ended(pg_snapshot, pg_snapshot),
     mailroom_now(), mailroom_refuse(text),
-    mailroom_unsendable(token_action, varchar, varchar, bytea, varchar), mailroom_place(mailroom_token[], bigint),
+    mailroom_unsendable(token_action, varchar, varchar, bytea, varchar), mailroom_suspect(text, text),
+    mailroom_place(mailroom_token[], bigint),
     mailroom_examine(job_type, int, int, int, mailroom_token[]);
 DROP TYPE mailroom_token;
 

@@ -133,8 +133,9 @@ $$
 $make$);
 
 -- The tokens that wait in the lanes of a queue, those of the first lane to read first. `clock` is
--- the time, as tokens have it. It is a parameter because the server puts no function into a statement
--- whose arguments are volatile or have a subquery: then all that waits would be read, each time.
+-- the time, as tokens have it. It is a parameter because the server puts no function into a
+-- statement whose arguments are volatile or have a subquery: then all that waits would be read, each
+-- time.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_walk(q here.job_type, first_lane int, only_lane int, clock bigint)
 RETURNS TABLE (lane int, part int, xid xid8, id bigint, action here.token_action, account bigint,
@@ -156,29 +157,33 @@ $make$);
 
 -- Returns why a line cannot carry a token, or null. Nothing in a line is quoted, so nothing in it
 -- may end a field or a line, or control a terminal. The server puts the function into the
--- statement that calls it.
+-- statement that calls it, and the next one, too.
 CALL pg_temp.make($make$
 CREATE FUNCTION here.mailroom_unsendable(action here.token_action, email varchar, login varchar,
     secret bytea, code varchar) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN email || ' ' || login COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]' THEN
-            CASE substring(email COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
-                WHEN ',' THEN 'comma in email'
-                WHEN '"' THEN 'quote in email'
-                ELSE CASE
-                    WHEN email COLLATE "C" ~ '[\x01-\x1f\x7f-\x9f]'
-                        THEN 'control character in email'
-                    ELSE CASE substring(login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
-                        WHEN ',' THEN 'comma in login'
-                        WHEN '"' THEN 'quote in login'
-                        ELSE 'control character in login'
-                    END
-                END
-            END
+            CASE substring(email || ' ' || login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
+                WHEN ',' THEN 'comma'
+                WHEN '"' THEN 'quote'
+                ELSE 'control character'
+            END || CASE WHEN email COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
+                THEN ' in email' ELSE ' in login' END
         WHEN secret IS NULL THEN 'secret is not 32 bytes'
         WHEN code IS NULL AND action = 'password_recovery' THEN 'recovery without a code'
         WHEN code !~ '^[0-9]{5}$' THEN 'code is not 5 digits'
     END
+$$
+$make$);
+
+-- Returns whether a line cannot carry one of several tokens, as far as their characters tell:
+-- `names` and `codes` are those of all of them. To judge each by itself takes longer than all the
+-- rest of a take, and nearly always nothing is found.
+CALL pg_temp.make($make$
+CREATE FUNCTION here.mailroom_suspect(names text, codes text) RETURNS bool
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(names COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]' OR codes COLLATE "C" ~ '[^0-9]',
+        false)
 $$
 $make$);
 
@@ -228,16 +233,13 @@ BEGIN
     n := given_n;
     ended := false;
     WHILE size > 0 LOOP
-        -- To look at each name by itself takes longer than all the rest. Nearly always a look at
-        -- all of them together finds nothing.
         SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email,
                    w.login, w.secret, w.code, 1, 0, false, w.passed, false)::here.mailroom_token),
                    '{}'),
                array_agg(w.id), given_n + count(*) FILTER (WHERE w.passed IS NULL),
                count(*) < size,
                here.mailroom_now(),
-               string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
-                   OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
+               here.mailroom_suspect(string_agg(w.email || w.login, ''), string_agg(w.code, ''))
                    OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5)
         INTO list, ids, n, ended, tick, suspect
         FROM (SELECT * FROM here.mailroom_walk(q, first_lane, NULL, clock) LIMIT size) AS w;
@@ -418,15 +420,12 @@ BEGIN
                 clock) AS w
             LIMIT room
         ), found AS MATERIALIZED (
-            -- To look at each name by itself takes longer than all the rest.
             SELECT f.n, f.ids, f.odd,
                    CASE WHEN f.n < fewest THEN 0 WHEN f.n < wanted THEN f.n
                         ELSE f.n - f.n % wanted END AS taken
             FROM (SELECT count(*)::int AS n, array_agg(r.id) AS ids,
-                         coalesce(bool_or(r.odd)
-                             OR string_agg(r.email || r.login, '') COLLATE "C"
-                                 ~ '[",\x01-\x1f\x7f-\x9f]'
-                             OR string_agg(r.code, '') COLLATE "C" ~ '[^0-9]', false) AS odd
+                         coalesce(bool_or(r.odd), false) OR here.mailroom_suspect(
+                             string_agg(r.email || r.login, ''), string_agg(r.code, '')) AS odd
                   FROM read AS r) AS f
         ), moved AS (
             UPDATE here.cursors AS c
@@ -1256,8 +1255,8 @@ DECLARE
 BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = current_schema()::regnamespace
         AND p.proname IN ('mailroom_protocol', 'mailroom_refuse', 'mailroom_unsendable',
-        'mailroom_now', 'mailroom_ended', 'mailroom_behind', 'mailroom_walk', 'mailroom_place',
-            'mailroom_examine', 'mailroom_read', 'mailroom_take',
+            'mailroom_suspect', 'mailroom_now', 'mailroom_ended', 'mailroom_behind',
+            'mailroom_walk', 'mailroom_place', 'mailroom_examine', 'mailroom_read', 'mailroom_take',
             'mailroom_settle_lines', 'mailroom_locks', 'mailroom_release', 'mailroom_peers',
             'tokens_truncated')
     LOOP

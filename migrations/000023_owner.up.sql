@@ -69,7 +69,8 @@ BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_ AND p.proname IN (
         'mailroom_lock_key', 'mailroom_untaken', 'mailroom_clamp', 'mailroom_refuse',
         'mailroom_now', 'mailroom_ended', 'mailroom_behind', 'mailroom_walk', 'mailroom_unsendable',
-        'mailroom_place', 'mailroom_examine', 'mailroom_locks', 'mailroom_release')
+        'mailroom_suspect', 'mailroom_place', 'mailroom_examine', 'mailroom_locks',
+        'mailroom_release')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_owner', f);
     END LOOP;

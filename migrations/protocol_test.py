@@ -490,6 +490,15 @@ def a_secret_of_another_length_is_not_sent():
     assert t.secret is None and len(u.secret) == 32
 
 
+def all_characters_are_judged_alike():
+    judged = """SELECT c FROM generate_series(1, 700) AS c, LATERAL (SELECT chr(c)) AS s (s)
+                WHERE c <> 32 AND (mailroom_unsendable('activation', {}, '\\x00', {}) IS NOT NULL)
+                                  <> mailroom_suspect({}, {})"""
+    for fields in (("'a' || s", "'b'"), "'12345'"), (("'a'", "s || 'b'"), "'12345'"), (("'a'", "'b'"), "'1' || s || '345'"):
+        names, code = fields
+        assert rows(admin, judged.format(", ".join(names), code, " || ".join(names), code)) == []
+
+
 def who_dies_with_answers_open_has_tried():
     a = Collector(1, "leased")
     insert(1, 2)
@@ -643,7 +652,7 @@ for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sen
              the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
              answers_leave_the_rest_of_their_lines, a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
              a_mode_that_changes_meanwhile_is_noticed, a_secret_of_another_length_is_not_sent,
-             who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
+             all_characters_are_judged_alike, who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
              a_budget_is_spent_for_lines_only, a_part_of_a_row_is_paid_for_once, an_alone_token_goes_alone, truncated_tokens_are_forgotten,
              a_storm_loses_and_doubles_nothing):
     if test.__name__ not in (sys.argv[1:] or [test.__name__]):

@@ -262,16 +262,13 @@ BEGIN
     n := given_n;
     ended := false;
     WHILE size > 0 LOOP
-        -- To look at each name by itself takes longer than all the rest. Nearly always a look at
-        -- all of them together finds nothing.
         SELECT coalesce(array_agg(ROW(w.lane, w.part, w.xid, w.id, w.action, w.account, w.email,
                    w.login, w.secret, w.code, 1, 0, false, w.passed, false)::public.mailroom_token),
                    '{}'),
                array_agg(w.id), given_n + count(*) FILTER (WHERE w.passed IS NULL),
                count(*) < size,
                public.mailroom_now(),
-               string_agg(w.email || w.login, '') COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
-                   OR string_agg(w.code, '') COLLATE "C" ~ '[^0-9]'
+               public.mailroom_suspect(string_agg(w.email || w.login, ''), string_agg(w.code, ''))
                    OR bool_or(w.secret IS NULL OR w.code IS NULL OR octet_length(w.code) <> 5)
         INTO list, ids, n, ended, tick, suspect
         FROM (SELECT * FROM public.mailroom_walk(q, first_lane, NULL, clock) LIMIT size) AS w;
@@ -1147,7 +1144,8 @@ BEGIN
     FOR f IN SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = schema_ AND p.proname IN (
         'mailroom_lock_key', 'mailroom_untaken', 'mailroom_clamp', 'mailroom_refuse',
         'mailroom_now', 'mailroom_ended', 'mailroom_behind', 'mailroom_walk', 'mailroom_unsendable',
-        'mailroom_place', 'mailroom_examine', 'mailroom_locks', 'mailroom_release')
+        'mailroom_suspect', 'mailroom_place', 'mailroom_examine', 'mailroom_locks',
+        'mailroom_release')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mailroom_owner', f);
     END LOOP;
@@ -1491,6 +1489,13 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.mailroom_suspect(names text, codes text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT coalesce(names COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]' OR codes COLLATE "C" ~ '[^0-9]',
+        false)
+$$;
+
 CREATE FUNCTION public.mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -1581,15 +1586,12 @@ BEGIN
                 clock) AS w
             LIMIT room
         ), found AS MATERIALIZED (
-            -- To look at each name by itself takes longer than all the rest.
             SELECT f.n, f.ids, f.odd,
                    CASE WHEN f.n < fewest THEN 0 WHEN f.n < wanted THEN f.n
                         ELSE f.n - f.n % wanted END AS taken
             FROM (SELECT count(*)::int AS n, array_agg(r.id) AS ids,
-                         coalesce(bool_or(r.odd)
-                             OR string_agg(r.email || r.login, '') COLLATE "C"
-                                 ~ '[",\x01-\x1f\x7f-\x9f]'
-                             OR string_agg(r.code, '') COLLATE "C" ~ '[^0-9]', false) AS odd
+                         coalesce(bool_or(r.odd), false) OR public.mailroom_suspect(
+                             string_agg(r.email || r.login, ''), string_agg(r.code, '')) AS odd
                   FROM read AS r) AS f
         ), moved AS (
             UPDATE public.cursors AS c
@@ -1990,19 +1992,12 @@ CREATE FUNCTION public.mailroom_unsendable(action public.token_action, email cha
     AS $_$
     SELECT CASE
         WHEN email || ' ' || login COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]' THEN
-            CASE substring(email COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
-                WHEN ',' THEN 'comma in email'
-                WHEN '"' THEN 'quote in email'
-                ELSE CASE
-                    WHEN email COLLATE "C" ~ '[\x01-\x1f\x7f-\x9f]'
-                        THEN 'control character in email'
-                    ELSE CASE substring(login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
-                        WHEN ',' THEN 'comma in login'
-                        WHEN '"' THEN 'quote in login'
-                        ELSE 'control character in login'
-                    END
-                END
-            END
+            CASE substring(email || ' ' || login COLLATE "C" FROM '[",\x01-\x1f\x7f-\x9f]')
+                WHEN ',' THEN 'comma'
+                WHEN '"' THEN 'quote'
+                ELSE 'control character'
+            END || CASE WHEN email COLLATE "C" ~ '[",\x01-\x1f\x7f-\x9f]'
+                THEN ' in email' ELSE ' in login' END
         WHEN secret IS NULL THEN 'secret is not 32 bytes'
         WHEN code IS NULL AND action = 'password_recovery' THEN 'recovery without a code'
         WHEN code !~ '^[0-9]{5}$' THEN 'code is not 5 digits'
@@ -2536,6 +2531,9 @@ GRANT ALL ON FUNCTION public.mailroom_settle_lines(queue text, owner bigint, lin
 
 REVOKE ALL ON FUNCTION public.mailroom_spend(queue text, wanted integer, per_s double precision, burst double precision, daily bigint, OUT granted integer, OUT wait_ms bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.mailroom_spend(queue text, wanted integer, per_s double precision, burst double precision, daily bigint, OUT granted integer, OUT wait_ms bigint) TO mailroom_collector;
+
+REVOKE ALL ON FUNCTION public.mailroom_suspect(names text, codes text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mailroom_suspect(names text, codes text) TO mailroom_owner;
 
 REVOKE ALL ON FUNCTION public.mailroom_switch_mode(queue text, new_mode text) FROM PUBLIC;
 
