@@ -10,4 +10,4 @@ token 1 at 1510
 line at 1620: 1
 token 2 at 1640
 line at 2205: 2
-=> judged late 2 of 3 (return 1)
+=> verdict pass, judged late 2 of 3 (return 1)
