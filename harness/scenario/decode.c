@@ -30,6 +30,8 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
         if (!n && !f->default_text)
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
+            // A default is text as a file would have it. So it can be a list or a map, and obeys
+            // the same rules.
             if (!parse_yaml(&written, f->default_text, strlen(f->default_text), &map->origin, e))
                 return false;
             n = written;
@@ -326,6 +328,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
         *ns = word->value;
         return true;
     }
+    // Only a field that may go back, such as the step of a clock, takes a sign; units know none.
     bool back = f->min < 0 && n->text[0] == '-';
     if (!units_duration(n->text + back, ns, e))
         return node_err_here(n, e);
@@ -433,6 +436,7 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_ITEMS] = decode_items,
     };
 
+    // A map has no slot of its own: the offsets of its fields count from the same struct.
     if (f->type == FIELD_MAP)
         return decode_map(f->table, n, base, e);
     return decoders[f->type](f, n, f->offset == NOT_STORED ? NULL : (char *)base + f->offset, e);

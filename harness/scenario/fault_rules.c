@@ -131,6 +131,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
         return after_load(until, load_ns, e);
     if (until && fault->until_ns < fault->at_ns)
         return node_err(until, e, "'%s' lies before 'at'", until->text);
+    // A default that depends on another key: no row of the grammar can say it.
     if (fault->every_ns > 0 && !until)
         fault->until_ns = load_ns;
     if (fault->every_ns > 0 && fault->for_ns > fault->every_ns)

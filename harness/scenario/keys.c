@@ -30,6 +30,7 @@ static void print_limits(const struct field *f, struct buf *out)
         buf_append_str(out, " to ");
         units_print_duration(out, f->max);
         break;
+    // The other types are words, texts or lists, which have no limits.
     default:
         break;
     }

@@ -32,6 +32,7 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
         if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
             !decode_copy(&a->invariant, item->key, e))
             return false;
+        // `any` keeps this; whatever else stands there has to be a number.
         a->most = INT64_MAX;
         if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
             return node_err(item, e, "'%s' should be any or a whole number", item->text);
@@ -72,6 +73,8 @@ static bool decode_operand(enum metric_unit unit, const char *text, double *valu
         return units_per_second(text, value, e);
     case UNIT_MS:
     case UNIT_S:
+        // Times are written with their unit, as everywhere in the file, and compared in that of the
+        // metric.
         if (!units_duration(text, &ns, e))
             return false;
         *value = (double)ns / (unit == UNIT_MS ? 1e6 : 1e9);
@@ -99,6 +102,7 @@ bool objectives_decode_expect(
         const struct metric *metric = want_metric(item, false, e);
         const char *operand;
 
+        // The text is kept beside its parts, because reports repeat it as it was written.
         if (!metric || !decode_want_line(item, e) || !decode_copy(&x->metric, item->key, e) ||
             !decode_copy(&x->want, item->text, e))
             return false;

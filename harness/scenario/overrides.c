@@ -139,6 +139,7 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
     bool verbatim = false;
     size_t depth = 0;
 
+    // Checked here, because libyaml sees only the value, and not the path.
     if (!utf8_valid(set) && place)
         return origin_err(place, e, "the value is not UTF-8 text");
     if (!utf8_valid(set))
@@ -147,6 +148,7 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
         return set_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
+        // Names of metrics and settings have dots of their own, so the path ends at these keys.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
             return set_err(&w, e, "this is not a path; write one such as load.0.for");

@@ -31,6 +31,7 @@ bool parse_yaml(
     *root = NULL;
     if (!yaml_parser_initialize(&r.yaml))
         return err_memory(e);
+    // Otherwise libyaml would guess, and take a file that begins with certain bytes for UTF-16.
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
     while (!r.done) {
@@ -111,6 +112,8 @@ static bool syntax_err(const struct reader *r, struct err *e)
         at = origin_of_offset(r, y->problem_offset);
         return origin_err(&at, e, "the file is not UTF-8 text (%s)", y->problem);
     }
+    // libyaml's own words for a tab are about a character that cannot start a token. Few would
+    // think of the tab.
     size_t tab = tab_column(r, at.line);
     if (tab > 0) {
         at.column = tab;
@@ -184,6 +187,8 @@ static bool append_node(struct reader *r, const struct origin *at, enum node_kin
 {
     bool scalar = kind == NODE_SCALAR;
 
+    // Limits, because every value is walked by recursive functions, and a list is searched from its
+    // front.
     if (r->open && r->open->count >= PARSE_CHILDREN_MAX)
         return origin_err(at, e, "more than %d entries in one list or map", PARSE_CHILDREN_MAX);
     if (!scalar && r->depth >= NODE_DEPTH_MAX)
@@ -237,6 +242,7 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
         r->open = r->open->parent;
         r->depth--;
         return true;
+    // A few aliases of aliases make gigabytes of a small file, and an error would have two places.
     case YAML_ALIAS_EVENT:
         return origin_err(&at, e, "aliases (*%s) are not used in scenarios; write the value out",
             (const char *)event->data.alias.anchor);
@@ -248,6 +254,7 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
         r->done = true;
         at.line = at.column = 1;
         return r->root || origin_err(&at, e, "there is nothing in it");
+    // The rest, such as the end of a document, carries nothing.
     default:
         return true;
     }

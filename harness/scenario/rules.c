@@ -52,6 +52,7 @@ static bool check_counterparts(const struct scenario *s, const struct node *list
         if (!c->collector && !c->sets[0])
             return node_err(n, e, "'collector' or 'set' should say what must fail");
         for (size_t j = 0; c->sets[j]; j++)
+            // Only the shape: whether the key exists is known when somebody runs the counterpart.
             if (!strchr(c->sets[j], '='))
                 return node_err(
                     node_item(sets, j), e, "'%.100s' should be key.path=value", c->sets[j]);
@@ -108,6 +109,7 @@ static bool check_name(
     for (size_t i = 0; s->tags[i]; i++)
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
+    // A result folder calls the file scenario.yaml, whatever the scenario is called.
     if (check_is_kept(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
@@ -173,6 +175,8 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
     const bool yours = s->postgres.rest;
 
+    // Only what the file itself says is a mistake in it. When an option has chosen the provider,
+    // the run is skipped later, with the reason.
     if (s->postgres.standby != STANDBY_NONE && !cluster && !yours && check_says_elsewhere(s, root))
         return node_err(standby ? standby : root, e,
             "only provider: local and provider: patroni can have a standby");
@@ -265,6 +269,7 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (!check_dequeue(s, collector, e) || !check_announce(s, root, e) ||
         !check_writes(s, collector, e))
         return false;
+    // From here on there is no command, or one with a program in it.
     if (!s->collector.command[0]) {
         free(s->collector.command);
         s->collector.command = NULL;
@@ -272,6 +277,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (s->collector.command && s->collector.command[0][0] == '\0')
         return node_err(
             node_item(node_child(collector, "command"), 0), e, "the program's name is empty");
+    // The variable is in milliseconds, so the collector would have another timeout than the one
+    // that is judged.
     if (s->collector.batch_timeout_ns % NS_PER_MS != 0)
         return node_err(
             node_child(collector, "batch_timeout"), e, "collectors count in whole milliseconds");

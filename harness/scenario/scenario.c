@@ -36,6 +36,8 @@ bool scenario_load(
     if (!read_scenario_file(&text, path, e) ||
         !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
+    // Options come before decoding, so that they obey the file's rules. The length is scaled before
+    // the rules look at it. Trust comes before anything opens a file that the scenario names.
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
          (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
@@ -76,6 +78,7 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
     }
     text->len = fread(room, 1, FILE_MAX + 1, file);
     bool failed = ferror(file) != 0;
+    // fclose may overwrite it.
     int why = errno;
     fclose(file);
     errno = why;

@@ -80,6 +80,8 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
     fclose(file);
     if (!ok)
         return false;
+    // From here on the phase names the copy in the result folder, which repeats the run even when
+    // the original has changed.
     snprintf(kept, sizeof kept, "arrivals-%.64s.csv", phase->name);
     free(phase->file);
     phase->file = strdup(kept);

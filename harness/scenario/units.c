@@ -87,6 +87,7 @@ bool units_duration(const char *text, int64_t *ns, struct err *e)
         const struct unit *u = &units[i];
         if (strcmp(u->name, d.end) != 0)
             continue;
+        // Leaves room for the fraction, and for sums of durations.
         if (d.whole > INT64_MAX / 2 / u->ns)
             return err_set(e, ERR_USAGE, "'%s' is longer than this program can count", text);
         int64_t fraction =

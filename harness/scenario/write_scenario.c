@@ -113,6 +113,7 @@ static void write_text(const char *text, struct buf *out)
     for (;;) {
         const char *start = text;
         uint32_t c;
+        // All texts were checked when they were read.
         if (!utf8_next(&text, &c) || c == 0)
             break;
         if (c == '"' || c == '\\')
@@ -310,6 +311,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
 {
     const void *slot;
 
+    // Nobody reads the value of such a key, so the struct does not have it.
     if (f->offset == NOT_STORED) {
         buf_printf(out, " %s\n", f->default_text);
         return;
