@@ -15,6 +15,7 @@ void append_escaped(struct buf *out, const char *text)
     while (*text) {
         const char *from = text;
         uint32_t c = 0;
+        // A byte that is no UTF-8 becomes one question mark, and the text goes on behind it.
         if (!utf8_next(&text, &c))
             text++;
         if (c == '&')

@@ -143,6 +143,7 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
         len--;
     if (snprintf(f->path, sizeof f->path, "%.*s", (int)len, path) >= (int)sizeof f->path)
         return err_set(e, ERR_USAGE, "the path %.200s… is too long", path);
+    // `latest` moves with the next run, so the folder behind it is what must be remembered.
     ssize_t got = readlink(f->path, name, sizeof name - 1);
     if (got >= 0) {
         name[got] = '\0';

@@ -80,6 +80,7 @@ void forecast_tell(const struct forecast *f, const char *one, const char *many)
     if (f->running > 0 && statvfs(place, &disk) == 0) {
         double bytes = (double)disk.f_bavail * (double)disk.f_frsize;
         fprintf(stderr, " (%s free)", size_text((int64_t)bytes, text));
+        // A warning only: the estimate is rough, and runs remove their servers as they go.
         if (bytes < (double)f->running)
             fputs(": too little, MAILPROOF_TMPDIR names another place", stderr);
     }

@@ -203,6 +203,7 @@ static bool take_column(struct points *points, const char *csv, size_t windows, 
     count -= skip;
     for (size_t w = 0; w < windows; w++) {
         size_t from = skip + count * w / windows, to = skip + count * (w + 1) / windows;
+        // A second without deliveries has no latency.
         size_t there = without_gaps(values + from, to - from);
         if (there > 0)
             add_slope_point(
@@ -244,6 +245,8 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
 
     *s = (struct slopes){.of = "windows"};
     bool ok = find_span(&span, o, warm_up, e);
+    // A window has two samples at least. There are not many of them, because the slope compares
+    // each with each.
     span.windows = span.count / SAMPLES_PER_WINDOW;
     if (span.windows > SLOPES_WINDOWS_MAX)
         span.windows = SLOPES_WINDOWS_MAX;

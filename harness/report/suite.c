@@ -390,6 +390,7 @@ void suite_print_counts(const struct suite *s, struct buf *out)
         if (of[v] > 0)
             buf_printf(out, ", %zu %s", of[v], verdict_name(v));
     }
+    // A run that could not be made has no verdict, and must not pass for one that was skipped.
     if (failed > 0)
         buf_printf(out, ", %zu failed", failed);
     buf_printf(out, ", %zu skipped", skipped);

@@ -25,6 +25,7 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_ROLLED_BACK), value(r, METRIC_UNKNOWN));
     fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
         value(r, METRIC_DELIVERED));
+    // The rest is told only where there is any, because most runs have none of it.
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
     if (value(r, METRIC_CONFLICTED) > 0)
@@ -77,6 +78,7 @@ static void print_faults(const struct report *r, FILE *out)
         done += !f->left_out && f->began_ns && f->ok;
         left_out += f->left_out != LEFT_OUT_NOT;
     }
+    // A fault that was left out is neither a success nor a failure.
     fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
     if (left_out > 0)
         fprintf(out, " (%zu left out: no target, or another fault still at work)", left_out);
@@ -147,6 +149,7 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
+    // Allowed repetitions are told all the same: they are what a sender has to live with.
     if (value(r, METRIC_REPEATED) > 0)
         fprintf(out, "\n              %.0f %s of unconfirmed lines", value(r, METRIC_REPEATED),
             NOUN(value(r, METRIC_REPEATED), "repeated delivery", "repeated deliveries"));
@@ -226,5 +229,6 @@ bool report_print(const struct report *r, FILE *out, struct err *e)
         fprintf(out, "  changed     %s\n", r->observed->changed);
     fprintf(out, "  result      %s\n", r->folder->path);
     print_repeat(r, out);
+    // A verdict that nobody can read must not end with exit code 0.
     return fflush(out) == 0 || err_sys(e, ERR_OUTPUT, "cannot write the verdict");
 }

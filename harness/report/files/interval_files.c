@@ -69,10 +69,12 @@ static void put_sample(struct buf *out, const struct sample *now, const struct s
         buf_append_str(out, ",,,,,,,,,,,,,,,\n");
         return;
     }
+    // A server that is away has no counters. Its processes and the machine still use processors.
     if (now->up)
         put_counters(out, now, before);
     else
         buf_append_str(out, ",0,,,,,,,");
+    // The first second has nothing before it to be measured from.
     double total_s = before ? now->total_s - before->total_s : 0;
     if (before && total_s > 0)
         buf_printf(out, ",%.3f", (now->busy_s - before->busy_s) / total_s);

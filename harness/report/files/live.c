@@ -133,6 +133,7 @@ struct live *live_start(const char *address, struct err *e)
     }
     buf_init(&l->text, TEXT_MAX);
     pthread_mutex_init(&l->lock, NULL);
+    // Before the thread starts, so that a port that is taken is an error of the command.
     if (!scrape_open(&l->scrape, address, e)) {
         free(l);
         return NULL;

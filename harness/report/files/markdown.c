@@ -190,6 +190,7 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         append_line(out, "\n- because ", r->result->reasons[i]);
     if (r->input->gave_up)
         append_line(out, "\n- because ", r->input->gave_up);
+    // Hundreds of small runs have no latencies of their own, but a table of their cuts.
     if (r->cuts)
         trials(r->cuts, out);
     else

@@ -117,6 +117,7 @@ static void add_harness(const struct report *r, json_t *root)
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
 
+    // The price of the harness itself, so that a reader can tell whether it was the bottleneck.
     json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
     json_object_set_new(

@@ -85,12 +85,14 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
         .collector = collector ? strdup(collector) : NULL,
         .changed = changed_by(scenario, collector),
         .program = program};
+    // Words from the command line may be any bytes, and JSON takes only UTF-8.
     mend(o->collector);
     mend(o->changed);
     mend(o->program);
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);
+    // Without a sampler nobody looked, and a zero would be a lie: `sampled` says so.
     if (usage) {
         memcpy(o->cpu_s, usage->cpu_s, sizeof o->cpu_s);
         o->busy_s = usage->busy_s;
@@ -230,6 +232,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->collector = collector ? strdup(collector) : NULL;
     o->changed = changed ? strdup(changed) : NULL;
     o->program = program ? strdup(program) : NULL;
+    // Later versions add fields, and older files lack some, so only the samples are required.
     json_decref(root);
     if (!o->samples)
         return err_memory(e);

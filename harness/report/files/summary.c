@@ -93,6 +93,7 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
 
     for (size_t i = 0; i < s->run_count; i++)
         count += belongs(&s->runs[i]);
+    // Folded, because hundreds of scenarios that passed would hide the few that did not.
     if (count == 0)
         return;
     buf_printf(out, "\n<details><summary>%zu %s</summary>\n\n", count, title);
@@ -178,6 +179,7 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     buf_append_str(&text, "# mailproof: ");
     suite_print_counts(s, &text);
     buf_append_str(&text, "\n\n| scenario | verdict | broke |\n|---|---|---|\n");
+    // The length tells whether a row followed.
     size_t head = text.len;
     each_bad(s, &text, put_summary_row);
     if (text.len == head)

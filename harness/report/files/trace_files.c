@@ -62,6 +62,7 @@ static void emit_stages(const struct report *r, uint32_t token, int64_t fire_ns,
         int64_t took_ns;
     } stages[] = {{"schedule lag", t.lag_ns}, {"insert and commit", t.insert_ns},
         {"wait in batch", t.wait_ns}, {"dequeue and write", t.dequeue_ns}};
+    // The stages follow each other without gaps, so their lengths are enough.
     int64_t at_ns = whole.from_ns;
 
     snprintf(whole.detail, sizeof whole.detail, "t%07u", token);

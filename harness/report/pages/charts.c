@@ -163,6 +163,7 @@ json_t *charts_batches(const struct ledger *l, struct err *e)
     json_t *sizes = json_array(), *names = json_array();
 
     for (size_t i = 0; lines && whys && i < l->log->line_count; i++) {
+        // A torn line does not say how many tokens it was meant to have.
         if (l->log->lines[i].state == LINE_WHOLE)
             lines[l->log->lines[i].tokens][whys[i]]++;
     }

@@ -88,6 +88,7 @@ static json_t *page_json(const struct report *r, struct err *e)
     buf_init(&command, 1 << 16);
     report_repeat(r, &command);
     if (buf_str(&command))
+        // A path may hold any bytes, and JSON only UTF-8.
         utf8_mend(command.data);
     json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, "
                              "s:o, s:o, s:o, s:s?, s:o?, s:o}",

@@ -102,6 +102,7 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
     put_index_time(out, slash ? slash + 1 : row->folder);
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
+    // What broke stands beside the verdict, because a row of results is scanned for just that.
     stored_broke(s, broke, sizeof broke);
     buf_append_str(out, "<td class=\"broke\">");
     append_escaped(out, broke);

@@ -198,6 +198,7 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;
+    // The lanes are drawn before the picture's head, which has to say how high they are.
     buf_init(&lanes, 1 << 22);
     p.out = &lanes;
     draw_insert(&p, token);
@@ -277,6 +278,7 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
             picture = out->len;
             ok = draw_life(l, token, out) && ok;
         } else if (mark == KEY)
+            // The key explains only what the picture shows.
             put_key(buf_str(out) ? out->data + picture : "", out);
         else if (mark == EVENTS)
             ok = life_each(l, token, put_event, out) && ok;
