@@ -219,6 +219,8 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     double values[ROUNDS];
 
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        // Each figure has a median of its own: a round that was disturbed in one may be good in
+        // another.
         for (size_t i = 0; i < count; i++)
             values[i] = *(double *)(void *)((char *)&rounds[i] + columns[c].at);
         show_cells(

@@ -119,6 +119,8 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     const json_t *figures = json_object_get(result, "metrics");
     const json_t *server = json_object_get(result, "server");
     const json_t *cpu = json_object_get(result, "cpu_s");
+    // Of all backends and of the server itself, because a queue may do its work in triggers or in
+    // background workers.
     double backends = answer_number_at(cpu, "collector_backends") +
                       answer_number_at(cpu, "load_backends") + answer_number_at(cpu, "server");
 
@@ -161,6 +163,7 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     struct scenario s = {0};
     bool ok = scenario_load(&s, path, sets, e);
 
+    // First what the subject needs, because the needs are compared with what it then promises.
     if (ok)
         subjects_suit(&s);
     ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
@@ -178,6 +181,8 @@ static bool run_question(
     struct sets all;
 
     collect_outcome(x, &all);
+    // Nothing of the caller's own but the place of server and results: the command in the table
+    // must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

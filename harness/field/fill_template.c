@@ -103,6 +103,7 @@ static void fill_place(struct buf *out, const char *from, const char *to, struct
         const bool section = *mark == '#' || *mark == '^';
         char name[NAME_MAX_LEN + 1];
 
+        // The pages are a part of the program, so a wrong mark is a mistake of ours.
         assert(end && end < to && end - mark <= NAME_MAX_LEN);
         snprintf(name, sizeof name, "%.*s", (int)(end - mark - section), mark + section);
         buf_append(out, from, (size_t)(begin - from));

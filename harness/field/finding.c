@@ -149,6 +149,7 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
         if (path_exists(path))
             break;
     }
+    // A path would lead to findings of others, whose scenarios run without being asked for.
     if (strchr(id, '/') || !path_exists(path))
         return refuse_finding(id, e);
     buf_init(&text, FINDING_MAX);
@@ -194,6 +195,7 @@ bool finding_ids(char ***ids, struct err *e)
     *ids = NULL;
     if (!manifest_folder(all, e) || !path_join(pattern, all, "findings/*/FINDING.md", e))
         return false;
+    // No match is no error: either folder may be empty.
     glob(pattern, 0, NULL, &found);
     if (!path_join(pattern, all, "defects/*/FINDING.md", e)) {
         globfree(&found);

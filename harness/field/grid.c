@@ -199,6 +199,7 @@ void grid_markdown(const struct grid *g, struct buf *out)
         "and "
         "the words. Interest: mailroom is our own collector, so it stands last.\n",
         g->when, g->program, g->postgres[0] ? g->postgres : "not started", g->machine);
+    // Before the table, because a row that lacks answers looks like one that passed.
     if (g->gaps && *g->gaps)
         buf_printf(out, "\nIncomplete: %s.\n", g->gaps);
     markdown_table(g, 0, verdicts, false, out);

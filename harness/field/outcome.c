@@ -181,6 +181,7 @@ static void tell_further_outcome(
     case ASKS_SPEED:
         break;
     case ASKS_RECOVERY:
+        // Where jobs are missing, the time until others came would read as a recovery.
         if (o->broken == 0 && !isnan(o->recovery_ms))
             append_reason(text, size, "; back in %.1f s", o->recovery_ms / 1000);
         break;
@@ -212,6 +213,7 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
         append_reason(c->text, size, "not asked: no target");
         return;
     }
+    // Runs that prove nothing acquit nobody.
     if (o->judged == 0) {
         c->mark = CELL_DOUBTFUL;
         append_reason(c->text, size, "doubtful: inconclusive");

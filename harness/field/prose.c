@@ -69,6 +69,7 @@ static json_t *paragraph(struct part p)
 
     while (p.at < p.end) {
         json_t *taken = json_array();
+        // A mark without its partner is a plain character.
         const char *after = strchr("[`*", *p.at) ? take_special(taken, p) : NULL;
         if (after) {
             add_span(spans, "plain", plain, p.at);

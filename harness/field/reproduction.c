@@ -135,6 +135,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
         return false;
     if (!realpath(path, real))
         return err_sys(e, ERR_USAGE, "there is no subject in %s", path);
+    // In the version that the finding is about: the newest may be mended.
     bool ok = manifest_load(&m, real, e) &&
               (o->field.no_install ? manifest_installed(&m, e) : install_subject(&m, e));
     for (int seed = 1; ok && seed <= o->repeat; seed++)

@@ -65,6 +65,7 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
 
     for (size_t c = from; c < to; c++) {
         const struct cell *cell = &r->cells[c];
+        // The verdict ends at the first colon. A page shows it apart from its figures.
         size_t words = strcspn(cell->text, ":;");
         const char *figures = cell->text + words + strspn(cell->text + words, ":; ");
         json_array_append_new(
@@ -164,6 +165,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     size_t asked = verdicts - count_marks(g, r, CELL_EMPTY);
     char verdict[60];
 
+    // What is broken is counted where there is any: "11 of 12 kept" would hide the twelfth.
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
         broken ? broken : kept, asked);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
@@ -212,6 +214,8 @@ static json_t *findings_json(struct err *e)
     for (size_t i = 0; ok && ids[i]; i++) {
         struct field_finding f;
         ok = finding_load(&f, ids[i], e);
+        // One finding that cannot be read makes no page: a site that lacks it silently would
+        // acquit.
         if (ok)
             json_array_append_new(all, finding_json(&f));
         finding_fini(&f);
