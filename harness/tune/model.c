@@ -122,6 +122,8 @@ static bool simulate_windows(struct model_result *r, const struct model *m, stru
     struct rng arrivals, queries;
     bool ok = true;
 
+    // Arrivals, rows and queries draw from streams of their own, so that every pair meets the same
+    // arrivals, however many queries it makes.
     rng_init(&arrivals, m->seed, STREAM_ARRIVALS);
     rng_init(&a.rows, m->seed, STREAM_ROWS);
     rng_init(&queries, m->seed, STREAM_QUERIES);

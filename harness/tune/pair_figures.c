@@ -61,6 +61,8 @@ double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_fi
         return NAN;
     if (!(value > 0))
         return figure_texts[figure].more_is_better && most > 0 ? 1 : 0;
+    // By ratios, so that doubling a figure looks the same at any size. The least range keeps noise
+    // from looking like heat.
     double range = fmax(log(most / least), log(least_range));
     return figure_texts[figure].more_is_better ? log(most / value) / range
                                                : log(value / least) / range;

@@ -51,6 +51,8 @@ struct precision precision_of(const double *values, size_t count)
     double *logs = calloc(count + 1, sizeof *logs), sum = 0, squares = 0;
     size_t n = 0;
 
+    // Of logarithms, because a disturbed run is slower by a factor, not by a number of
+    // milliseconds.
     for (size_t i = 0; logs && i < count; i++) {
         if (values[i] > 0 && isfinite(values[i]))
             logs[n++] = log(values[i]);

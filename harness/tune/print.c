@@ -70,6 +70,7 @@ bool print_table(const struct tune *t, struct buf *out)
         buf_printf(out, "  %s%s\n", mark(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
+    // The model's figures have no spread from run to run.
     if (!t->simulated)
         buf_printf(out, "; ± is the precision of %s, runs are the conclusive ones",
             t->objective ? t->objective->metric : "latency.p99");

@@ -38,6 +38,8 @@ static bool record_queries(struct recording *r, const struct ledger *l, struct e
         int64_t fire_ns = stages_fire_ns(l, line, &why);
         if (line->state != LINE_WHOLE || fire_ns == CLOCK_NEVER)
             continue;
+        // A batch that fired while the line before it was on its way had to wait for that line. Its
+        // time counts from there, and is a turn.
         if (fire_ns > before_ns)
             ok = queries_add(&r->queries.reads, line->tokens,
                 line->read_ns > fire_ns ? line->read_ns - fire_ns : 0, e);

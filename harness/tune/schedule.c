@@ -59,6 +59,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
         return SCHEDULE_BROKEN;
     if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
         return SCHEDULE_GIVEN_UP;
+    // With fewer runs than that the spread is not known, so nothing is certain about the pair.
     if (p->tried < s->runs_min)
         return SCHEDULE_OPEN;
     if (misses(s->objective, &known))

@@ -139,6 +139,7 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
     if (!run_scenario(&t->scenario, &how, &outcome, e))
         return false;
+    // A run that was cut short has the figures of another load.
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
@@ -204,6 +205,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     *any = false;
     for (size_t i = 0; i < count; i++) {
         int64_t began_ns = clock_now_ns();
+        // Another pair may still fit, such as one whose run is short.
         if (!in_time(s, &plan, order[i]))
             continue;
         if (!run_pair(s, round, order[i], e))
@@ -306,10 +308,12 @@ static void tell_sweep_forecast(const struct tuning *t)
     for (size_t i = 0; i < t->tune.count; i++)
         pairs += !t->pairs[i].left_out;
     int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
+    // A shard makes its rounds, whatever time they take.
     if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
     forecast_add(&f, pairs * rounds, load_ns, tokens, 1);
+    // One more run for each pair, through the proxy, to count its round trips.
     forecast_add(&f, pairs, clock_min(load_ns, counting_ns), 0, 1);
     if (!t->options->quiet)
         forecast_tell(&f, "run", "runs");

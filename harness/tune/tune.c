@@ -263,6 +263,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
 
+    // First what makes everything behind it doubtful.
     if (t->over_budget)
         buf_append_str(out, t->budget);
     if (t->gaps && *t->gaps)

@@ -263,7 +263,9 @@ static bool read_trace(struct tuning *t, struct err *e)
     if (!t->options->tune.trace)
         return err_set(e, ERR_USAGE, "--arrivals trace needs --trace FILE");
     p->arrivals = ARRIVALS_TRACE;
+    // The trace says itself how long it is, so no arrival may count as behind the phase's end.
     p->for_ns = INT64_MAX;
+    // An error names the phase.
     p->name = (char[]){"trace"};
     p->file = strdup(t->options->tune.trace);
     if (!p->file)
