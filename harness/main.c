@@ -149,6 +149,7 @@ static int refuse_command(const char *name)
     struct suggestion near;
     char text[80];
 
+    // Without a word there is nothing to correct. The help is an error's, so scripts notice.
     if (!*name) {
         print_help(stderr);
         return EXIT_USAGE;

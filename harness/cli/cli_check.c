@@ -35,6 +35,7 @@ static void print_verdict(const struct scenario *s, const struct history_notes *
     }
     for (size_t i = 0; i < r->reason_count; i++)
         printf("  because %s\n", r->reasons[i]);
+    // It ended the run early, so it may be the reason for all of the above.
     if (notes->gave_up[0])
         printf("  because %s\n", notes->gave_up);
 }
@@ -74,6 +75,7 @@ static int print_token(const struct ledger *l, const struct options *o)
     }
     life_end(l, token, at_the_end, sizeof at_the_end);
     printf("  at the end   %s\n", at_the_end);
+    // The text comes first, so that a file that cannot be written costs only the picture.
     if (!o->html)
         return EXIT_OK;
     if (!draw_token(l, token, o, &e))

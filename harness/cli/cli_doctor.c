@@ -22,6 +22,7 @@ static void print_examination(const struct diagnosis *d, bool quiet)
         if (*f->advice)
             printf("  %-6s  %-13s  -> %s\n", "", "", f->advice);
     }
+    // The last line counts, because the findings may have scrolled away.
     const size_t breaks = doctor_count(d, WEIGHT_BREAKS), notes = doctor_count(d, WEIGHT_NOTE);
     if (breaks == 0 && notes == 0)
         puts("no problems");

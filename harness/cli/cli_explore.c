@@ -49,6 +49,7 @@ static void show_search(struct exploring *x)
     struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
     struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
     clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
+    // The search ends by draws or by time, and the line shows how far it is by the same measure.
     if (x->options->explore.draws)
         snprintf(whole, sizeof whole, "%d draws", x->options->explore.draws);
     else
@@ -80,6 +81,7 @@ static bool write_explore_page(struct exploring *x, struct err *e)
     bool ok = journal_sort(&x->journal, e) && exploring_path(x, path, "explore.html", "", e) &&
               page_html(&page, &html) && file_write("out", path, &html, e) &&
               page_text(&page, &text);
+    // The progress line would stand in the midst of the text.
     hide(x);
     if (ok)
         printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
@@ -279,6 +281,8 @@ static bool search_draws(struct exploring *x, struct err *e)
             !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
             return false;
         show_search(x);
+        // Over when nothing runs, nothing is being shrunk, no suspicion is open and no draw is
+        // left.
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
         if (x->options->fail_fast && has_failed(x))

@@ -106,6 +106,8 @@ static bool describe_field(struct field_run *f, size_t i, const char *name, stru
         if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
             return false;
         describe_manner(row, &f->manners[i], m);
+        // The shard has looked at its own machine. What is installed on this one says nothing of
+        // its row.
         if (known)
             ;
         else if (!manifest_installed(m, &why))
@@ -266,6 +268,7 @@ int cli_field(const struct options *o)
     }
     if (o->field.finding)
         return field_finding(o);
+    // Ours is not among the subjects' folders, and stands last in the table because it is ours.
     if (!*names) {
         ok = manifest_names(&all, &e);
         for (size_t i = 0; ok && all[i] && i + 2 < sizeof with_ours / sizeof *with_ours; i++)

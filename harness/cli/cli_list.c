@@ -37,6 +37,8 @@ static bool list_scenarios(const char *tag, struct err *e)
     locate_tag(&search, tag);
     bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
     for (size_t i = 0; ok && i < paths.count; i++) {
+        // Each is loaded as for a run, so that a scenario which cannot be run is an error here,
+        // too.
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
         if (ok && locate_tagged(&search, &s))
@@ -104,6 +106,7 @@ int cli_list(const struct options *o)
     }
     if (!list_scenarios(o->tag, &e))
         return cli_fail(&e);
+    // A tag asks about scenarios, and about nothing else.
     if (!o->tag) {
         if (!subjects_list(&e))
             return cli_fail(&e);

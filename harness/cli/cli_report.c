@@ -37,6 +37,8 @@ static bool render_again(
         .folder = folder,
     };
 
+    // The logs lie in the folder, so this can be found again. What the folder does not hold must
+    // not be in a report.
     silence_find(&silence, &run->history.ledger, &run->result, folder->logs);
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&

@@ -180,6 +180,7 @@ static void run_one(
 
     if (o->run.soak)
         s = soak_plan_segment(&t->soak, t->item, &how.segment);
+    // A skip is the cheapest end, so it is looked for before a server is started.
     bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     ran->run.scenario = s->name;
@@ -307,6 +308,7 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             }
         }
     }
+    // One run that was judged decides the exit code, however many were skipped.
     if (t->runs > 0 && t->skipped == t->runs)
         t->exit_code = EXIT_SKIPPED;
     return record_finish(&t->record, e);
@@ -440,6 +442,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
               make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
     soak_plan_end(&t.soak);
     int code = ok ? t.exit_code : cli_fail(&e);
+    // What has run is told and stored, also when the rest could not run.
     if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);
     if (t.runs > 0)
@@ -480,6 +483,8 @@ int cli_run(const struct options *o)
             o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
         goto out;
     }
+    // All that can be refused is refused before the first run: hours later nobody would be there to
+    // mend it.
     if (!workers_possible(o, &e) || !cuts_possible(o, &e))
         goto out;
     for (char *const *arg = o->args; *arg; arg++) {

@@ -209,11 +209,14 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
     bool ok = tell_budget(t, &budget, e);
     t->tune.budget = buf_str(&budget);
     ok = ok && write_folder(t, e) && write_queries(t, e);
+    // The terminal before the files that options name: a recommendation that took hours is not lost
+    // to a full disk.
     if (ok)
         print_all(t);
     ok = ok && write_tune_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
          write_tune_file("json", o->json_file, export_json, &t->tune, e) &&
          write_tune_file("csv", o->csv, export_csv, &t->tune, e);
+    // It points into the buffer.
     t->tune.budget = NULL;
     buf_fini(&budget);
     return ok;

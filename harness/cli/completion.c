@@ -90,6 +90,7 @@ static void print_bash(const struct command *commands, size_t count)
          "    if [[ $with_argument == *\" $option \"* ]]; then\n"
          "        words= section=\n"
          "        case $option in");
+    // What follows an option depends on the option alone, whatever the subcommand is.
     print_bash_arguments();
     puts("        esac\n"
          "    elif [[ $word == -* ]]; then\n"
@@ -155,6 +156,7 @@ static void print_zsh(const struct command *commands, size_t count)
          "    _files\n"
          "}\n"
          "local -a commands=(");
+    // zsh shows the help of each word beside it, bash only the words.
     for (size_t i = 0; i < count; i++) {
         printf("    '%s:", commands[i].name);
         print_quoted(commands[i].help);

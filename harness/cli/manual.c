@@ -118,6 +118,7 @@ void manual_print(const struct command *commands, size_t count)
          "PostgreSQL, breaks things, and gives a verdict with latency percentiles and an exit "
          "code.\n"
          ".SH COMMANDS");
+    // From the same tables as --help, so that the page cannot say anything else.
     for (size_t i = 0; i < count; i++) {
         fputs(".SS ", stdout);
         print_roff(commands[i].usage);

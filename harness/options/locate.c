@@ -61,6 +61,8 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     struct suggestion near;
     struct stat st;
 
+    // A file or folder that is there comes first, as for any other program; then the names that
+    // come with mailproof.
     if (stat(name, &st) == 0)
         return S_ISDIR(st.st_mode) ? add_folder(p, name, e)
                                    : array_add_text(&p->items, &p->count, name, e);
@@ -75,6 +77,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return false;
     if (path_exists(path))
         return array_add_text(&p->items, &p->count, path, e);
+    // A name is no path, but whoever stands beside such a file has probably meant it.
     if (path_exists(file))
         return err_set(
             e, ERR_USAGE, "there is no scenario '%s'; did you mean the file %s?", name, file);

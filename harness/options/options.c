@@ -335,6 +335,8 @@ static bool refuse_option(
     struct suggestion near;
     char text[80], name[SUGGEST_WORD_MAX + 2];
 
+    // getopt says only that something is wrong. Which of three mistakes it was follows from what it
+    // left behind.
     if (optopt >= FIRST_ROW)
         return err_set(
             e, ERR_USAGE, "option '--%s' takes no value", table[optopt - FIRST_ROW].name);

@@ -49,6 +49,7 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
         return err_memory(e);
     for (size_t i = 0; queue && i < sizeof sets->texts / sizeof *sets->texts; i++)
         sets->items[count++] = sets->texts[i];
+    // The user's own come last, so that they overrule the subject's.
     for (size_t i = 0; i < own.count; i++)
         sets->items[count++] = own.items[i];
     sets->overrides = own;

@@ -120,6 +120,7 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
     case READ_SEED:
         if (!parse_option_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
+        // As an override, so that the resolved scenario has it like any other key.
         snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
         return true;
     case READ_SET:
