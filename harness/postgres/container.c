@@ -220,6 +220,7 @@ static bool wait_container_ready(struct server *s, struct err *e)
     while (!provider_handshake(s, e)) {
         char state[256];
         struct err ignored;
+        // A server that has ended tells why in its log, and no handshake would.
         if (ENGINE(c->engine, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
             strcmp(state, "false") == 0) {
             provider_fetch_log(s);

@@ -238,6 +238,7 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
             proof->filesystem, (double)proof->fsync_ns / 1e3, proof->settings);
         return true;
     }
+    // Other errors, such as a lost connection, say nothing about the disk.
     if (e->kind != ERR_SKIP)
         return false;
     if (want == DURABILITY_WAIVE) {

@@ -211,6 +211,7 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
         const char *event = PQgetvalue(rows, i, 2);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
         shown = look_at_session(s, &look, rows, i) && shown;
+        // In a container the server numbers its processes by itself.
         if (s->config.outer_pid)
             pid = our_number(&family, pid);
         enum usage_group group = group_of(s, PQgetvalue(rows, i, 1));

@@ -142,6 +142,7 @@ bool target_one_of(
             return false;
         append_pair(out, lists[i], part);
     }
+    // One port may stand for all hosts.
     bool listed = target_value(t, "host") || target_value(t, "hostaddr");
     const char *ports = target_value(t, "port");
     if (part_of(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)

@@ -50,6 +50,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
 
     if (!s->conninfo)
         return err_set(e, ERR_SKIP, "provider: url needs --postgres CONNINFO to name the server");
+    // Others use that server, so its settings are not ours to change.
     if (want->settings.count > 0)
         return err_set(e, ERR_SKIP,
             "the scenario sets %s, which needs a server of the harness's own",

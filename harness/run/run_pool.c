@@ -120,6 +120,7 @@ static void work(const struct run_pool *c, int fd)
             answer.kind = e.kind == ERR_NONE ? ERR_INTERRUPTED : e.kind;
             snprintf(answer.why, sizeof answer.why, "%.*s", (int)sizeof answer.why - 1, e.text);
         }
+        // When the search is gone, nobody waits for further answers.
         if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
             break;
     }
@@ -164,6 +165,7 @@ static bool start_worker(struct run_pool *c, int number, struct err *e)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
+    // Otherwise both processes would write what the buffers hold.
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {

@@ -20,6 +20,8 @@ bool run_make_turn(struct run *r, bool rested, struct err *e)
         .log_dir = t->folder.logs,
     };
 
+    // A collector that is not at rest has tokens in hand that the next segment's plan does not
+    // know.
     if (!segment->next || !rested || r->end.gave_up.kind != ERR_NONE || r->end.input.interrupted)
         return true;
     if (!plan_make(&t->plan, segment->next, e) ||

@@ -33,6 +33,7 @@ struct decoder *decoder_new(const unsigned char *key)
 
     if (!d)
         return NULL;
+    // Once for all tokens: to look up the algorithm and to set the key cost more than a signature.
     d->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     d->ctx = d->mac ? EVP_MAC_CTX_new(d->mac) : NULL;
     if (!d->ctx || !EVP_MAC_init(d->ctx, key, 32, params)) {

@@ -214,6 +214,8 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     }
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
+    // The fault goes on only when the pipes are closed: the writers that it has stopped must not
+    // run before.
     while (count && closed < count && clock_now_ns() < deadline) {
         usleep(500);
         closed = count;
@@ -272,6 +274,8 @@ bool subject_turn(struct subject *s, const struct subject_turn *turn, struct sub
     s->turn = &order;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
+    // The serving thread makes the turn, between two of its rounds and only while the collector is
+    // at rest.
     for (bool over = false; !over;) {
         usleep(500);
         pthread_mutex_lock(&s->lock);
@@ -305,6 +309,8 @@ static bool make_instances(struct subject *s, struct err *e)
         mock_sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
             s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
+        // Without a folder the log goes to /dev/null, so that nobody has to ask whether there is
+        // one.
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;
         in->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -177,6 +177,7 @@ void turn_make(struct subject *s)
     struct fresh fresh;
 
     pthread_mutex_lock(&s->lock);
+    // Until then the turn waits. The other side gives up after a deadline of its own.
     struct turn *t = is_at_rest(s) ? s->turn : NULL;
     if (t) {
         t->ok = make_fresh(&fresh, s, t->to->plan->token_count, &t->err) &&

@@ -184,6 +184,8 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
     spec.net = net_of(p, part);
     spec.out = log;
     spec.err = log;
+    // TERM, because the leash ends what it holds when it is told to; a KILL would leave that
+    // running.
     spec.death_signal = p->detached ? 0 : SIGTERM;
     pid_t pid = process_start(&spec, e);
     close(log);
@@ -212,6 +214,7 @@ bool parts_wait_store(struct patroni *p, struct err *e)
     static struct rest_answer answer;
 
     while (!rest_ask(&store, "GET", "/health", NULL, &answer, e) || answer.status != 200) {
+        // A program that has ended will never answer, so there is no need to wait for the limit.
         if (process_wait(p->leashes[PART_STORE], 0, NULL)) {
             p->leashes[PART_STORE] = 0;
             return err_set(e, ERR_SYSTEM, "etcd ended; see etcd.log in %s", p->dir.path);

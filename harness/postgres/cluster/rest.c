@@ -47,6 +47,7 @@ static bool connect_rest(int fd, const struct rest_target *t, int64_t deadline_n
     freeaddrinfo(found);
     if (got != 0 && errno != EINPROGRESS)
         return err_sys(e, ERR_CONNECTION, "cannot connect");
+    // The socket does not block: a member that was cut off would hold the fault up for minutes.
     if (!wait_socket(fd, POLLOUT, deadline_ns, e))
         return false;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &len);

@@ -280,6 +280,8 @@ bool disk_mount(struct disk *d, struct err *e)
     d->power = DISK_ON;
     d->repaired = false;
     if (!mount_it(d, e)) {
+        // An honest cut leaves a file system that mounts. Only where the disk was told to lie, or a
+        // cut hit the mount itself, may it be repaired.
         bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
         if (!may_repair || !mend_disk(d, e) || !mount_it(d, e))
             return false;

@@ -121,6 +121,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     s->shares_pids = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
+    // Backends of a postmaster that was killed become our children, and so can be waited for.
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, e) ||

@@ -60,6 +60,8 @@ static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
             buf_printf(csv, "%s,%s,%d,%s,", message_sender_name(p->sender),
                 message_name(p->sender, p->type), p->n, points_side(p->side));
         else
+            // A trial with one cut has empty fields for a second one, so that every row has the
+            // same columns.
             buf_append_str(csv, ",,,,");
     }
     buf_printf(csv, "%d,%s,%lld", cutkinds_reached(c, i), verdict_name(r->verdict),

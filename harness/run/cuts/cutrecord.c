@@ -147,6 +147,7 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
     parse_text(from, "verdict", verdict, sizeof verdict);
+    // A record may come from another machine, so every word in it is checked.
     while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
         r->verdict++;
     if (r->verdict > VERDICT_MISSED)

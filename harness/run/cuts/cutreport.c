@@ -189,6 +189,7 @@ static void print_cut_report(
 
     printf("%s, %s: %s\n", c->scenario->name,
         c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(r->verdict));
+    // A collector that fails without a cut is judged by that, and nothing was cut.
     if (n->tried > 0) {
         print_cuts(c, n);
     } else {

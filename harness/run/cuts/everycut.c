@@ -425,6 +425,7 @@ static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct er
         .end_ns = c->end_ns,
     };
 
+    // After a merge there was no server.
     if (c->server.provider)
         provider_fetch_log(&c->server);
     return cutreport_write(&told, outcome, e);

@@ -85,6 +85,7 @@ static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct 
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
+    // Trials come hours after the recording. By then its tokens would have expired.
     bool ok = admin && delay_expiry(admin, e) && lanes_make(admin, s, e) &&
               durability_prove(
                   &f->server, admin, s->postgres.durability, &s->postgres.settings, &f->proof, e);

@@ -172,6 +172,8 @@ static void print_flush_states(const struct flushes *f)
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
         kept += (uint64_t)f->states[i].kept;
+        // A state in which the disk kept a part is the one that tears pages. How many there were
+        // says how hard the test was.
         torn += is_state_torn(&f->states[i]);
         again += f->results[i].again > 0;
         again_torn += is_state_torn(&f->results[i].second);
