@@ -93,6 +93,8 @@ static void put_curve_frame(const struct axis *y, struct buf *out)
             "text-anchor=\"end\">%.4g</text>",
             LEFT, at, RIGHT, LEFT - 7, at + 4, ticks[i]);
     }
+    // Percentiles stand at equal distances. By their value the highest ones, which matter, would
+    // share a pixel.
     for (size_t i = 0; i < PERCENTILES; i++)
         buf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
             percentile_x(i), BOTTOM + 18, percentiles[i].name);

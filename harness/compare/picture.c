@@ -106,6 +106,7 @@ static void put_ratio_row(const struct compared *row, struct scale s, double y, 
 static void put_ratios(const struct comparison *c, struct buf *out)
 {
     const int rows = ROW * (int)c->row_count;
+    // By their logarithm, so that half and double lie equally far from no difference.
     struct scale s = scale_of(c);
 
     if (c->row_count == 0)

@@ -155,11 +155,13 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     if (d->power != POWER_ON)
         return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
     d->counts.flushes++;
+    // What it had to flush stays in the cache, so a later cut may lose it.
     if (d->fail_in > 0 && --d->fail_in == 0) {
         d->counts.failed++;
         return DEVICE_FAILED;
     }
     *due_ns = now_ns + d->flush_takes_ns;
+    // A lying disk answers in time and keeps everything in the cache.
     if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
         forget_armed(d);

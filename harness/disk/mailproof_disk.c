@@ -320,6 +320,7 @@ int main(int argc, char **argv)
         say_line(e.text);
     else if (say_line("ok"))
         serve_device(s);
+    // The reason goes to the harness over the socket: this program has no terminal.
     if (s->session)
         fuse_session_destroy(s->session);
     device_close(&s->device);

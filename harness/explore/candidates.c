@@ -103,6 +103,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
             x->pool_count++;
         else if (e->kind != ERR_NONE)
             return false;
+        // Who names a draw wants that one. Otherwise the next one takes its place.
         else if (x->numbers)
             return err_set(e, ERR_USAGE, "draw %llu cannot be run and is left out",
                 (unsigned long long)number);
@@ -141,6 +142,8 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             best = i;
         }
     }
+    // Otherwise a draw that adds little would wait for ever, and with it the failures that no
+    // coverage knows.
     if (++x->taken % OLDEST_EVERY == 0)
         best = oldest(x);
     *c = x->pool[best];

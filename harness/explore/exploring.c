@@ -50,6 +50,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     char text[80];
 
     suggest_init(&s, word);
+    // Modes and verbs share one option, so a misspelt word may be either.
     for (const struct word *w = dequeue_words; !verb && w->name; w++)
         suggest_offer(&s, w->name);
     for (size_t i = 0; !verb && i < VERB_COUNT; i++)

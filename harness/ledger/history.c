@@ -76,6 +76,8 @@ static void pack_notes(struct pack *p, struct history *h)
     pack_signed(p, &n->reader_ns);
     PACK_FIELD(p, load->refused, any);
     pack_text(p, load->refusal, sizeof load->refusal);
+    // One function writes and reads. What has no whole number of its own goes through one, both
+    // ways.
     pack_number(p, &cpu_us, any);
     load->cpu_s = (double)cpu_us / 1e6;
     pack_stalls(p, &load->stalls);
@@ -170,6 +172,7 @@ static void pack_faults(struct pack *p, struct history *h)
         PACK_FIELD(p, r->undone, 1);
         PACK_FIELD(p, r->left_out, LEFT_OUT_BUSY);
         pack_text(p, r->evidence, sizeof r->evidence);
+        // The scenario lies beside the history, and may be another one's.
         if (s->fault_count == 0)
             pack_fail(p, "has faults that its scenario does not");
         else

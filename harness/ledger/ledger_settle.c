@@ -70,6 +70,8 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
             buf_append_char(&logins, held++ ? ',' : '{');
             names_quote(&logins, names.login);
         }
+        // Asked in chunks: a crash can leave a hundred thousand outcomes unknown, and one query for
+        // each would take long.
         if (held == 0 || (held < CHUNK && t + 1 < l->plan->token_count))
             continue;
         buf_append(&logins, "}", 2);
@@ -147,6 +149,7 @@ static bool end_row(struct ledger *l, const PGresult *row)
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
     t->expires_at_s = int4_at(row, EXPIRES_AT);
+    // Only the fingerprint stays: a secret must not get into the history.
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
     t->row = (uint16_t)(ROW_READ | int4_at(row, ROW));

@@ -111,6 +111,8 @@ static unsigned char get(struct pack *p)
     if (p->pos == p->len) {
         int got = gzread(p->file, p->buffer, BUFFER);
         int error = Z_OK;
+        // A file that ends in the middle of a block is cut off, and not damaged: the run may have
+        // been killed.
         gzerror(p->file, &error);
         p->pos = 0;
         p->len = got > 0 ? (size_t)got : 0;
@@ -145,6 +147,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
         if (byte < 0x80)
             break;
     }
+    // Each number has a limit, because most of them become indexes or sizes.
     if (v > most)
         pack_fail(p, "holds an impossible number");
     *value = p->why ? 0 : v;

@@ -117,7 +117,9 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGUSR1);
+    // Blocked before the child exists, so that none comes between its start and the wait.
     sigprocmask(SIG_BLOCK, &signals, NULL);
+    // Descendants whose parents have died become children of this process, and so can be ended.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (start_child(argv + 1) < 0) {
         perror("mailproof-leash");

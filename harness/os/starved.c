@@ -112,6 +112,8 @@ static void count_process(struct starved *s, enum whose whose, uint64_t waited_u
 {
     switch (whose) {
     case OF_COLLECTOR:
+        // The longest, not the sum: threads wait at the same time, and the token waits for one of
+        // them.
         s->look.thread_us = longer_wait(s->look.thread_us, waited_us);
         break;
     case OF_COLLECTOR_BACKEND:

@@ -69,6 +69,7 @@ static void make_name(
     const char *end = is_email ? DOMAIN : "";
 
     switch (shape) {
+    // Two, three and four bytes a character, and a mark that belongs to the letter before it.
     case NAME_UTF8:
         snprintf(
             out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, face, end);
@@ -88,6 +89,7 @@ static void make_name(
     case NAME_NEWLINE:
         snprintf(out, NAMES_SHAPED_MAX, "%s\n%s%s", start, start, end);
         return;
+    // Text that forges a whole token, or a whole line, when it is printed as it is.
     case NAME_RECORD:
     case NAME_LINES:
         make_record(out, start, shape == NAME_RECORD ? "," : "\n", is_email);

@@ -81,6 +81,8 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
         m.phase_index = (uint8_t)i;
         if (s->load[i].backlog > 0)
             ok = add_backlog(&m, s->seed, e);
+        // Each phase and each purpose draws from a stream of its own. So a change of one phase
+        // leaves the others as they were.
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
             rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
         m.recent_count = 0;

@@ -183,6 +183,7 @@ static void put_json_txn(struct printer *pr, const struct plan_txn *t, size_t in
         (json_int_t)(t->flags & TXN_HOLD ? phase->hold_for_ns : 0), "rollback",
         (t->flags & TXN_ROLLBACK) != 0);
 
+    // Its time is no time of the load: it is there before the collector starts.
     if (txn && (t->flags & TXN_BACKLOG))
         json_object_set_new(txn, "backlog", json_true());
     if (txn && phase->closed && !(t->flags & TXN_BACKLOG))

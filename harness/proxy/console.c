@@ -85,6 +85,7 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
     int64_t n = 1;
     size_t len = 0;
 
+    // Side and number may be left out. All words behind them are the message's name.
     o->side = strcmp(console_word(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
     w->at += strcmp(console_word(w), "before") == 0 || strcmp(console_word(w), "after") == 0;
     if (*console_word(w) >= '0' && *console_word(w) <= '9' &&
@@ -198,6 +199,7 @@ bool console_parse(const char *line, struct order *o, struct err *e)
     w.at++;
     if ((orders[o->id].parse && !orders[o->id].parse(&w, o, e)) || !parse_for(&w, o, e))
         return false;
+    // If the rest were ignored, the fault would be another than the one that was meant.
     if (w.at < w.count)
         return err_set(e, ERR_USAGE, "%s: '%.40s' is too much; it takes %s", orders[o->id].name,
             console_word(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
@@ -331,6 +333,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     case ORDER_COUNT:
         break;
     }
+    // Without a time it lasts until `heal`, or until the same order comes again.
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
         say_event(c, "%s began", orders[o->id].name);

@@ -124,6 +124,7 @@ static bool serve_control(struct control_client *client, control_obey *obey, voi
         client->len -= (size_t)(newline + 1 - client->text);
         memmove(client->text, newline + 1, client->len + 1);
     }
+    // A line that fills the room is no order, and its end would never be found.
     if (client->fd >= 0 && client->len == sizeof client->text - 1)
         drop_client(client);
     return go_on;

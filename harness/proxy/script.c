@@ -61,6 +61,7 @@ bool script_read(struct script *s, const char *path, struct err *e)
     if (!file)
         return err_sys(e, ERR_USAGE, "--script: cannot read %.200s", path);
     buf_init(&text, SCRIPT_MAX);
+    // The script may come from a pipe, so its length is not known before.
     for (size_t got = 1; got > 0;) {
         char part[4096];
         got = fread(part, 1, sizeof part, file);

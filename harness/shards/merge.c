@@ -181,6 +181,7 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
         ok = i == 0 || parts_fit(&parts[i - 1], &parts[i], e);
         json_array_foreach(parts[i].record.lines, at, line)
         {
+            // Each line keeps where it came from: the folders that it names are seen from there.
             json_object_set_new(line, "in", json_string(parts[i].folder));
             if (ok && json_array_append(m->lines, line) != 0)
                 ok = err_memory(e);
