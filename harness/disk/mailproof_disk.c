@@ -88,13 +88,13 @@ static void answer_request(
     }
 }
 
-static void on_init(void *userdata, struct fuse_conn_info *info)
+static void disk_on_init(void *userdata, struct fuse_conn_info *info)
 {
     (void)userdata;
     info->max_write = WRITE_MAX;
 }
 
-static void on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
+static void disk_on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct stat st = {.st_ino = ino,
         .st_mode = S_IFREG | 0600,
@@ -107,14 +107,14 @@ static void on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info
 
 // Opens the file without the page cache, because the kernel must not remember data that a power cut
 // took away.
-static void on_open(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
+static void disk_on_open(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     (void)ino;
     fi->direct_io = 1;
     fuse_reply_open(request, fi);
 }
 
-static void on_read(
+static void disk_on_read(
     fuse_req_t request, fuse_ino_t ino, size_t length, off_t offset, struct fuse_file_info *fi)
 {
     struct device *d = &server_of(request)->device;
@@ -129,7 +129,7 @@ static void on_read(
     free(data);
 }
 
-static void on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_t length,
+static void disk_on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_t length,
     off_t offset, struct fuse_file_info *fi)
 {
     struct server *s = server_of(request);
@@ -140,7 +140,8 @@ static void on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_
         s, request, device_write(&s->device, (uint64_t)offset, data, length), length, CLOCK_NEVER);
 }
 
-static void on_fsync(fuse_req_t request, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+static void disk_on_fsync(
+    fuse_req_t request, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
     struct server *s = server_of(request);
     int64_t due_ns = CLOCK_NEVER;
@@ -153,12 +154,12 @@ static void on_fsync(fuse_req_t request, fuse_ino_t ino, int datasync, struct fu
 }
 
 static const struct fuse_lowlevel_ops operations = {
-    .init = on_init,
-    .getattr = on_getattr,
-    .open = on_open,
-    .read = on_read,
-    .write = on_write,
-    .fsync = on_fsync,
+    .init = disk_on_init,
+    .getattr = disk_on_getattr,
+    .open = disk_on_open,
+    .read = disk_on_read,
+    .write = disk_on_write,
+    .fsync = disk_on_fsync,
 };
 
 static int64_t next_due_ns(const struct server *s)

@@ -90,7 +90,7 @@ bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
 
 // True when every YAML reader takes the unquoted text as a string. Some readers take words such as
 // `on` for a truth value.
-static bool is_plain(const char *text)
+static bool is_plain_scalar(const char *text)
 {
     static const char *const truths[] = {
         "on", "off", "yes", "no", "true", "false", "null", "y", "n"};
@@ -105,7 +105,7 @@ static bool is_plain(const char *text)
 
 static void write_text(const char *text, struct buf *out)
 {
-    if (is_plain(text)) {
+    if (is_plain_scalar(text)) {
         buf_append_str(out, text);
         return;
     }

@@ -25,7 +25,7 @@ static bool find_verdict(const char *name, enum verdict *verdict)
 
 // True for a valid scenario name. Any other text could forge fields and lines in the output of a
 // comparison.
-static bool is_name(const char *name, size_t size)
+static bool is_stored_name(const char *name, size_t size)
 {
     size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
 
@@ -55,7 +55,7 @@ static void take_origin(struct stored *s, json_t *root)
 
     s->rules = json_is_integer(rules) ? (int)json_integer_value(rules) : 1;
     s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));
-    if (is_name(mode, sizeof s->mode))
+    if (is_stored_name(mode, sizeof s->mode))
         snprintf(s->mode, sizeof s->mode, "%s", mode);
     stored_text(s->program, sizeof s->program, root, "program");
     stored_text(s->changed, sizeof s->changed, root, "changed");
@@ -91,7 +91,7 @@ static bool take_all(struct stored *s, json_t *root)
     json_t *item;
     size_t i;
 
-    if (!is_name(scenario, sizeof s->scenario) || !find_verdict(verdict, &s->verdict) ||
+    if (!is_stored_name(scenario, sizeof s->scenario) || !find_verdict(verdict, &s->verdict) ||
         !json_is_object(values))
         return false;
     snprintf(s->scenario, sizeof s->scenario, "%s", scenario);
