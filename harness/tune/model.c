@@ -26,6 +26,7 @@ double model_rate(const struct model *m)
         const struct load_phase *p = &m->phases[i];
         double for_s = (double)p->for_ns / NS_PER_S;
         double rows = (p->rows_from + p->rows_to) / 2.0;
+        // A trace has as many transactions as lines, whatever its rate says.
         tokens += p->arrivals == ARRIVALS_TRACE ? (double)p->trace_count * rows
                                                 : (p->rate_from + p->rate_to) / 2 * for_s;
         seconds += for_s;
@@ -41,6 +42,7 @@ double model_tokens_per_batch(const struct model_result *r)
 static void next_phase(struct arrivals_cycle *a)
 {
     a->phase_start_ns += a->model->phases[a->phase].for_ns;
+    // The load begins anew, so that a model may last longer than the scenario.
     a->phase = (a->phase + 1) % a->model->phase_count;
     arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
@@ -61,6 +63,7 @@ static int64_t next_arrival(struct arrivals_cycle *a)
     }
     const struct load_phase *p = &a->model->phases[a->phase];
     a->at_ns = a->phase_start_ns + at_ns;
+    // All rows of a transaction are committed at once.
     a->left = p->rows_from - 1;
     if (p->rows_to > p->rows_from)
         a->left += (int)rng_below(&a->rows, (uint64_t)p->rows_to - (uint64_t)p->rows_from + 1);
@@ -92,9 +95,12 @@ static void model_batch(
     w->count = 0;
     admit_arrivals(w, m, a, due_ns);
     int64_t fire_ns = w->count == m->limit ? w->waiting[w->count - 1] : due_ns;
+    // Both are drawn, whichever is used, so that the random numbers of later batches do not depend
+    // on it.
     int64_t read_ns = queries_draw(&m->queries->reads, (uint32_t)w->count, rng);
     int64_t turn_ns = queries_draw(&m->queries->turns, (uint32_t)w->count, rng);
     w->written_ns = w->written_ns < fire_ns ? fire_ns + read_ns : w->written_ns + turn_ns;
+    // The read that fetches the batch sees what was committed until it runs.
     admit_arrivals(w, m, a, w->written_ns);
 }
 
@@ -102,6 +108,7 @@ static bool deliver(struct window *w, const struct model *m, struct model_result
 {
     for (int i = 0; i < w->count; i++) {
         double sent_ns = (double)w->written_ns;
+        // One mail after another: the sender is busy with each for as long as the budget says.
         if (m->budget_per_s > 0) {
             if (w->sender_free_ns > sent_ns)
                 sent_ns = w->sender_free_ns;
@@ -154,6 +161,7 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
               histogram_init(&r->sent, m->timeout_ns, e) && simulate_windows(r, m, &w);
     free(w.waiting);
+    // Only memory can fail here.
     return ok || err_memory(e);
 }
 

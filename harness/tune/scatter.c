@@ -310,6 +310,7 @@ void scatter_print(const struct tune *t, struct buf *out)
 {
     struct scatter s = {.tune = t, .metric = metric_of(t)};
 
+    // One point needs no picture.
     if (fit_axes(&s) < 2)
         return;
     buf_printf(out,

@@ -33,6 +33,7 @@ static bool is_above(const struct schedule_pair *a, const struct schedule_pair *
 static bool beaten(const struct schedule *s, size_t pair)
 {
     for (size_t i = 0; i < s->count; i++) {
+        // A pair that loses mail is no reason to leave another one out.
         if (i != pair && !s->pairs[i].broken && is_above(&s->pairs[i], &s->pairs[pair]))
             return true;
     }
@@ -57,6 +58,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
         return SCHEDULE_LEFT_OUT;
     if (p->broken)
         return SCHEDULE_BROKEN;
+    // A pair whose runs all come to nothing would take the time of the others.
     if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
         return SCHEDULE_GIVEN_UP;
     // With fewer runs than that the spread is not known, so nothing is certain about the pair.
@@ -94,6 +96,8 @@ static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, 
         if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == known)
             order[count++] = i;
     }
+    // Shuffled, so that a machine that gets slower while the round lasts does not always hit the
+    // same pairs.
     for (size_t i = count; i > 1; i--) {
         size_t k = rng_below(rng, i), swap = order[k];
         order[k] = order[i - 1];

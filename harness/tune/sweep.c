@@ -102,6 +102,7 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
     char folder[PATH_MAX];
 
+    // The record may be another machine's, with another grid.
     if (number < 0 || pair >= t->tune.count)
         return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
             RECORD_NAME, pair);
@@ -118,6 +119,7 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     double delivered = o.run.values[METRIC_DELIVERED];
     if (o.counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
         o.cost.round_trips = parse_number(line, "trips") / delivered;
+    // Merged runs were told where they were made.
     if (!t->record.merged)
         tell_pair_run(t, pair, &o);
     return measured_add(&t->runs[pair], &o, t->tune.objective, e);
@@ -144,6 +146,7 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
+    // From its folder, as a merge does, so that both have the same figures.
     bool ok = (line || err_memory(e)) && take_pair_run(t, line, e);
     return record_add(&t->record, line, e) && ok;
 }
@@ -327,6 +330,7 @@ static bool make_runs(struct tuning *t, struct err *e)
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
+    // The model was wrong about the three, so nothing speaks against the others any more.
     if (ok && !t->options->shard.of && take_others_in(t))
         ok = run_rounds(&s, e);
     if (s.shared)
@@ -365,6 +369,7 @@ bool sweep(struct tuning *t, struct err *e)
     bool ok = open_sweep_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
 
     t->tune.interrupted = !ok && interrupt_signal();
+    // A recommendation by half of the runs is worth more than none: it says what it rests on.
     if (t->tune.interrupted)
         ok = any_measured(t) || err_set(e, ERR_INTERRUPTED,
                                     "tune was interrupted before the first pair was measured, so "

@@ -20,6 +20,7 @@ bool tune_holds(const struct expectation *x, double got)
     case '>':
         return x->comparison[1] ? got >= x->value : got > x->value;
     case '=':
+        // Figures are computed, so equal ones may differ in their last digits.
         return fabs(got - x->value) < 1e-9;
     default:
         return fabs(got - x->value) >= 1e-9;
@@ -53,6 +54,7 @@ void tune_judge(struct tune *t)
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
         p->on_front = !p->broken && has_figures(p);
         for (size_t k = 0; k < t->count; k++)
+            // A pair that cannot be had keeps no other from the front.
             p->on_front = p->on_front && (t->pairs[k].broken || !has_figures(&t->pairs[k]) ||
                                              !dominates(&t->pairs[k], p));
     }
@@ -61,6 +63,8 @@ void tune_judge(struct tune *t)
 // Compares two pairs that could both be recommended.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
+    // With an objective every fit pair is fast enough, so the fewest lines win. Without one,
+    // latency is the price of a batch, and the cheapest wins.
     if (t->objective && a->tokens_per_batch >= b->tokens_per_batch)
         return a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b);
     if (t->objective)
@@ -98,6 +102,8 @@ void tune_leave_out(struct tune *t, size_t most)
 {
     for (size_t i = 0; i < t->count; i++)
         t->pairs[i].left_out = true;
+    // The best of what is left, again and again: there are few pairs, and the order of the others
+    // does not matter.
     for (; most > 0; most--) {
         struct tune_pair *best = NULL;
         for (size_t i = 0; i < t->count; i++) {
@@ -209,6 +215,7 @@ static void print_pick(const struct tune *t, struct buf *out)
     buf_append_str(out, "Take ");
     tune_print_name(p, out);
     print_reason(t, p, out);
+    // Whether there is nothing better or nobody looked is not the same advice.
     if (!larger) {
         size_t known = 0;
         for (size_t i = 0; i < t->count; i++)
