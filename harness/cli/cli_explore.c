@@ -97,6 +97,7 @@ static struct suspect *suspect_of(struct exploring *x, uint64_t number)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
+        // A suspect that waits may have the number of a draw that is being run for another reason.
         if (s->running > 0 && s->tried.number == number)
             return s;
     }
@@ -140,6 +141,7 @@ static void remove_run(const char *folder)
         return;
     *slash = '\0';
     snprintf(latest, sizeof latest, "%s/latest", parent);
+    // Otherwise the folder is never empty.
     unlink(latest);
     rmdir(parent);
 }
@@ -161,6 +163,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
+    // Only what broke keeps its results: thousands of runs that passed would fill the disk.
     if (is_wanted(x, t)) {
         suspects_add(x, t, path, a->folder, example);
         return true;
@@ -182,6 +185,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
 
     if (known)
         known->took_s = 0;
+    // The draw was not made, so a later call makes it.
     if (a->kind == ERR_INTERRUPTED)
         return true;
     t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
@@ -191,6 +195,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     take_example(result, example, sizeof example);
     json_decref(result);
     err_clear(e);
+    // A repetition adds nothing to coverage: it only tells whether the failure comes again.
     if (!s)
         return take_draw(x, &t, a, example, e);
     if (*a->folder)
@@ -262,6 +267,8 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
 
 static bool nothing_works(const struct exploring *x, struct err *e)
 {
+    // One draw in ten may be unlucky. All of them mean that something is wrong with the machine or
+    // the collector.
     if (x->journal.unjudged < UNJUDGED_MAX || x->journal.unjudged < x->journal.tried)
         return false;
     err_set(e, ERR_SYSTEM, "no draw can be run here: %s", x->journal.whys[0].text);
@@ -285,6 +292,7 @@ static bool search_draws(struct exploring *x, struct err *e)
         // left.
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
+        // Shrinking goes on until then, so the failure has its small scenario.
         if (x->options->fail_fast && has_failed(x))
             return true;
         if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) &&
@@ -326,6 +334,7 @@ static void tell_forecast(const struct exploring *x)
     }
 
     forecast_add(&f, (size_t)draws, USUAL_NS, USUAL_TOKENS, x->jobs);
+    // forecast_add counts runs one after another.
     f.ns = draws * each_ns;
     f.kept = 0; // only what broke keeps its results
     forecast_tell(&f, "draw", "draws");
@@ -368,6 +377,7 @@ static bool take_found(struct exploring *x, struct err *e)
     {
         const char *name = json_string_value(json_object_get(line, "failure"));
         const struct failure *f = name ? journal_failure(&x->journal, name) : NULL;
+        // Several shards may have found the same failure. The draw of the lowest number shows it.
         if (ok && f && f->draw == (uint64_t)parse_integer(line, "n"))
             ok = copy_found(x, f, record_place(r, line), e);
     }
@@ -399,8 +409,10 @@ static bool explore(struct exploring *x, struct err *e)
     snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
     snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
+    // Forked before the search opens files and allocates, so that the workers hold none of it.
     bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
     run_pool_end(&x->runners);
+    // What was found is kept also when the search ended with an error, and the first error is told.
     ok = suspects_end(x, ok ? e : &late) && ok;
     return end_record(x, ok ? e : &late) && write_explore_page(x, ok ? e : &late) && ok;
 }

@@ -55,6 +55,7 @@ struct tally {
 static bool is_possible(const struct scenario *s, const char *path, struct err *e)
 {
     struct plan plan = {0};
+    // A prefix with the path, because such limits belong to no line of the file.
     bool ok = (migrate_exists(s->postgres.schema, e) && plan_make(&plan, s, e)) ||
               err_prefix(e, "%s", path);
 
@@ -119,6 +120,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             t->record.merged || interrupt_signal())
             return true;
+        // JUnit shows one case for each run, that of the last try.
         if (how->suites)
             buf_clear(how->suites);
         suite_hide(&t->table);
@@ -138,6 +140,7 @@ static void take_outcome(
     run->duplicated = outcome->duplicated;
     run->p50_ms = outcome->p50_ms;
     run->p99_ms = outcome->p99_ms;
+    // From the folder, as a merge reads it, so that both show the same.
     if (judged && stored_read(&stored, outcome->folder, &ignored))
         stored_broke(&stored, run->broke, sizeof run->broke);
     if (judged)
@@ -149,6 +152,7 @@ static void take_outcome(
 // Prints why a run has no verdict, and returns its exit code.
 static int tell_failure(const struct scenario *s, const struct err *e, struct buf *junit)
 {
+    // A skip is news, not an error. run_each makes 77 of it when nothing else was run.
     if (e->kind == ERR_SKIP) {
         report_junit_skipped(s->name, e->text, junit);
         printf("%s: skipped: %s\n", s->name, e->text);
@@ -216,6 +220,7 @@ static void write_summary(const struct suite *table)
 {
     struct err e;
 
+    // Without a folder no run was made, and none is made for a page alone.
     if (path_exists(table->out) && !summary_write(table, table->out, &e))
         fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
 }
@@ -268,6 +273,7 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
         run_one(s, o, t, &ran);
     if (ok)
         add_run(t, &ran);
+    // Only for a segment that was run now: those of the record were shown before.
     if (ok && !line && o->run.soak)
         show_so_far(t, o);
     // A run that a signal has ended early is made again when the shard goes on.
@@ -298,12 +304,15 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
                 return false;
             if (interrupt_signal()) {
+                // The scenario that the signal met has a result of its own.
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: interrupted", t);
                 t->exit_code = EXIT_SIGNAL + interrupt_signal();
                 return true;
             }
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
+                // A command for the whole work is over. A shard is not: --resume makes what is left
+                // of it.
                 return !t->record.passing || record_finish(&t->record, e);
             }
         }
@@ -331,6 +340,7 @@ static int servers(const struct scenario *s)
 {
     if (strcmp(s->postgres.provider, "local") != 0)
         return 0;
+    // A standby has a copy of the data.
     return s->postgres.standby == STANDBY_NONE ? 1 : 2;
 }
 
@@ -391,6 +401,7 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     struct suite *table = &t->table;
     struct forecast forecast = {0};
 
+    // A live table shows one row a scenario; trials have a progress of their own.
     if (!suite_init(table, count,
             several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
         return false;
