@@ -54,6 +54,8 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
         suggest_init(&near, n->key);
         for (; i < t->count && strcmp(t->fields[i].key, n->key) != 0; i++)
             suggest_offer(&near, t->fields[i].key);
+        // A key that older versions knew says what to write now; for any other the nearest is
+        // offered.
         if (i == t->count)
             return node_key_err(n, e, "'%s' is not a key that is known here%s%s", n->key,
                 gone_text("", n->key, now), suggest_text(&near, text, sizeof text));
@@ -101,6 +103,7 @@ static bool find_value_word(
     for (const struct word *w = f->words; w && w->name; w++) {
         if (strcmp(w->name, n->text) != 0)
             continue;
+        // The word is known, but has no sense in this field, and the refusal says why.
         if (w->refusal)
             return node_err(n, e, "'%s': %s", n->text, w->refusal);
         *found = w;
@@ -139,6 +142,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     (void)f;
     if (n->kind != NODE_LIST)
         return node_err(n, e, "this should be a list, such as [one, two]");
+    // One more, for the NULL at the end. Freed by the owner also when an item fails.
     *list = calloc(n->count + 1, sizeof **list);
     if (!*list)
         return out_of_memory(e);
@@ -156,6 +160,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
         return false;
     if (!word)
         return unknown_word(f, n, e);
+    // A key that is only checked has no place to be stored in.
     if (slot)
         *(int *)slot = (int)word->value;
     return true;
@@ -166,6 +171,8 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
     (void)f;
     if (!decode_want_scalar(n, e))
         return false;
+    // YAML's yes, no, on and off are refused: `names: no` would mean something to one reader and
+    // not to another.
     *(bool *)slot = strcmp(n->text, "true") == 0;
     return *(bool *)slot || strcmp(n->text, "false") == 0 ||
            node_err(n, e, "'%s' should be true or false", n->text);
@@ -246,6 +253,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word)
+        // `max`. The flag stands behind the two rates in the struct.
         return *(bool *)(rate + 2) = true;
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
@@ -361,6 +369,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     suggest_init(&near, n->text);
     for (size_t i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verbs[i].name);
+    // The list is long, so it is pointed to only where no name is near.
     return node_err(n, e, "'%s' is not a fault verb%s%s", n->text,
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
 }
@@ -376,6 +385,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     if (!settings->items)
         return out_of_memory(e);
     for (const struct node *item = n->first; item; item = item->next) {
+        // Counted first, so that the owner frees an item that is half made.
         struct setting *s = &settings->items[settings->count++];
         if (!decode_want_scalar(item, e) || !decode_copy(&s->name, item->key, e) ||
             !decode_copy(&s->value, item->text, e))
@@ -402,6 +412,7 @@ static bool decode_items(const struct field *f, const struct node *n, void *slot
         return node_err(n, e, "this should be a list: lines that begin with '- '");
     if (!decode_new_array(n, f->table->size, slot, e))
         return false;
+    // Each list has a type of its own, so its pointer is copied as bytes.
     memcpy(&items, slot, sizeof items);
     for (const struct node *item = n->first; item; item = item->next)
         if (!decode_map(f->table, item, items + (*count)++ * f->table->size, e))
