@@ -130,6 +130,7 @@ static void put_rates(struct result *r, const struct ledger *l, const struct che
         closed = closed || is_closed(l, i);
     for (size_t i = 0; i < plan_backlog_txns(l->plan); i++)
         backlog += l->plan->txns[i].rows;
+    // A closed loop offers whatever its connections can take, so it has no rate of its own.
     if (!closed)
         r->values[METRIC_RATE_OFFERED] =
             per_second((double)l->plan->token_count - backlog, planned_s, 0);

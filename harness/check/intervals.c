@@ -143,6 +143,7 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
             .from_commit = &from_commit};
         histogram_clear(&from_intended);
         histogram_clear(&from_commit);
+        // Tokens lie in the order of their phases, so one walk through them serves all.
         add_interval_phase(&i, l, phase, &token);
         from_ns += i.length_ns;
         ok = use(arg, &i, e);

@@ -45,6 +45,7 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
         *why = FIRED_BY_LIMIT;
     else if (line->read_ns >= timeout_at_ns - tolerance_ns)
         *why = FIRED_BY_TIMEOUT;
+    // A full line fires with its last token, unless the timeout came before that.
     return full ? clock_min(last_ns, timeout_at_ns) : timeout_at_ns;
 }
 

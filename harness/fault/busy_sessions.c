@@ -111,6 +111,7 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
     if (!s)
         return err_set(e, ERR_INTERNAL, "it never began");
     atomic_store(&s->stop, true);
+    // The evidence is the thread's own, so it is read when the thread has ended.
     if (s->started) {
         pthread_join(s->thread, NULL);
         ok = !s->failed && is_busy_proved(s, r, e);
@@ -269,6 +270,7 @@ static void creep_through_tokens(struct busy *s)
                            : NULL;
 
     while (conn && !is_busy_stopped(s)) {
+        // Again as soon as one has ended, so that one is always at work.
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
         while (!s->failed && PQisBusy(conn)) {
             if (is_busy_stopped(s))

@@ -219,6 +219,7 @@ void *proxy_pass_bytes(void *arg)
             accept_some(p);
         int64_t wake_ns = pump_all(p);
         size_t count = fill_proxy_poll(p, fds, &wake_ns);
+        // Without the lock while it waits, so that a fault takes effect at once.
         pthread_mutex_unlock(&p->lock);
         poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
         while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)

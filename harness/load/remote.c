@@ -230,6 +230,7 @@ struct remote *remote_open(const char *const *commands, unsigned count,
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
+        // Counted before it is hired, so that one which fails half way is ended, too.
         r->count++;
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
         ok = hire_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);

@@ -13,9 +13,6 @@
 
 #define NAME_MAX_COLUMNS 40
 
-// How long a run takes besides its plan: starting and stopping the server, and the drain. This
-// estimate is used until the first run has ended.
-
 bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
 {
     *s = (struct suite){.count = rows, .live = live && terminal_is(STDERR_FILENO)};
@@ -94,6 +91,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
     if (run->broke[0])
         snprintf(r->broke, sizeof r->broke, "%s", run->broke);
+    // Without memory for it the run is missing in the files, but the row has counted it.
     if (array_grow(&s->runs, s->run_count, 1, sizeof *s->runs))
         s->runs[s->run_count++] = *run;
 }
@@ -169,6 +167,7 @@ static size_t name_width(const struct suite *s, size_t columns)
     }
     if (longest > NAME_MAX_COLUMNS)
         longest = NAME_MAX_COLUMNS;
+    // A long name must leave room for what is said about it.
     return longest < columns / 2 ? longest : columns / 2;
 }
 
@@ -242,6 +241,7 @@ static int64_t time_left(const struct suite *s)
         to_come += r->runs - r->done;
         left_ns += r->planned_ns * (r->runs - r->done);
     }
+    // What runs have taken beyond their plan is expected of the others, too.
     left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : SUITE_OVERHEAD_NS);
     left_ns -= clock_now_ns() - s->run_began_ns;
     return left_ns > 0 ? left_ns : 0;

@@ -83,6 +83,7 @@ void run_forget(struct run *r)
     folder_fini(&r->folder);
     subject_log_fini(&r->turned.log);
     stalls_fini(&r->turned.cost.stalls);
+    // run_end frees all of this again, so nothing may point to what is gone.
     r->faults = NULL;
     r->observers = (struct observers){0};
     r->generator = (struct generator){0};

@@ -13,6 +13,7 @@ bool check_secrets(const struct check *c, struct err *e)
     char login[NAMES_MAX];
 
     (void)e;
+    // An old history: nobody looked, so nothing is judged.
     if (l->logs == LOGS_UNREAD)
         return true;
     judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);

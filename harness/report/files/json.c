@@ -110,6 +110,7 @@ static json_t *fault(const struct report *r, size_t i)
     json_object_set_new(object, "do", json_string(f->spec->verb->name));
     if (f->spec->verb->params & PARAM_TARGET)
         json_object_set_new(object, "target", json_string(fault_target_name(f->spec->target)));
+    // A fault that was left out is no failure; `left_out` tells it apart.
     json_object_set_new(object, "ok", json_boolean(f->left_out || (begun && f->ok)));
     json_object_set_new(object, "left_out", json_boolean(f->left_out != LEFT_OUT_NOT));
     json_object_set_new(object, "evidence", json_string(f->evidence));

@@ -61,6 +61,7 @@ bool points_make(
         }
     }
     assert(p->count == count);
+    // Pairs come behind these.
     p->singles = count;
     return true;
 }
