@@ -133,7 +133,7 @@ static bool cut_from(struct settings *s, struct err *e)
 }
 
 // Tells whether a name may stand in quotes in a header.
-static bool is_name(const char *name)
+static bool fits_in_quotes(const char *name)
 {
     for (; *name; name++)
         if ((unsigned char)*name < 0x20 || (unsigned char)*name > 0x7e || strchr("\"\\<>", *name))
@@ -165,7 +165,7 @@ static bool check(const struct settings *s, struct err *e)
     if (!strchr(s->from, '@') || strpbrk(s->from, "<> "))
         return err_set(e, ERR_USAGE,
             "SENDER_FROM has '%s'; it must be a bare address, or 'Name <address>'", s->from);
-    if (s->from_name && !is_name(s->from_name))
+    if (s->from_name && !fits_in_quotes(s->from_name))
         return err_set(e, ERR_USAGE,
             "SENDER_FROM has the name '%s'; it must be plain ASCII without quotes", s->from_name);
     if (s->password && s->password_file)

@@ -76,7 +76,7 @@ static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void
     return 0;
 }
 
-static size_t on_read(char *out, size_t one, size_t room, void *context)
+static size_t on_mail_read(char *out, size_t one, size_t room, void *context)
 {
     struct smtp *s = context;
     size_t left = s->mail.len - s->sent, n = left < one * room ? left : one * room;
@@ -86,7 +86,7 @@ static size_t on_read(char *out, size_t one, size_t room, void *context)
     return n;
 }
 
-static int on_seek(void *context, curl_off_t offset, int origin)
+static int on_mail_seek(void *context, curl_off_t offset, int origin)
 {
     struct smtp *s = context;
 
@@ -123,10 +123,10 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_DEBUGDATA, s);
     curl_easy_setopt(easy, CURLOPT_MAIL_FROM, c->from);
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_mail_read);
     curl_easy_setopt(easy, CURLOPT_READDATA, s);
     curl_easy_setopt(
-        easy, CURLOPT_SEEKFUNCTION, on_seek); // a connection that had ended is made anew
+        easy, CURLOPT_SEEKFUNCTION, on_mail_seek); // a connection that had ended is made anew
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, s);
 }
 
@@ -171,7 +171,7 @@ void smtp_free(struct smtp *s)
 // Tells whether a body can go out as it is: plain ASCII in lines that SMTP allows, 998 bytes
 // without their end (RFC 5321, 4.5.3.1.6). Other bodies go as base64, which any server passes on
 // unchanged.
-static bool is_plain(const struct buf *body)
+static bool is_seven_bit(const struct buf *body)
 {
     size_t line = 0;
 
@@ -212,7 +212,7 @@ static bool make_mail(
     buf_clear(&s->mail);
     if (!mail_body(&s->body, t, r, s->settings->site, e) || !mail_id(id, r, s->settings->from, e))
         return false;
-    bool plain = is_plain(&s->body);
+    bool plain = is_seven_bit(&s->body);
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &utc);
     buf_printf(&s->mail, "Date: %s\r\n", date);
