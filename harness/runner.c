@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/noun.h"
@@ -83,6 +84,7 @@ static void tell_outcome(const struct run *r, struct run_outcome *outcome)
         .taken = r->end.taken,
         .failed = r->end.failed,
         .handlers = r->end.handlers};
+    memcpy(outcome->doubted, r->end.result.doubted, sizeof outcome->doubted);
     snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
 }
 

@@ -50,9 +50,10 @@ struct run_options {
 // The outcome of a run, after everything that it used is freed.
 struct run_outcome {
     enum verdict verdict;
-    char folder[PATH_MAX];                   // the result folder
-    uint64_t trips;                          // round trips since the load began; only with
-                                             // count_trips
+    bool doubted[METRIC_COUNT]; // an invariant seems not to hold, but the run cannot tell
+    char folder[PATH_MAX];      // the result folder
+    uint64_t trips;             // round trips since the load began; only with
+                                // count_trips
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
     double again;                            // number of repeated deliveries, explained or not
     double left;   // number of jobs that the subject's end_state query counts; NAN: not known

@@ -113,6 +113,13 @@ static void read_handlers(struct answer *a, const struct run_outcome *outcome)
     a->failed = outcome->failed;
 }
 
+// A count about which the run itself is in doubt accuses nobody.
+static double settled_count(
+    const json_t *figures, const struct run_outcome *outcome, enum metric_id id)
+{
+    return outcome->doubted[id] ? NAN : answer_number_at(figures, metrics[id].name);
+}
+
 static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
 {
     json_t *result = parse_file(outcome->folder, "result.json", e);
@@ -132,11 +139,11 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .wal = answer_number_at(server, "wal_bytes_per_token"),
         .cpu_ms = backends * 1000 / answer_number_at(figures, "committed"),
         .dead = answer_number_at(server, "dead_tuples_max"),
-        .lost = answer_number_at(figures, "lost"),
+        .lost = settled_count(figures, outcome, METRIC_LOST),
         .left = outcome->left,
         .taken = outcome->taken,
         .again = outcome->again,
-        .exits = answer_number_at(figures, "unplanned_exit"),
+        .exits = settled_count(figures, outcome, METRIC_UNPLANNED_EXIT),
         .recovery_ms = answer_number_at(figures, "recovery.max"),
         .postgres = answer_number_at(json_object_get(result, "environment"), "postgres_version"),
         .deaf = json_is_object(json_object_get(result, "silence")),

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "options/subjects.h"
-#include "field/finding.h"
 #include "report/files/parse_json.h"
-#include "runner.h"
 #include "subject/install.h"
 
 #define EXIT_NOT_SEEN 0
@@ -64,23 +62,34 @@ static double count_seeds_left(const struct run_outcome *outcome)
     return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
 }
 
-// Says what the run showed of the finding: the first metric of `breaks` that is above zero.
+// A metric of which the run itself cannot tell whether it holds shows nothing. Another promise may
+// be broken beside it, so the run's verdict is no answer.
+enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
+    const json_t *figures, char *text, size_t size)
+{
+    if (outcome->verdict == VERDICT_INCONCLUSIVE)
+        return SHOWN_DOUBT;
+    for (char **name = f->breaks; *name; name++) {
+        const struct metric *m = metric_find(*name);
+        double count = m ? parse_number(figures, *name) : count_seeds_left(outcome);
+        if (!(count > 0) || !logs_say(f, outcome->folder))
+            continue;
+        snprintf(text, size, "seen, %s %.0f", *name, count);
+        return m && outcome->doubted[m->id] ? SHOWN_DOUBT : SHOWN_FINDING;
+    }
+    return SHOWN_NOTHING;
+}
+
 static bool read_finding_result(const struct field_finding *f, const struct run_outcome *outcome,
-    char *text, size_t size, bool *seen, struct err *e)
+    char *text, size_t size, enum shown *shown, struct err *e)
 {
     json_t *result = parse_file(outcome->folder, "result.json", e);
-    const json_t *figures = json_object_get(result, "metrics");
 
-    *seen = false;
-    for (char **name = f->breaks; result && *name && !*seen; name++) {
-        double count = strcmp(*name, FINDING_LEFT) == 0 ? count_seeds_left(outcome)
-                                                        : parse_number(figures, *name);
-        *seen = count > 0 && logs_say(f, outcome->folder);
-        if (*seen)
-            snprintf(text, size, "seen, %s %.0f", *name, count);
-    }
+    if (!result)
+        return false;
+    *shown = finding_shown(f, outcome, json_object_get(result, "metrics"), text, size);
     json_decref(result);
-    return result;
+    return true;
 }
 
 static bool run_seed(const struct field_finding *f, const struct options *o, const char *subject,
@@ -93,7 +102,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     struct run_outcome outcome = {0};
     struct scenario s = {0};
     char path[PATH_MAX], text[80] = "not seen";
-    bool seen = false;
+    enum shown shown = SHOWN_DOUBT;
 
     own.run.subject = subject;
     snprintf(own.seed, sizeof own.seed, "seed=%d", seed);
@@ -103,10 +112,9 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     if (ok)
         subjects_suit(&s);
     ok = ok && run_scenario(&s, &how, &outcome, e) &&
-         read_finding_result(f, &outcome, text, sizeof text, &seen, e);
+         read_finding_result(f, &outcome, text, sizeof text, &shown, e);
     scenario_fini(&s);
     subjects_sets_fini(&sets);
-    bool judged = ok && outcome.verdict != VERDICT_INCONCLUSIVE;
     if (!ok && (e->kind == ERR_USAGE || e->kind == ERR_SKIP || e->kind == ERR_INTERRUPTED))
         return false;
     // A run that the harness could not make, on a machine that is too busy, ends no series.
@@ -114,11 +122,11 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
         snprintf(text, sizeof text, "not run: %.60s", e->text);
     err_clear(e);
     t->runs++;
-    t->seen += judged && seen;
-    t->inconclusive += !judged;
+    t->seen += ok && shown == SHOWN_FINDING;
+    t->inconclusive += !ok || shown == SHOWN_DOUBT;
     if (!o->quiet)
         fprintf(stderr, "%s, %s, seed %d: %s\n", f->id, strrchr(subject, '/') + 1, seed,
-            ok && !judged ? "inconclusive" : text);
+            ok && shown == SHOWN_DOUBT ? "inconclusive" : text);
     return true;
 }
 
