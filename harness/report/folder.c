@@ -28,6 +28,7 @@ bool folder_begin(const struct folder *f, const char *name, struct folder_file *
         return false;
     if (snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path) >= (int)sizeof file->fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file->path);
+    // Under another name until it is whole, so that nobody reads half a file.
     file->out = fopen(file->fresh, "we");
     return file->out || err_sys(e, ERR_SYSTEM, "cannot write %s", file->fresh);
 }
@@ -39,6 +40,7 @@ bool folder_finish(struct folder_file *file, bool whole, struct err *e)
     ok = fclose(file->out) == 0 && ok;
     if (ok && whole && rename(file->fresh, file->path) == 0)
         return true;
+    // unlink may overwrite the reason.
     int why = errno;
     unlink(file->fresh);
     errno = why;
@@ -65,6 +67,7 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
 
     buf_init(&yaml, 1 << 20);
     bool ok = scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long");
+    // The mark says that a run of this user's wrote it, and so may be repeated without being asked.
     if (ok)
         mark_append(&yaml);
     ok = ok && folder_write(f, "scenario.yaml", &yaml, e);
@@ -170,6 +173,8 @@ bool folder_link_latest(struct folder *f, struct err *e)
         snprintf(fresh, sizeof fresh, "%s.new", f->path) >= (int)sizeof fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", f->path);
     unlink(fresh);
+    // By renaming, so that the link leads to a run at every moment. It is relative: results may be
+    // moved.
     if (symlink(slash + 1, fresh) == 0 && rename(fresh, link) == 0)
         return true;
     err_sys(e, ERR_SYSTEM, "cannot make the link %s", link);
@@ -209,6 +214,8 @@ void folder_fini(struct folder *f)
     if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
         path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
         remove_empty_logs(f);
+        // A run that could not begin leaves nothing. Where it has written a log, that tells why,
+        // and the folder stays.
         if (rmdir(f->logs) == 0) {
             unlink(scenario);
             rmdir(f->path);
@@ -222,6 +229,7 @@ static FILE *open_log(const char *server_log, long from)
 {
     FILE *file = server_log ? fopen(server_log, "re") : NULL;
 
+    // A soak's segments share one log. Each copies its own part.
     if (file && fseek(file, from, SEEK_SET) != 0) {
         fclose(file);
         return NULL;

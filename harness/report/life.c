@@ -48,6 +48,7 @@ static void name_text(const struct ledger *l, const struct delivery *d, char *ou
     const struct line_record *lines = l->log->lines;
     size_t number = 0;
 
+    // A sender counts the lines of its collector, and begins anew with each process.
     for (uint32_t i = 0; i <= d->line; i++)
         number += lines[i].process == lines[d->line].process;
     snprintf(out, size, "%zu.%zu", number,
@@ -89,6 +90,8 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
         const struct delivery *d = &l->log->deliveries[i];
         if (d->token != token)
             continue;
+        // In leased mode each delivery is an attempt that was answered, or was left without an
+        // answer.
         if (d->reply != REPLY_NONE) {
             tell_attempt(l, d, ++attempt, tell, context);
             continue;
@@ -130,11 +133,14 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     char text[80];
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        // A step that never came has no time.
         if (steps[i].at_ns != 0 && steps[i].at_ns != CLOCK_NEVER)
             tell(l, steps[i].at_ns, steps[i].what, context);
     }
     const size_t later = tell_faults(l, &met, tell, context);
     tell_deliveries(l, token, tell, context);
+    // Otherwise a reader would look for the cause of a lost token among faults that came when it
+    // was lost already.
     if (later > 0 && met.overdue) {
         snprintf(text, sizeof text, "%zu later %s not listed", later,
             NOUN(later, "fault is", "faults are"));
@@ -182,6 +188,7 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     struct events kept = {0};
 
     tell_all(l, token, keep_event, &kept);
+    // They are told by kind, and a reader wants them by time.
     if (kept.count > 0)
         qsort(kept.items, kept.count, sizeof *kept.items, by_life_time);
     for (size_t i = 0; i < kept.count && !kept.failed; i++)

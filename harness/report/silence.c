@@ -50,6 +50,7 @@ static const struct {
 static const char *likely_cause(const char *line)
 {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        // The first that fits: rarer and more exact words stand above the common ones.
         if (strstr(line, causes[i].says))
             return causes[i].cause;
     }
@@ -86,6 +87,8 @@ static void count_kind(struct kind *kinds, size_t *count, const char *line)
             return;
         }
     }
+    // The last occurrence is kept, because its numbers are those that a reader finds at the end of
+    // the log.
     if (*count < KINDS_MAX)
         kinds[(*count)++] = (struct kind){.line = line, .times = 1};
 }
@@ -161,6 +164,7 @@ static void read_log(struct silence *s, const char *logs)
     char path[PATH_MAX];
     struct err ignored;
     char *text = malloc(LOG_MAX + 1);
+    // The first collector speaks for all: they have one command.
     FILE *file =
         text && path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
 
@@ -201,6 +205,8 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
         return false;
     int64_t last_ns = log->lines[log->line_count - 1].read_ns;
     size_t unheard = committed_after(l, last_ns);
+    // A collector may well be about to write: a batch has its timeout, and a few tokens may be
+    // ineligible.
     if (unheard < unheard_min ||
         l->drain_end_ns - last_ns < 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S)
         return false;
@@ -243,6 +249,7 @@ void silence_find(
     struct silence *s, const struct ledger *l, const struct result *r, const char *logs)
 {
     *s = (struct silence){0};
+    // Nobody asks why a collector was silent that had nothing to write.
     if (r->verdict == VERDICT_PASS || !is_run_silent(s, l))
         return;
     read_log(s, logs);

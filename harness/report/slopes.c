@@ -75,6 +75,7 @@ static double window_level(const struct sample *s, size_t count, enum slope_id i
 {
     for (size_t i = 0; i < count; i++)
         room[i] = level(&s[i], id);
+    // The median, because one sample in the midst of a batch says nothing about growth.
     return stats_median(room, count);
 }
 
@@ -150,6 +151,7 @@ static int column_of(const char *head, const char *name)
     for (int column = 0; head; column++) {
         if (strncmp(head, name, len) == 0 && (head[len] == ',' || head[len] == '\n'))
             return column;
+        // By name: columns are added now and then.
         head = strchr(head, ',');
         head = head ? head + 1 : NULL;
     }
@@ -165,6 +167,7 @@ static double cell(const char *line, int column)
         line = line ? line + 1 : NULL;
     }
     double value = line ? strtod(line, &end) : 0;
+    // An empty cell is no zero.
     return line && end != line ? value : NAN;
 }
 
@@ -225,6 +228,7 @@ static bool find_span(struct span *span, const struct observed *o, double warmin
         return err_memory(e);
     *span = (struct span){.samples = kept};
     for (size_t i = 0; i < o->count; i++) {
+        // What a crashed server has lost of its counters would look like a fall.
         if (o->samples[i].up && (double)o->samples[i].at_ns >= warming * (double)end_ns)
             kept[span->count++] = o->samples[i];
     }

@@ -159,6 +159,7 @@ bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
     struct junit_counts c = count(r);
 
     junit_open(r->scenario->name, &c, ledger_seconds(l, l->drain_end_ns), out);
+    // JUnit's schema has the properties before the cases.
     properties(r, out);
     verdict_case(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -203,6 +204,7 @@ static double seconds_of(const char *suites)
     double sum = 0;
 
     for (const char *at = suites; (at = strstr(at, "<testsuite "));) {
+        // Names are escaped, so a quote ends an attribute and this cannot be part of one.
         at = strstr(at, "\" time=\"");
         if (!at)
             break;

@@ -95,6 +95,8 @@ static struct nearness nearest(
             least_ns = far_ns;
             verb = l->faults[i].spec->verb;
         }
+        // One sentence for all groups: if two of them lie near different faults, it would be wrong
+        // for one.
         if (!verb || (g > 0 && verb != n.verb))
             return (struct nearness){.most_ns = INT64_MAX};
         n.verb = verb;
@@ -119,6 +121,8 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
 {
     struct nearness before = nearest(l, groups, count, false, gap_ns);
     struct nearness after = nearest(l, groups, count, true, gap_ns);
+    // What dies with a fault was committed before it, and what comes late was committed after. The
+    // nearer one is meant.
     bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
     const struct nearness *n = is_before ? &before : &after;
 
@@ -155,6 +159,8 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     struct group *groups = times ? calloc(tokens + 1, sizeof *groups) : NULL;
 
     for (uint32_t i = 0; groups && i < tokens; i++) {
+        // By the ledger's own view, which is simpler than the check's. It is used only where both
+        // count the same.
         if (glance_state(l, r->result, i) == state)
             times[count++] = committed_ns(l, i);
     }
@@ -205,6 +211,7 @@ static json_t *tokens_json(const struct report *r)
         of[glance_state(l, r->result, i)]++;
     for (uint32_t i = 0; i < l->plan->token_count; i++) {
         enum glance_state state = glance_state(l, r->result, i);
+        // By state, so that a few lost tokens are all shown among a million that were delivered.
         size_t every = (of[state] + SHOWN_MAX - 1) / SHOWN_MAX;
         if (state != GLANCE_NONE && nth[state]++ % every == 0)
             json_array_append_new(list, glance_token_json(l, i, state));
