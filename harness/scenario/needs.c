@@ -75,6 +75,7 @@ static bool is_reference(const struct scenario *s, const char *collector)
     bool found = collector ? strcmp(collector, "reference") == 0 : !s->collector.command;
 
     for (const char *p = collector; p && *(p += strspn(p, " \t")); p += strcspn(p, " \t"))
+        // Each word is looked at, because `env`, `strace` and the like may stand before it.
         found = found || is_named(p, strcspn(p, " \t"));
     for (char **word = s->collector.command; !collector && word && *word; word++)
         found = found || is_named(*word, strlen(*word));
@@ -87,6 +88,8 @@ void needs_resolve(struct scenario *s, const char *collector, bool promised)
 
     if (s->collector.layout == LAYOUT_AUTO)
         s->collector.layout = reference ? LAYOUT_REFERENCE : LAYOUT_FOREIGN;
+    // What the scenario says itself counts. A foreign command gets the promises that any mail
+    // collector makes.
     if (!promised)
         s->collector.promises = reference ? PROMISES_REFERENCE : PROMISES_FOREIGN;
     for (size_t i = 0; i < IMPLIED; i++) {
@@ -147,6 +150,8 @@ void needs_drop_expectations(struct scenario *s)
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
+        // An expectation about something that nobody promised would be missed for a reason that is
+        // none.
         bool promised = !m || !m->promise || (m->promise & (unsigned)s->collector.promises);
         if (promised && (!m || metric_is_for(m->id, s))) {
             s->expect[kept++] = s->expect[i];

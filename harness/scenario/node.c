@@ -47,6 +47,7 @@ bool node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin)
 {
     assert(parent->kind != NODE_SCALAR && !child->parent);
+    // Items of a list have none.
     if (key) {
         child->key = strdup(key);
         if (!child->key)
@@ -74,6 +75,7 @@ void node_replace(struct node *n, struct node *with)
     n->count = with->count;
     for (struct node *child = n->first; child; child = child->next)
         child->parent = n;
+    // The node keeps its own key and place in the tree: only the value is new.
     free(with->key);
     free(with);
 }
@@ -127,6 +129,7 @@ static void append_path(const struct node *n, struct buf *path)
     append_path(n->parent, path);
     if (path->len > 0)
         buf_append_char(path, '.');
+    // Counted when an error needs it, because an override may add items.
     for (const struct node *s = n->parent->first; s != n; s = s->next)
         index++;
     if (n->key)

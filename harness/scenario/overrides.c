@@ -37,6 +37,7 @@ static bool is_item_number(const char *s)
     for (const char *p = s; *p; p++)
         if (!isdigit((unsigned char)*p))
             return false;
+    // Four digits are more than a list may have, and fit into any integer.
     return *s != '\0' && strlen(s) <= 4;
 }
 
@@ -98,6 +99,7 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
             return NULL;
         }
         size_t index = strtoul(piece, NULL, 10);
+        // The next number adds an item. Any further one would leave a gap.
         if (index > at->count) {
             set_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
                 NOUN(at->count, "item", "items"), at->count);
@@ -119,6 +121,7 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     const char *value = w->end + 1;
     struct node *n = NULL;
 
+    // An empty value is an empty text. libyaml would call it an empty document.
     if (verbatim || *value == '\0') {
         n = node_new(NODE_SCALAR, value, &w->origin);
         if (!n)

@@ -34,6 +34,7 @@ static const char *read_digits(const char *p, int64_t *value, int *digits)
     *value = 0;
     *digits = 0;
     for (; isdigit((unsigned char)*p); p++) {
+        // Nine digits fit into 32 bits, so that nothing below can overflow.
         if (++*digits > DIGITS_MAX)
             return NULL;
         *value = *value * 10 + (*p - '0');
@@ -49,6 +50,7 @@ static bool read_decimal(const char *text, struct decimal *d)
     d->end = read_digits(text, &d->whole, &digits);
     if (d->end && *d->end == '.' && isdigit((unsigned char)d->end[1])) {
         d->end = read_digits(d->end + 1, &d->billionths, &digits);
+        // "0.5" has 500000000 billionths.
         for (; d->end && digits < DIGITS_MAX; digits++)
             d->billionths *= 10;
     }
@@ -120,6 +122,7 @@ bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e)
         *to = *from;
         return ok;
     }
+    // A number that does not fit is cut off, and then is too long for units_count.
     snprintf(first, sizeof first, "%.*s", (int)(dots - text), text);
     if (units_count(first, from, e) && units_count(dots + 2, to, e))
         return true;
@@ -240,6 +243,7 @@ bool units_print_number(struct buf *out, double number)
 
     for (int places = 0; places <= DIGITS_MAX; places++) {
         snprintf(text, sizeof text, "%.*f", places, number);
+        // The shortest text that reads back as the same number.
         if (strtod(text, NULL) == number)
             break;
     }
