@@ -97,6 +97,7 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
 {
     enum verdict verdict = s->result.verdict;
 
+    // Of a thousand segments only those are shown that did not pass.
     if (!counts || verdict != VERDICT_PASS)
         print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
     if (counts) {
@@ -115,6 +116,7 @@ static int check_folder(const char *folder, const struct options *o, struct coun
     int code;
 
     bool ok = (s || err_memory(&e)) && rejudge_scenario(s, folder, &e);
+    // A run that was killed leaves such a folder.
     if (ok && !rejudge_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s\n", s->scenario.name, e.text);
@@ -160,6 +162,7 @@ static int check_all(const char *dir, const struct options *o)
                                 "check: --token goes with one result, and %.500s "
                                 "holds %zu",
                                 dir, g.count));
+    // They were gathered with the newest first.
     for (size_t i = g.count; ok && i-- > 0;)
         worst = cli_worse(worst, check_folder(g.folders[i], o, &counts));
     if (ok)

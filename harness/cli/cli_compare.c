@@ -54,6 +54,7 @@ static bool write_compare_files(
     buf_init(&text, TEXT_MAX);
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
         buf_clear(&text);
+        // One buffer after another: a page with every run may be megabytes long.
         ok = !files[i].path ||
              ((files[i].print(all->items, all->count, &text) ||
                   err_set(e, ERR_INTERNAL, "--%s: the comparison is too long", files[i].name)) &&
@@ -83,6 +84,7 @@ static int worst(const struct comparisons *all)
 
     for (size_t i = 0; i < all->count; i++) {
         int one = change_exit_code(all->items[i].overall);
+        // Their order as numbers is that of their weight.
         code = one > code ? one : code;
     }
     return code;
@@ -121,6 +123,7 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
 {
     for (size_t i = 0; i < base->count; i++) {
         const char *scenario = base->runs[i].scenario;
+        // Each scenario once, when its first run comes.
         if (has(base, i, scenario))
             continue;
         if (!has(new, new->count, scenario))
@@ -155,6 +158,7 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
 
     ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e);
     size_t interrupted = base.interrupted + new.interrupted;
+    // Their loads were shorter, so their figures are those of another run.
     if (interrupted > 0)
         fprintf(stderr, "mailproof: %zu interrupted run%s left out\n", interrupted,
             interrupted == 1 ? " was" : "s were");
@@ -208,6 +212,7 @@ static bool run_turn(struct turns *t, struct side *side, int which, bool counts,
         .server = t->shared ? &t->server : NULL,
     };
     struct scenario scenario = t->scenarios[which]; // its strings and lists stay borrowed
+    // Both runs of a round have the same seed, so that they meet the same plan.
     scenario.seed += (uint64_t)(t->round % t->options->compare.seeds);
     if (!run_scenario(&scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
@@ -274,6 +279,7 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;
     t->runs = o->compare.runs ? o->compare.runs : RUNS_DEFAULT;
+    // Each side has one run more, the warm-up.
     t->planned = 2 * (t->runs + 1) * (o->compare.calibrate ? 2 : 1);
     if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
         return false;
@@ -292,6 +298,7 @@ static bool compare_by_turns(
         shared_close(&t->server);
     if (ok)
         printf("  results     %s\n", t->out);
+    // What was run for an hour is not lost: its folders can be compared.
     else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
         printf("  runs so far mailproof compare %s/A %s/B\n", t->out, t->out);
     return ok;
