@@ -13,6 +13,7 @@ struct build {
     size_t count;
     struct usual usual;
     const struct event **kind; // room for the events of one kind, in the order of time
+    const struct event *told;  // the event that is built, as the text has it
 };
 
 // Appends a copy of an item to an array.
@@ -27,17 +28,20 @@ static bool append(void *items, size_t *count, const void *item, size_t size, st
 
 // --- kinds that are more than a record --------------------------------------------------------
 
-static void build_load(struct build *b, const struct event *event)
+static bool build_load(struct build *b, struct event *event, struct err *e)
 {
+    (void)e;
     b->usual.load_ns = event->load.until_ns - STORY_START_NS;
     b->t->history.load.refused = event->load.refused;
     b->t->history.load.stalls.longest_ns = event->load.stalled_ns;
+    return true;
 }
 
-static void build_run(struct build *b, const struct event *event)
+static bool build_run(struct build *b, struct event *event, struct err *e)
 {
     struct history_notes *n = &b->t->history.notes;
 
+    (void)e;
     b->usual.run_ns = event->run.until_ns - STORY_START_NS;
     n->interrupted = event->run.interrupted;
     n->others_share = (double)event->run.others / 1e6;
@@ -46,28 +50,28 @@ static void build_run(struct build *b, const struct event *event)
     b->t->history.ledger.strangers = event->run.strangers;
     if (event->text)
         snprintf(n->gave_up, sizeof n->gave_up, "%s", event->text);
+    return true;
 }
 
-static bool build_process(
-    struct build *b, const struct event *told, struct event *event, struct err *e)
+static bool build_process(struct build *b, struct event *event, struct err *e)
 {
     struct process_record *p = &event->process.record;
     unsigned count = (unsigned)b->t->history.log.process_count;
 
-    if (told->first != count || told->first >= STORY_PROCESSES_MAX)
-        return origin_err(&told->origin, e, "process %u is missing, or told twice; at most %u",
+    if (event->first != count || event->first >= STORY_PROCESSES_MAX)
+        return origin_err(&event->origin, e, "process %u is missing, or told twice; at most %u",
             count, STORY_PROCESSES_MAX);
     // No end is usual: a crash, a kill and a planned end are judged differently.
-    if (event_has(told, FIELD(process.record.ended_ns)) && !event_has(told, FIELD(process.exit)) &&
-        !event_has(told, FIELD(process.signal)) && !event_has(told, FIELD(process.record.asked)))
-        return origin_err(&told->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");
+    if (event_has(b->told, "until") && !event_has(b->told, "exit") &&
+        !event_has(b->told, "signal") && !event_has(b->told, "asked"))
+        return origin_err(&event->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");
     if (p->instance >= b->t->scenario.collector.instances)
-        return origin_err(&told->origin, e, "collector.instances is %d, and they count from 0",
+        return origin_err(&event->origin, e, "collector.instances is %d, and they count from 0",
             b->t->scenario.collector.instances);
     if (event->process.exit > 255 || event->process.signal > 64)
-        return origin_err(&told->origin, e, "an exit code is at most 255, a signal at most 64");
+        return origin_err(&event->origin, e, "an exit code is at most 255, a signal at most 64");
     // A pid only names the process in findings.
-    p->pid = 100 + (int)told->first;
+    p->pid = 100 + (int)event->first;
     p->status = event->process.exit << 8 | event->process.signal;
     if (p->left == PROCESS_LEFT_SOME)
         snprintf(p->litter, sizeof p->litter, "a process");
@@ -84,7 +88,7 @@ static uint8_t phase_at(const struct scenario *s, int64_t ns)
     return (uint8_t)phase;
 }
 
-static bool build_token(struct build *b, const struct event *event, struct err *e)
+static bool build_token(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
     size_t rows = (size_t)event->last - event->first + 1, txns = plan->txn_count;
@@ -118,7 +122,7 @@ static bool want_token(const struct build *b, const struct event *event, struct 
                b->t->history.plan.token_count);
 }
 
-static bool build_change(struct build *b, const struct event *event, struct err *e)
+static bool build_change(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
     size_t changes = plan->change_count;
@@ -128,7 +132,7 @@ static bool build_change(struct build *b, const struct event *event, struct err 
 
     if (!want_token(b, event, e))
         return false;
-    if (!event_has(event, FIELD(change.kind)) || !event_has(event, FIELD(change.record.sent_ns)))
+    if (!event_has(event, "suspend") || !event_has(event, "at"))
         return origin_err(&event->origin, e, "say what changes and when: 'change 4 suspend at 30'");
     // The plan finds a token's change by the token, so a second one would never be found.
     for (size_t i = 0; i < changes; i++)
@@ -137,31 +141,37 @@ static bool build_change(struct build *b, const struct event *event, struct err 
     return append(&plan->changes, &changes, &change, sizeof change, e);
 }
 
-static bool build_fault(
-    struct build *b, const struct event *told, struct event *event, struct err *e)
+static bool build_fault(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
     struct fault_record *r = &event->fault;
     size_t faults = plan->fault_count;
     struct plan_fault fault = {.at_ns = r->planned_ns - STORY_START_NS};
 
-    if (!story_spec_of(b->events, b->count, told, &fault.spec, e))
+    if (!story_spec_of(b->events, b->count, b->told, &fault.spec, e))
         return false;
     fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
     r->spec = &b->t->scenario.faults[fault.spec];
-    r->left_known = event_has(told, FIELD(fault.left_ns));
+    r->left_known = event_has(b->told, "left");
     r->undone = true;
     return append(&plan->faults, &faults, &fault, sizeof fault, e);
 }
 
-static bool build_item(struct build *b, const struct event *told, struct line_record *line,
-    uint32_t number, struct err *e)
+static bool want_process(struct build *b, const struct event *event, uint32_t n, struct err *e)
+{
+    return n < b->t->history.log.process_count ||
+           origin_err(&event->origin, e, "there is no process %u; the story has %zu", n,
+               b->t->history.log.process_count);
+}
+
+static bool build_item(
+    struct build *b, const struct event *told, struct line_record *line, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
     struct event item = *told;
 
     event_complete(&item, &b->usual);
-    item.item.line = number;
+    item.item.line = (uint32_t)log->line_count;
     if (told->first != NUMBER_NONE && !want_token(b, told, e))
         return false;
     for (uint32_t token = told->first;; token++) {
@@ -177,145 +187,108 @@ static bool build_item(struct build *b, const struct event *told, struct line_re
     }
 }
 
-static bool build_line(
-    struct build *b, const struct event *told, struct line_record *line, struct err *e)
+static bool build_line(struct build *b, struct event *event, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
-    struct event event = *told;
+    struct line_record *line = &event->line;
 
-    event_complete(&event, &b->usual);
-    if (!event_has(&event, FIELD(line.process)))
-        return origin_err(&told->origin, e, "say which process wrote it: 'line by 0 at 150: 0'");
-    if (line->process >= log->process_count)
-        return origin_err(&told->origin, e, "there is no process %u; the story has %zu",
-            line->process, log->process_count);
+    if (!event_has(event, "by"))
+        return origin_err(&event->origin, e, "say which process wrote it: 'line by 0 at 150: 0'");
+    if (!want_process(b, event, line->process, e))
+        return false;
     line->first_delivery = (uint32_t)log->delivery_count;
-    for (uint32_t i = 1; i <= told->items; i++)
-        if (!build_item(b, told + i, line, (uint32_t)log->line_count, e))
+    for (uint32_t i = 1; i <= event->items; i++)
+        if (!build_item(b, b->told + i, line, e))
             return false;
     log->processes[line->process].lines++;
     return true;
 }
 
-static void set_flag(struct ledger_token *token, uint8_t flag, bool on)
+static bool build_sample(struct build *b, struct event *event, struct err *e)
 {
-    token->flags = (uint8_t)(on ? token->flags | flag : token->flags & ~flag);
+    return want_process(b, event, event->sample.process, e);
 }
 
-static bool build_row(struct build *b, const struct event *told, struct err *e)
+static bool build_stall(struct build *b, struct event *event, struct err *e)
 {
-    if (!want_token(b, told, e))
+    (void)e;
+    stalls_note(&b->t->history.notes.reader_stalls, event->stall.from_ns, event->stall.until_ns);
+    return true;
+}
+
+static bool build_row(struct build *b, struct event *event, struct err *e)
+{
+    if (!want_token(b, event, e))
         return false;
-    for (uint32_t t = told->first; t <= told->last; t++) {
+    for (uint32_t t = event->first; t <= event->last; t++) {
         struct ledger_token *token = &b->t->history.ledger.tokens[t];
-        struct event event = *told;
-        event_complete(&event, &(struct usual){.token = token});
-        set_flag(token, TOKEN_PRESENT, event.row.present);
-        set_flag(token, TOKEN_DEAD_LETTER, event.row.buried);
-        set_flag(token, TOKEN_BURIED_AGAIN, event.row.buried > 1);
-        set_flag(token, TOKEN_WAITING, event.row.waiting);
-        set_flag(token, TOKEN_UNMARKED, event.row.unmarked);
-        set_flag(token, TOKEN_TOLD, event.row.told);
+        struct event row = *event, without = usual_row(token, token);
+        event_complete(&row, &(struct usual){.row = &without});
         // An unread row is 0, which no difference can say.
-        if (event_has(told, FIELD(row.changed)))
-            token->row = event.row.changed ? token->row ^ event.row.changed : 0;
-        token->expires_at_s = (int32_t)((event.row.expires_ns - STORY_START_NS) / NS_PER_S);
-        token->outcome = event.row.outcome;
+        if (!event_has(event, "changed") || row.row.row)
+            row.row.row ^= token->row;
+        *token = row.row;
     }
     return true;
 }
 
-// The records of attempts are sorted by token and number.
-static bool build_attempt(struct build *b, const struct event *told, struct err *e)
+static bool build_attempt(struct build *b, struct event *event, struct err *e)
 {
-    struct ledger *l = &b->t->history.ledger;
-    struct event event = *told;
-    size_t i = l->attempt_count;
-
-    if (!want_token(b, told, e))
+    if (!want_token(b, event, e))
         return false;
-    if (!append(&l->attempts, &l->attempt_count, &event.attempt, sizeof event.attempt, e))
-        return false;
-    // The lines of a story may come in any order.
-    for (; i > 0 && l->attempts[i - 1].token > told->first; i--)
-        l->attempts[i] = l->attempts[i - 1];
-    event_complete(&event, &(struct usual){.before = i > 0 ? &l->attempts[i - 1] : NULL});
-    event.attempt.token = told->first;
-    l->attempts[i] = event.attempt;
-    struct ledger_token *token = &l->tokens[told->first];
-    token->attempts = (uint16_t)(token->attempts + (event.attempt.end != ATTEMPT_LATE));
+    struct ledger_token *token = &b->t->history.ledger.tokens[event->first];
+    event->attempt.token = event->first;
+    token->attempts = (uint16_t)(token->attempts + (event->attempt.end != ATTEMPT_LATE));
     return true;
 }
 
 // --- all of it ------------------------------------------------------------------------------
 
-// Adds to an event what its kind alone knows, and to the history what is no record of that kind.
-static bool build_further(
-    struct build *b, const struct event *told, struct event *event, struct err *e)
-{
-    switch (event->kind) {
-    case EVENT_LOAD:
-        build_load(b, event);
-        return true;
-    case EVENT_RUN:
-        build_run(b, event);
-        return true;
-    case EVENT_PROCESS:
-        return build_process(b, told, event, e);
-    case EVENT_TOKEN:
-        return build_token(b, event, e);
-    case EVENT_CHANGE:
-        return build_change(b, event, e);
-    case EVENT_FAULT:
-        return build_fault(b, told, event, e);
-    case EVENT_LINE:
-        return build_line(b, told, &event->line, e);
-    case EVENT_SAMPLE:
-        return event->sample.process < b->t->history.log.process_count ||
-               origin_err(&told->origin, e, "there is no process %u; the story has %zu",
-                   event->sample.process, b->t->history.log.process_count);
-    case EVENT_STALL:
-        stalls_note(
-            &b->t->history.notes.reader_stalls, event->stall.from_ns, event->stall.until_ns);
-        return true;
-    case EVENT_ROW:
-        return build_row(b, told, e);
-    case EVENT_ATTEMPT:
-        return build_attempt(b, told, e);
-    default:
-        return true;
-    }
-}
+// Add to an event what its kind alone knows, and to the history what is no record of that kind.
+static bool (*const build_further[EVENT_KINDS])(struct build *, struct event *, struct err *) = {
+    [EVENT_LOAD] = build_load,
+    [EVENT_RUN] = build_run,
+    [EVENT_PROCESS] = build_process,
+    [EVENT_TOKEN] = build_token,
+    [EVENT_CHANGE] = build_change,
+    [EVENT_FAULT] = build_fault,
+    [EVENT_LINE] = build_line,
+    [EVENT_SAMPLE] = build_sample,
+    [EVENT_STALL] = build_stall,
+    [EVENT_ROW] = build_row,
+    [EVENT_ATTEMPT] = build_attempt,
+};
 
 static bool build_event(struct build *b, const struct event *told, struct err *e)
 {
     const struct kind *k = &vocabulary[told->kind];
     struct history *h = &b->t->history;
     struct event event = *told;
-    bool row = told->kind >= EVENT_ROW; // completed by what the tables hold without it
     size_t *count = (size_t *)(void *)((char *)h + k->count);
 
-    if (k->why && !event_has(told, k->needs))
+    if (k->needs && !event_has(told, k->needs))
         return origin_err(&told->origin, e, "%s", k->why);
-    b->usual.before = k->size ? record_before(h, &event, *count) : NULL;
-    if (!row)
+    b->told = told;
+    b->usual.before = k->size ? event_record_before(h, &event, *count) : NULL;
+    // Each token of a row has a usual one of its own.
+    if (told->kind != EVENT_ROW)
         event_complete(&event, &b->usual);
     // The history keeps sums, the story differences. This comes first: what follows may move the
     // records.
     event_grow(&event, b->usual.before, 1);
-    if (!build_further(b, told, &event, e))
+    if (build_further[told->kind] && !build_further[told->kind](b, &event, e))
         return false;
     // stalls_note has kept the stall and counted it.
     return k->size == 0 || told->kind == EVENT_STALL ||
            append((char *)h + k->array, count, event.record, k->size, e);
 }
 
-// Processes and tokens come by number, all others in the order of time.
+// Processes, tokens and attempts come by number, all others in the order of time.
 static int64_t order_of(const struct event *event)
 {
     struct event full = *event;
 
-    if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN)
+    if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN || event->kind == EVENT_ATTEMPT)
         return event->first;
     if (event->kind == EVENT_FAULT)
         event_complete(&full, &(struct usual){0}); // planned when it was sought, or struck
@@ -347,7 +320,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     for (int i = 0; kind == EVENT_PROCESS && count == 0 && i < b->t->scenario.collector.instances;
          i++) {
         struct event alone = {.kind = EVENT_PROCESS, .first = (uint32_t)i};
-        event_usual(&alone, FIELD(process.record.instance), i);
+        event_usual(&alone, "instance", i);
         if (!build_event(b, &alone, e))
             return false;
     }
@@ -426,7 +399,7 @@ static bool settle(struct build *b, struct err *e)
              event->kind == EVENT_TOKEN && event->token.settled && t <= event->last; t++)
             l->tokens[t].flags |= TOKEN_SETTLED;
     }
-    story_settle_rows(l->tokens, h, NULL);
+    usual_rows(l->tokens, h, NULL);
     return find_written(h, e) && build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) &&
            history_join(h, e);
 }

@@ -11,29 +11,12 @@
 
 // --- reading --------------------------------------------------------------------------------
 
-// Takes the next word, number, quotation or one of , ( ) off the line; "" at its end.
-static void next(struct words *w, char *word, size_t size, struct origin *place)
-{
-    w->at += strspn(w->at, " \t");
-    *place = w->origin;
-    place->column += (size_t)(w->at - w->start);
-    size_t len = strcspn(w->at, " \t,()");
-    if (*w->at == '"') {
-        const char *end = strchr(w->at + 1, '"');
-        len = end ? (size_t)(end + 1 - w->at) : strlen(w->at);
-    } else if (len == 0 && *w->at) {
-        len = 1;
-    }
-    snprintf(word, size, "%.*s", (int)len, w->at);
-    w->at += len;
-}
-
 static bool read_claim_number(struct words *w, double *number, struct err *e)
 {
     struct origin at;
     char word[32], *end;
 
-    next(w, word, sizeof word, &at);
+    words_next(w, word, sizeof word, &at);
     *number = strtod(word, &end);
     return (isdigit((unsigned char)*word) && *end == '\0' && isfinite(*number)) ||
            origin_err(&at, e, "'%s' should be a number", word);
@@ -44,7 +27,7 @@ static bool want(struct words *w, const char *wanted, struct err *e)
     struct origin at;
     char word[32];
 
-    next(w, word, sizeof word, &at);
+    words_next(w, word, sizeof word, &at);
     return strcmp(word, wanted) == 0 || origin_err(&at, e, "'%s' should be '%s'", word, wanted);
 }
 
@@ -65,13 +48,11 @@ static bool read_cause(struct words *w, struct claim *claim, struct err *e)
     struct origin at;
     char word[32];
 
-    next(w, word, sizeof word, &at);
-    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
         known[kind] = cause_name(kind);
-        if (strcmp(known[kind], word) == 0)
-            return read_claim_number(w, &claim->excused[kind], e);
-    }
-    return words_unknown(&at, word, known, CAUSE_KINDS, e);
+    words_next(w, word, sizeof word, &at);
+    size_t kind = words_which(&at, word, known, CAUSE_KINDS, e);
+    return kind < CAUSE_KINDS && read_claim_number(w, &claim->excused[kind], e);
 }
 
 // Reads "late 3 of 5 (fault 2, stall 0)".
@@ -83,7 +64,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     claim->what = CLAIM_JUDGED;
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
         claim->excused[kind] = -1;
-    next(w, word, sizeof word, &at);
+    words_next(w, word, sizeof word, &at);
     if (!read_metric(word, &at, true, claim, e) || !read_claim_number(w, &claim->number, e) ||
         !want(w, "of", e) || !read_claim_number(w, &claim->of, e))
         return false;
@@ -91,7 +72,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     if (*w->at != '(')
         return true;
     do {
-        next(w, word, sizeof word, &at); // '(' or ','
+        words_next(w, word, sizeof word, &at); // '(' or ','
         if (!read_cause(w, claim, e))
             return false;
         w->at += strspn(w->at, " \t");
@@ -109,27 +90,23 @@ static bool read_verdict(struct words *w, struct claim *claim, struct err *e)
     char word[32];
 
     claim->what = CLAIM_VERDICT;
-    next(w, word, sizeof word, &at);
-    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
-        claim->verdict = v;
-        if (strcmp(word, known[v]) == 0)
-            return true;
-    }
-    return words_unknown(&at, word, known, sizeof known / sizeof *known, e);
+    words_next(w, word, sizeof word, &at);
+    claim->verdict = (enum verdict)words_which(&at, word, known, sizeof known / sizeof *known, e);
+    return claim->verdict <= VERDICT_MISSED;
 }
 
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
     char word[256];
 
-    next(w, word, sizeof word, &claim->origin);
+    words_next(w, word, sizeof word, &claim->origin);
     if (strcmp(word, "verdict") == 0)
         return read_verdict(w, claim, e);
     if (strcmp(word, "judged") == 0)
         return read_judged(w, claim, e);
     if (strcmp(word, "says") == 0) {
         struct origin at;
-        next(w, word, sizeof word, &at);
+        words_next(w, word, sizeof word, &at);
         claim->what = CLAIM_SAYS;
         return words_text(w, &at, word, &claim->says, e);
     }
@@ -145,8 +122,9 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
     return true;
 }
 
-bool claims_read(struct told *t, struct words *w, struct err *e)
+bool claims_read(struct words *w, struct err *e)
 {
+    struct told *t = w->told;
     struct origin at;
     char comma[8];
 
@@ -157,7 +135,7 @@ bool claims_read(struct told *t, struct words *w, struct err *e)
         if (!array_grow(&t->claims, t->claim_count, 1, sizeof *t->claims))
             return err_memory(e);
         t->claims[t->claim_count++] = claim;
-        next(w, comma, sizeof comma, &at);
+        words_next(w, comma, sizeof comma, &at);
     } while (strcmp(comma, ",") == 0);
     return *comma == '\0' || origin_err(&at, e, "'%s' should be a comma, or nothing", comma);
 }

@@ -1,60 +1,86 @@
-// The fields of an event: what was said of them, what is usual, and what changes with time.
+// The fields of an event: which were said, what they hold, and what moves with time.
 #include <stdlib.h>
 #include <string.h>
 
 #include "story/inside.h"
 
-int64_t event_get(const struct event *e, size_t at, size_t size)
+static int64_t field_get(const struct event *e, size_t at, size_t size)
 {
-    const char *from = (const char *)e + at;
+    const void *from = (const char *)e + at;
 
     switch (size) {
     case sizeof(uint8_t):
         return *(const uint8_t *)from;
     case sizeof(uint16_t):
-        return *(const uint16_t *)(const void *)from;
-    case sizeof(uint32_t):
-        return *(const uint32_t *)(const void *)from;
+        return *(const uint16_t *)from;
+    case sizeof(int32_t): // numbers without a sign stay below its limit
+        return *(const int32_t *)from;
     default:
-        return *(const int64_t *)(const void *)from;
+        return *(const int64_t *)from;
     }
 }
 
-void event_put(struct event *e, size_t at, size_t size, int64_t value)
+static void field_put(struct event *e, size_t at, size_t size, int64_t value)
 {
-    char *to = (char *)e + at;
+    void *to = (char *)e + at;
 
-    switch (size) {
-    case sizeof(uint8_t):
+    if (size == sizeof(uint8_t))
         *(uint8_t *)to = (uint8_t)value;
-        break;
-    case sizeof(uint16_t):
-        *(uint16_t *)(void *)to = (uint16_t)value;
-        break;
-    case sizeof(uint32_t):
-        *(uint32_t *)(void *)to = (uint32_t)value;
-        break;
-    default:
-        *(int64_t *)(void *)to = value;
-        break;
-    }
+    else if (size == sizeof(uint16_t))
+        *(uint16_t *)to = (uint16_t)value;
+    else if (size == sizeof(int32_t))
+        *(int32_t *)to = (int32_t)value;
+    else
+        *(int64_t *)to = value;
+}
+
+int64_t event_get(const struct event *e, const struct event_word *word)
+{
+    int64_t value = field_get(e, word->at, word->size);
+
+    return word->mask ? value & word->mask : value;
+}
+
+int64_t event_value(const struct event *e, const struct event_word *word)
+{
+    return word->time ? field_get(e, word->time, sizeof(int64_t)) : event_get(e, word);
+}
+
+void event_put(struct event *e, const struct event_word *word, int64_t value)
+{
+    if (word->mask)
+        value |= field_get(e, word->at, word->size) & ~word->mask;
+    field_put(e, word->at, word->size, value);
+}
+
+void event_put_value(struct event *e, const struct event_word *word, int64_t value)
+{
+    if (word->time)
+        field_put(e, word->time, sizeof value, value);
+    else
+        event_put(e, word, value);
+}
+
+// Returns the first word for the same bits of a field.
+static const struct event_word *main_word(const struct event *e, const struct event_word *word)
+{
+    FOR_WORDS(first, e)
+    if (first->at == word->at && first->mask == word->mask)
+        return first;
+    abort(); // the word belongs to another kind of event
 }
 
 uint64_t event_bit(const struct event *e, const struct event_word *word)
 {
-    const struct event_word *words = vocabulary[e->kind].words, *first = words;
-
-    while (first < word && (first->at != word->at || word->type == VALUE_BIT))
-        first++;
-    return UINT64_C(1) << (first - words);
+    return UINT64_C(1) << (main_word(e, word) - vocabulary[e->kind].words);
 }
 
-const struct event_word *event_word_for(const struct event *e, size_t field)
+const struct event_word *event_word(const struct event *e, const char *name)
 {
     FOR_WORDS(word, e)
-    if (word->at == field)
-        return word;
-    abort(); // the field belongs to another kind of event
+    if (strcmp(word->name, name) == 0)
+        return main_word(e, word);
+    abort(); // only words that the table has are asked for
 }
 
 static bool is_given(const struct event *e, const struct event_word *word)
@@ -62,31 +88,32 @@ static bool is_given(const struct event *e, const struct event_word *word)
     return (e->given & event_bit(e, word)) != 0;
 }
 
-bool event_has(const struct event *e, size_t field)
+bool event_has(const struct event *e, const char *name)
 {
-    return is_given(e, event_word_for(e, field));
+    return is_given(e, event_word(e, name));
 }
 
-void event_forget(struct event *e, size_t field)
+void event_forget(struct event *e, const char *name)
 {
-    e->given &= ~event_bit(e, event_word_for(e, field));
+    e->given &= ~event_bit(e, event_word(e, name));
 }
 
-void event_usual(struct event *e, size_t field, int64_t value)
+void event_usual(struct event *e, const char *name, int64_t value)
 {
-    const struct event_word *word = event_word_for(e, field);
+    const struct event_word *word = event_word(e, name);
 
     if (is_given(e, word))
         return;
-    event_put(e, word->at, word->size, value);
+    event_put(e, word, value);
     e->given |= event_bit(e, word);
 }
 
-void event_fill(struct event *e, const struct event *other)
+void event_say(struct event *e, const struct event *other)
 {
     FOR_WORDS(word, e)
     if (is_given(other, word))
-        event_usual(e, word->at, event_get(other, word->at, word->size));
+        event_put(e, word, event_get(other, word));
+    e->given |= other->given;
 }
 
 void event_give_all(struct event *e)
@@ -95,76 +122,67 @@ void event_give_all(struct event *e)
     e->given |= event_bit(e, word);
 }
 
-bool event_same(const struct event *a, const struct event *b)
+bool event_follows(const struct event *e, const struct event *next)
 {
-    bool same = a->kind == b->kind && a->given == b->given && !a->text == !b->text &&
-                (!a->text || strcmp(a->text, b->text) == 0);
+    bool same = e->first != NUMBER_NONE && next->first == e->last + 1 && e->given == next->given;
 
-    FOR_WORDS(word, a)
-    {
-        if (!same)
-            break;
-        if (!is_given(a, word) || word->type == VALUE_TEXT)
-            continue;
-        int64_t value = event_get(a, word->at, word->size);
-        same =
-            value == event_get(b, word->at, word->size) &&
-            (!word->time || value != word->flag ||
-                event_get(a, word->time, sizeof value) == event_get(b, word->time, sizeof value));
-    }
-    return same;
-}
-
-void event_spare(struct event *e, const struct usual *u)
-{
     FOR_WORDS(word, e)
-    {
-        struct event less = *e, full;
-        less.given &= ~event_bit(e, word);
-        full = less;
-        event_complete(&full, u);
-        if (is_given(&full, word) &&
-            event_get(&full, word->at, word->size) == event_get(e, word->at, word->size))
-            *e = less;
-    }
+    same = same && (!is_given(e, word) || (event_get(e, word) == event_get(next, word) &&
+                                              event_value(e, word) == event_value(next, word)));
+    return same;
 }
 
 int64_t event_time(const struct event *e)
 {
-    size_t at = vocabulary[e->kind].time;
+    const char *name = vocabulary[e->kind].time;
 
-    return at ? event_get(e, at, sizeof(int64_t)) : 0;
-}
-
-static void shift(struct event *e, size_t at, int64_t by_ns)
-{
-    int64_t ns = event_get(e, at, sizeof ns);
-
-    // Both say never, each in other fields.
-    if (ns != 0 && ns != CLOCK_NEVER)
-        event_put(e, at, sizeof ns, ns + by_ns);
+    return name ? event_get(e, event_word(e, name)) : 0;
 }
 
 void event_shift(struct event *e, int64_t by_ns, bool all)
 {
     FOR_WORDS(word, e)
     {
-        bool flagged = word->time && event_get(e, word->at, word->size) == word->flag;
-        bool time = word->type == VALUE_TIME || word->type == VALUE_WHEN || word->type == VALUE_END;
-        if ((time || flagged) && (all || is_given(e, word)))
-            shift(e, flagged ? word->time : word->at, by_ns);
+        bool flagged = word->time && event_get(e, word) == word->flag;
+        int64_t ns = event_value(e, word);
+        // 0 and CLOCK_NEVER say never, each in other fields.
+        if ((flagged || word->type <= VALUE_END) && ns != 0 && ns != CLOCK_NEVER &&
+            (all || is_given(e, word)))
+            event_put_value(e, word, ns + by_ns);
+        else if (word->type == VALUE_EXPIRY && !all && is_given(e, word))
+            event_put(e, word, ns + by_ns / word->unit);
     }
 }
 
 void event_grow(struct event *e, const void *before, int sign)
 {
-    struct event b;
+    struct event b = {.kind = e->kind};
 
     if (!before)
         return;
     memcpy(b.record, before, vocabulary[e->kind].size);
     FOR_WORDS(word, e)
     if (word->grows)
-        event_put(e, word->at, word->size,
-            event_get(e, word->at, word->size) + sign * event_get(&b, word->at, word->size));
+        event_put(e, word, event_get(e, word) + sign * event_get(&b, word));
+}
+
+const char *event_records(const struct history *h, enum event_kind kind, size_t *count)
+{
+    const struct kind *k = &vocabulary[kind];
+    const char *records;
+
+    memcpy(&records, (const char *)h + k->array, sizeof records);
+    memcpy(count, (const char *)h + k->count, sizeof *count);
+    return records;
+}
+
+const void *event_record_before(const struct history *h, const struct event *e, size_t index)
+{
+    size_t count;
+    const char *records = event_records(h, e->kind, &count);
+
+    while (e->kind == EVENT_SAMPLE && index > 0 &&
+           h->log.samples[index - 1].process != e->sample.process)
+        index--;
+    return index > 0 ? records + (index - 1) * vocabulary[e->kind].size : NULL;
 }

@@ -1,8 +1,15 @@
 // The parts of this folder share these declarations; nobody else includes them.
 //
-// An event holds a record of the history as it will be stored, with the times on a story's own
-// clock. A word of the text is a field of this record, and the table in vocabulary.c says which. So
-// one table serves to read, to repeat, to compare and to write, and most kinds need nothing else.
+// The table in vocabulary.c has a row for each kind of event: the words of its line, the field of
+// the history's record that each word fills, with its unit and its default, and the array of the
+// history in which the records stand. An event holds such a record as it will be stored. So one row
+// serves to read an event, to repeat, compare and write it, and what is special about a kind is
+// left for build.c (text to history) and write.c, records.c (history to text).
+//
+// Rejected: events as maps of YAML, read by the scenario's tables. A word here may fill a bit, a
+// flag with a time, or the growth since the record before, none of which a scenario has; `at 150`
+// would need a unit and braces; and what nobody said must be known apart from its default, because
+// only the former is written.
 #pragma once
 
 #include <stddef.h>
@@ -23,6 +30,8 @@
 // The kinds in the order in which a history is built of them.
 enum event_kind {
     EVENT_SET,
+    EVENT_LIKE,
+    EVENT_REPEAT,
     EVENT_LOAD,
     EVENT_RUN,
     EVENT_PROCESS,
@@ -48,15 +57,15 @@ enum value_type {
     VALUE_TIME,   // ns on the run's clock; in the text, ms since the load began
     VALUE_WHEN,   // the same; 0: never
     VALUE_END,    // the same; CLOCK_NEVER: never
-    VALUE_LENGTH, // in the text, ms; a unit of the field has `flag` ns
-    VALUE_ANSWER, // ns, or CLOCK_NEVER
+    VALUE_EXPIRY, // the same, but since the load began
+    VALUE_LENGTH, // ns; in the text, ms
+    VALUE_ANSWER, // the same; CLOCK_NEVER: never
     VALUE_COUNT,
     VALUE_SHARE,     // millionths; in the text, percent
     VALUE_TEXT,      // within quotes
     VALUE_COLUMNS,   // names of columns, with commas; bits of enum token_row
     VALUE_FLAG,      // the word says it all: the field is `flag`
-    VALUE_FLAG_TIME, // the same, and a time for the field at `time`
-    VALUE_BIT,       // the field has the bit `flag`
+    VALUE_FLAG_TIME, // the same, and a VALUE_WHEN for the field at `time`
 };
 
 struct event_word {
@@ -64,11 +73,13 @@ struct event_word {
     enum value_type type;
     size_t at, size; // the field within struct event
     int64_t flag;
+    int64_t mask; // the bits of the field that the word is about; 0: all
+    int64_t unit; // ns that are 1 in the field; 0: 1
     size_t time;
     bool grows; // the story says by how much the field exceeds that of the record before
-    // Without a word the field is `usual`; or that of the field `like`, and this much later.
+    // Without a word the field is `usual`; or that of the word `like`, and this much later.
     int64_t usual;
-    size_t like;
+    const char *like;
     bool said; // no value is usual, or usual.c knows it
 };
 
@@ -78,11 +89,11 @@ struct kind {
     const char *name;
     enum { HEAD_NONE, HEAD_NUMBER, HEAD_RANGE, HEAD_REST, HEAD_FAULT } head;
     struct event_word words[WORDS_MAX]; // the order in which they are written
-    size_t time;                        // the field of struct event by which the events are sorted
+    const char *time;                   // the word by which the events are sorted
     // Where a history keeps the records, and how large one is; size 0: elsewhere.
     size_t array, count, size;
-    size_t needs;    // the field of a word that must be said
-    const char *why; // the error without it; NULL: no such word
+    const char *needs; // a word that must be said
+    const char *why;   // the error without it
 };
 
 extern const struct kind vocabulary[EVENT_KINDS];
@@ -90,12 +101,16 @@ extern const struct kind vocabulary[EVENT_KINDS];
 struct event {
     enum event_kind kind;
     struct origin origin;
-    uint32_t first, last; // the numbers of tokens, of a process, of a fault
-    uint32_t items;       // of a line: how many items follow it
-    uint64_t given;       // the words that have a value, a bit for each
-    const char *text;     // a setting, a fault's map, a reason; the story owns it
+    uint32_t first,
+        last;         // the numbers of tokens, of a process, of a fault; how often it is repeated
+    uint32_t items;   // of a line: how many items follow it
+    uint64_t given;   // the words that have a value, a bit for each
+    const char *text; // a setting, a fault's map, a reason; the story owns it
     union {
         char record[512]; // any of them
+        struct {
+            int64_t every_ns, step;
+        } repeat;
         struct {
             int64_t until_ns, stalled_ns;
             size_t refused;
@@ -130,12 +145,7 @@ struct event {
         struct stall stall;
         struct presence_look presence;
         struct presence_hold hold;
-        struct {
-            int64_t expires_ns;
-            bool present, waiting, unmarked, told;
-            uint8_t buried, outcome;
-            uint16_t changed; // 0: the columns are unknown
-        } row;
+        struct ledger_token row; // but in `row` the columns that changed
         struct attempt_record attempt;
     };
 };
@@ -150,37 +160,34 @@ struct event {
          each < vocabulary[(e)->kind].words + WORDS_MAX && each->name; each++)
 // NOLINTEND(bugprone-macro-parentheses)
 
-int64_t event_get(const struct event *e, size_t at, size_t size);
-void event_put(struct event *e, size_t at, size_t size, int64_t value);
+// The number of a field, or the bits of it that the word is about; and the number behind the word.
+int64_t event_get(const struct event *e, const struct event_word *word);
+int64_t event_value(const struct event *e, const struct event_word *word);
+void event_put(struct event *e, const struct event_word *word, int64_t value);
+void event_put_value(struct event *e, const struct event_word *word, int64_t value);
 
-// Returns the bit of a word in `given`. Words that fill the same field share one, so that only one
-// of them can be said; each flag of a set has its own.
+// Returns the bit of a word in `given`. Words for the same bits of a field share one, so that only
+// one of them can be said.
 uint64_t event_bit(const struct event *e, const struct event_word *word);
 
-// True when a word for this field was said.
-bool event_has(const struct event *e, size_t field);
+// Returns the first word for the field of the word with this name.
+const struct event_word *event_word(const struct event *e, const char *name);
 
-// Returns the first word for this field.
-const struct event_word *event_word_for(const struct event *e, size_t field);
-
-// Forgets that a word was said for this field.
-void event_forget(struct event *e, size_t field);
+// True when this word was said, or another one for the same field.
+bool event_has(const struct event *e, const char *name);
+void event_forget(struct event *e, const char *name);
 
 // Gives a field a value unless a word has done so.
-void event_usual(struct event *e, size_t field, int64_t value);
+void event_usual(struct event *e, const char *name, int64_t value);
 
-// Gives each field that no word has said the value that it has in the other event, if it has one.
-void event_fill(struct event *e, const struct event *other);
+// Says what the other event says, over what this one says.
+void event_say(struct event *e, const struct event *other);
 
 // Says all words.
 void event_give_all(struct event *e);
 
-// True when both say the same of what they are about.
-bool event_same(const struct event *a, const struct event *b);
-
-// Takes away each word whose value is the usual one.
-struct usual;
-void event_spare(struct event *e, const struct usual *u);
+// True when the second event says of the next numbers what the first one says.
+bool event_follows(const struct event *e, const struct event *next);
 
 // Returns the time by which the events of a kind are sorted, 0 without one.
 int64_t event_time(const struct event *e);
@@ -191,6 +198,38 @@ void event_shift(struct event *e, int64_t by_ns, bool all);
 // Adds to each field that grows the value that the record before has, or takes it away.
 void event_grow(struct event *e, const void *before, int sign);
 
+// Returns the history's records of a kind, NULL without any.
+const char *event_records(const struct history *h, enum event_kind kind, size_t *count);
+
+// Returns the record before the one with this index, NULL without one; of a sample, the one of the
+// same process.
+const void *event_record_before(const struct history *h, const struct event *e, size_t index);
+
+// --- usual.c -----------------------------------------------------------------------------
+
+// What the values that a story leaves out depend on.
+struct usual {
+    int64_t load_ns, run_ns;       // when load and run end
+    const struct subject_log *log; // a line's writer is looked for in it
+    const void *before;            // the record of this kind before this one; NULL: none
+    const struct event *row;       // of a row: what the tables hold without it
+};
+
+// Fills in what the event does not say.
+void event_complete(struct event *e, const struct usual *u);
+
+// Takes away each word whose value is the usual one.
+void event_spare(struct event *e, const struct usual *u);
+
+// Makes the row of a token at the end of the run; `without` is the token that no row would say
+// anything about.
+struct event usual_row(const struct ledger_token *token, const struct ledger_token *without);
+
+// Fills in what the tables hold at the end where no row says otherwise: every committed token is
+// there, every one that cannot be sent is buried, and the end of a leased one is what its last
+// answer says. Only the lines that `lines` has are looked at; NULL: all.
+void usual_rows(struct ledger_token *tokens, const struct history *h, const bool *lines);
+
 // --- words.c -----------------------------------------------------------------------------
 
 // One line while it is read.
@@ -199,18 +238,18 @@ struct words {
     const char *start;
     struct origin origin; // of the line's first character
     struct told *told;    // keeps the texts
+    bool claims;          // , ( and ) are words of their own, and a ':' is none
 };
 
 // Takes the next word, quotation or map of the line; false at the end of the line and before a ':'.
 // The word is cut at `size`, and `place` is its origin.
 bool words_next(struct words *w, char *word, size_t size, struct origin *place);
 
-// Reads a time, a length or a number as the words of an event have it.
-MUST_USE bool words_ms(const struct origin *at, const char *word, int64_t *ns, struct err *e);
+// Reads a number as the words of an event have it.
 MUST_USE bool words_count(const struct origin *at, const char *word, int64_t *count, struct err *e);
 
-// Says which word is not known, and which known one is near.
-bool words_unknown(const struct origin *at, const char *word, const char *const *known,
+// Returns which of the known words it is; `count` with an error that shows them.
+size_t words_which(const struct origin *at, const char *word, const char *const *known,
     size_t count, struct err *e);
 
 // Keeps a copy of a text within quotes for as long as the story lives.
@@ -226,39 +265,11 @@ MUST_USE bool event_read_item(struct words *w, struct event *item, bool *end, st
 // Appends an event as event_read reads it, without a newline; an item begins with a blank.
 void event_write(const struct event *event, struct buf *out);
 
-// --- usual.c -----------------------------------------------------------------------------
-
-// What the values that a story leaves out depend on.
-struct usual {
-    int64_t load_ns, run_ns;          // when load and run end
-    const struct subject_log *log;    // a line's writer is looked for in it
-    const void *before;               // the record of this kind before this one; NULL: none
-    const struct ledger_token *token; // of a row: the token without it
-};
-
-// Fills in what the event does not say.
-void event_complete(struct event *e, const struct usual *u);
-
-// Makes the row of a token at the end of the run; `without` is the token that no row would say
-// anything about.
-struct event row_of(const struct ledger_token *token, const struct ledger_token *without);
-
-// Fills in what the tables hold at the end where no row says otherwise: every committed token is
-// there, every one that cannot be sent is buried, and the end of a leased one is what its last
-// answer says. Only the lines that `lines` has are looked at; NULL: all.
-void story_settle_rows(struct ledger_token *tokens, const struct history *h, const bool *lines);
-
-// Returns the record before the one with this index, which is of the event's kind, NULL without
-// one; of a sample: of the same process.
-const void *record_before(const struct history *h, const struct event *e, size_t index);
-
-// --- build.c -----------------------------------------------------------------------------
+// --- build.c, faults.c -------------------------------------------------------------------
 
 // Makes scenario and history of the events. The root is the scenario's tree, without its faults.
 MUST_USE bool story_build(
     struct told *t, const struct event *events, size_t count, struct node *root, struct err *e);
-
-// --- faults.c ----------------------------------------------------------------------------
 
 // Adds the maps of the faults to the scenario's tree, with the times of their events.
 MUST_USE bool story_specs(
@@ -268,12 +279,10 @@ MUST_USE bool story_specs(
 MUST_USE bool story_spec_of(const struct event *events, size_t count, const struct event *event,
     uint32_t *spec, struct err *e);
 
-// --- claims.c ----------------------------------------------------------------------------
+// --- claims.c, read.c --------------------------------------------------------------------
 
 // Reads the claims behind =>.
-MUST_USE bool claims_read(struct told *t, struct words *w, struct err *e);
-
-// --- read.c ------------------------------------------------------------------------------
+MUST_USE bool claims_read(struct words *w, struct err *e);
 
 // Returns the scenario that a story begins with, as a tree.
 MUST_USE bool story_base(struct node **root, struct err *e);
@@ -301,9 +310,11 @@ struct writer {
     struct usual usual;
     struct subject_log log; // the processes with their new numbers, for the default of `by`
     uint32_t *token_no, *process_no;
+    uint32_t *fault_no; // of each fault of the scenario: the first event that has its map
+    uint32_t fault_count;
     bool *line_kept;
     struct line_record *guessed; // when each line was written, if nobody says it
-    struct buf *out;
+    struct buf *out, map;
     struct piece *pieces;
     size_t piece_count;
     bool failed;
@@ -326,7 +337,6 @@ void write_records(struct writer *w, enum event_kind kind);
 
 // Writes what the tables hold at the end, where a reader would not expect it.
 MUST_USE bool write_rows(struct writer *w);
-void write_attempts(struct writer *w);
 
 // Returns the record as an event of which everything is said.
 struct event write_event_of(const struct writer *w, enum event_kind kind, const void *record);
@@ -339,6 +349,3 @@ void write_event(struct writer *w, struct event *event);
 
 // Writes an event that is spared already, at its place in the order of time.
 void write_spared(struct writer *w, const struct event *event, int64_t ns);
-
-// True when the second event says of the next numbers what the first says.
-bool write_follows(const struct event *event, const struct event *next);

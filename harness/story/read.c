@@ -83,51 +83,42 @@ static bool add_event_line(struct reader *r, const struct event *event, struct e
     return true;
 }
 
-// Reads an event, and behind the ':' of a line its tokens. *first is the index of the event, which
-// is followed by its items.
-static bool read_event(struct reader *r, struct words *w, struct err *e)
+static bool read_like(struct reader *r, const struct event *event, struct err *e);
+static bool read_repeat(
+    struct reader *r, const struct event *event, struct words *w, struct err *e);
+
+// Reads an event, and behind the ':' of a line its tokens. What is `repeated` is an event alone.
+static bool read_event(struct reader *r, struct words *w, bool repeated, struct err *e)
 {
     struct event event, item;
-    bool end = false;
+    bool end;
 
     if (!event_read(w, &event, e))
         return false;
-    if (*w->at != ':')
-        return event.kind == EVENT_SET ? override_apply(r->root, event.text,
-                                             &(struct origin){event.origin.file, event.text,
-                                                 event.origin.line, event.origin.column},
-                                             e)
-                                       : add_event_line(r, &event, e);
-    if (event.kind != EVENT_LINE) {
-        w->at += strspn(w->at, " \t");
-        event.origin.column += (size_t)(w->at - w->start);
-        return origin_err(&w->origin, e, "only a line has tokens behind a ':'");
+    if (repeated && (event.kind == EVENT_LIKE || event.kind == EVENT_REPEAT))
+        return origin_err(&event.origin, e, "'%s' cannot be repeated, only an event",
+            vocabulary[event.kind].name);
+    if (event.kind == EVENT_SET) {
+        struct origin at = event.origin;
+        at.set = event.text;
+        return override_apply(r->root, event.text, &at, e);
     }
+    if (event.kind == EVENT_LIKE)
+        return read_like(r, &event, e);
+    if (event.kind == EVENT_REPEAT)
+        return read_repeat(r, &event, w, e);
     size_t line = r->count;
-    w->at++;
+    end = *w->at != ':';
+    if (!end && event.kind != EVENT_LINE)
+        return origin_err(&w->origin, e, "only a line has tokens behind a ':'");
     if (!add_event_line(r, &event, e))
         return false;
-    for (;;) {
-        if (!event_read_item(w, &item, &end, e))
+    for (w->at += !end; !end;) {
+        if (!event_read_item(w, &item, &end, e) || (!end && !add_event_line(r, &item, e)))
             return false;
-        if (end)
-            return true;
-        if (!add_event_line(r, &item, e))
-            return false;
-        r->events[line].items++;
+        r->events[line].items += !end;
     }
-}
-
-// --- repeat, like ----------------------------------------------------------------
-
-static bool read_number(struct words *w, int64_t *value, bool ms, struct err *e)
-{
-    struct origin at;
-    char word[32];
-
-    if (!words_next(w, word, sizeof word, &at))
-        return origin_err(&at, e, "a number is missing here");
-    return ms ? words_ms(&at, word, value, e) : words_count(&at, word, value, e);
+    return true;
 }
 
 // Returns how many tokens the event and its items name: the numbers by which a repetition moves on.
@@ -135,53 +126,42 @@ static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;
 
-    if (event->kind != EVENT_LINE)
-        return event->first == NUMBER_NONE || event->kind == EVENT_FAULT
-                   ? 0
-                   : event->last - event->first + 1;
-    for (uint32_t i = 1; i <= event->items; i++)
-        numbers += event[i].first == NUMBER_NONE ? 0 : event[i].last - event[i].first + 1;
+    for (uint32_t i = 0; i <= event->items; i++)
+        if (vocabulary[event[i].kind].head != HEAD_NONE && event[i].kind != EVENT_FAULT &&
+            event[i].first != NUMBER_NONE)
+            numbers += event[i].last - event[i].first + 1;
     return numbers;
 }
 
-// Reads "repeat 9 every 300 step 3: EVENT": nine events, each 300 ms later than the one before and
-// three numbers further on.
-static bool read_repeat(struct reader *r, struct words *w, struct err *e)
+// Reads the event behind "repeat 9 every 300 step 3:": nine events, each 300 ms later than the one
+// before and three numbers further on.
+static bool read_repeat(struct reader *r, const struct event *event, struct words *w, struct err *e)
 {
-    int64_t times = 0, every_ns = 0, step = -1;
-    struct origin at;
-    char word[32];
-
-    if (!read_number(w, &times, false, e))
-        return false;
-    while (words_next(w, word, sizeof word, &at)) {
-        static const char *const known[] = {"every", "step"};
-        if (strcmp(word, "every") == 0  ? !read_number(w, &every_ns, true, e)
-            : strcmp(word, "step") == 0 ? !read_number(w, &step, false, e)
-                                        : !words_unknown(&at, word, known, 2, e))
-            return false;
-    }
-    if (times < 1 || times > REPEAT_MAX || every_ns < 0 || every_ns > TIME_MAX / times ||
-        step > (int64_t)STORY_TOKENS_MAX)
-        return origin_err(&w->origin, e, "this repeats too much; at most %d times", REPEAT_MAX);
-    if (*w->at++ != ':')
-        return origin_err(&at, e, "a ':' is missing, and behind it the event that is repeated");
+    int64_t times = event->first, every_ns = event->repeat.every_ns, step = event->repeat.step;
     size_t first = r->count;
-    if (!read_event(r, w, e))
+
+    if (times < 1 || times > REPEAT_MAX || every_ns > TIME_MAX / times || step > STORY_TOKENS_MAX)
+        return origin_err(&event->origin, e,
+            "this repeats too much; at least once, at most %d times", REPEAT_MAX);
+    if (*w->at != ':')
+        return origin_err(
+            &event->origin, e, "a ':' is missing, and behind it the event that is repeated");
+    w->at++;
+    if (!read_event(r, w, true, e))
         return false;
     size_t events = r->count - first;
+    // Without a step the repetitions follow each other without a gap.
+    if (!event_has(event, "step") && events > 0)
+        step = numbers_of(&r->events[first]);
     for (int64_t i = 1; events > 0 && i < times; i++) {
-        // Without a step the repetitions follow each other without a gap.
-        int64_t numbers = i * (step >= 0 ? step : (int64_t)numbers_of(&r->events[first]));
         for (size_t k = 0; k < events; k++) {
             struct event again = r->events[first + k];
-            if (numbers + (again.first == NUMBER_NONE ? 0 : again.last) >= NUMBER_NONE)
+            bool numbered = again.first != NUMBER_NONE && vocabulary[again.kind].head != HEAD_NONE;
+            if (i * step + (numbered ? again.last : 0) >= NUMBER_NONE)
                 return origin_err(&again.origin, e, "its numbers grow too large");
             event_shift(&again, i * every_ns, false);
-            if (again.first != NUMBER_NONE && vocabulary[again.kind].head != HEAD_NONE) {
-                again.first += (uint32_t)numbers;
-                again.last += (uint32_t)numbers;
-            }
+            again.first += (uint32_t)(numbered ? i * step : 0);
+            again.last += (uint32_t)(numbered ? i * step : 0);
             if (!add_event_line(r, &again, e))
                 return false;
         }
@@ -189,24 +169,23 @@ static bool read_repeat(struct reader *r, struct words *w, struct err *e)
     return true;
 }
 
-// Reads "like OTHER.story": all that it tells, but not what it claims.
-static bool read_like(struct reader *r, struct words *w, struct err *e)
+// Reads all that another story tells, but not what it claims.
+static bool read_like(struct reader *r, const struct event *event, struct err *e)
 {
-    char name[256], path[PATH_MAX];
-    struct origin at;
-    const char *slash = strrchr(w->origin.file, '/');
+    char path[PATH_MAX];
+    const char *file = event->origin.file, *slash = strrchr(file, '/');
 
-    if (!words_next(w, name, sizeof name, &at) || !story_is_path(name))
-        return origin_err(&at, e, "name another story, such as other.story");
+    if (!story_is_path(event->text))
+        return origin_err(&event->origin, e, "name another story, such as other.story");
     // This also ends stories that are like each other.
     if (r->likes++ >= LIKE_MAX)
-        return origin_err(&at, e, "a story is like at most %d others", LIKE_MAX);
-    int folder = *name == '/' || !slash ? 0 : (int)(slash + 1 - w->origin.file);
-    snprintf(path, sizeof path, "%.*s%s", folder, w->origin.file, name);
+        return origin_err(&event->origin, e, "a story is like at most %d others", LIKE_MAX);
+    int folder = *event->text == '/' || !slash ? 0 : (int)(slash + 1 - file);
+    snprintf(path, sizeof path, "%.*s%s", folder, file, event->text);
     const char *kept = story_keep(r->t, path);
     if (!kept)
         return err_memory(e);
-    bool ok = read_story_file(r, kept, &at, e);
+    bool ok = read_story_file(r, kept, &event->origin, e);
     // What comes out of the other story says nothing about this one.
     r->t->claim_count = 0;
     return ok;
@@ -231,25 +210,18 @@ static void cut_comment(char *line)
 static bool read_line(struct reader *r, char *line, const struct origin *origin, struct err *e)
 {
     struct words w = {.at = line, .start = line, .origin = *origin, .told = r->t};
-    struct origin at;
-    char word[32];
-    bool ok;
 
     cut_comment(line);
     for (size_t len = strlen(line); len > 0 && isspace((unsigned char)line[len - 1]); len--)
         line[len - 1] = '\0';
-    if (line[strspn(line, " \t")] == '\0')
+    w.at += strspn(line, " \t");
+    if (*w.at == '\0')
         return true;
-    words_next(&w, word, sizeof word, &at);
-    if (strcmp(word, "=>") == 0)
-        ok = claims_read(r->t, &w, e);
-    else if (strcmp(word, "like") == 0)
-        ok = read_like(r, &w, e);
-    else if (strcmp(word, "repeat") == 0)
-        ok = read_repeat(r, &w, e);
-    else
-        ok = read_event(r, &(struct words){line, line, *origin, r->t}, e);
-    return ok;
+    if (strncmp(w.at, "=>", 2) != 0)
+        return read_event(r, &w, false, e);
+    w.at += 2;
+    w.claims = true;
+    return claims_read(&w, e);
 }
 
 static bool read_lines(struct reader *r, const char *text, const char *path, struct err *e)

@@ -163,7 +163,15 @@ static void a_refusal_says_where_and_what(void **state)
         {"=> latee 1\n", "x.story:1:4: 'latee' is not a metric; did you mean 'late'?"},
         {"=> judged late 3 of 5 (falt 2)\n",
             "x.story:1:24: 'falt' is not a word that is known here; did you mean 'fault'?"},
-        {"=> verdict good\n", "x.story:1:12: 'good' is not a word that is known here"},
+        {"=> verdict good\n",
+            "x.story:1:12: 'good' is not a word that is known here; write pass, violated, "
+            "inconclusive or missed"},
+        {"repeat 2: repeat 3: token 0 at 50\n",
+            "x.story:1:11: 'repeat' cannot be repeated, only an event"},
+        {"token 0\nprobe at 50 stalled never\n", "x.story:2:21: 'stalled' cannot be never"},
+        {"token 0-70000 at 50\n",
+            "x.story:1:1: a story has at most 100000 tokens, a transaction 65535"},
+        {"attempt 0\n", "x.story:1:1: say how it ended: sent, transient, dead, …"},
         {"token 0 at 50\n=> judged lost 1 of 1 late 2\n",
             "x.story:2:23: 'late' should be a comma, or nothing"},
     };

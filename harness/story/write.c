@@ -73,11 +73,6 @@ void write_event(struct writer *w, struct event *event)
         write_spared(w, event, ns);
 }
 
-bool write_follows(const struct event *event, const struct event *next)
-{
-    return event->first != NUMBER_NONE && next->first == event->last + 1 && event_same(event, next);
-}
-
 // --- what lasts -----------------------------------------------------------------------------
 
 static void write_load(struct writer *w)
@@ -104,14 +99,14 @@ static void write_run(struct writer *w)
     event.run.others = (int64_t)(n->others_share * 1e6 + 0.5);
     event.run.strangers = w->l->strangers;
     event.run.logs = w->l->logs;
-    event_forget(&event, FIELD(run.reconnects)); // a whole run's, which no verdict asks for
+    event_forget(&event, "reconnects"); // a whole run's, which no verdict asks for
     snprintf(why, sizeof why, "%s", n->gave_up);
     for (char *p = why; *p; p++)
         // A quotation mark would end the text for the reader.
         *p = *p == '"' ? '\'' : *p;
     event.text = why;
     if (!*why)
-        event_forget(&event, FIELD(text));
+        event_forget(&event, "gave-up");
     write_event(w, &event);
 }
 
@@ -174,7 +169,7 @@ static void write_items(struct writer *w, const struct delivery *d, size_t count
 
     for (size_t i = 0; i < count; i++) {
         struct event next = item_of(w, &d[i]);
-        if (i > 0 && write_follows(&item, &next)) {
+        if (i > 0 && event_follows(&item, &next)) {
             item.last = next.last;
             continue;
         }
@@ -201,9 +196,9 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     event.line.process = w->process_no[line->process];
     // A reader guesses both times as the ledger of an old run does, so only what differs is said.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
-        event_forget(&event, FIELD(line.empty_ns));
+        event_forget(&event, "empty");
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)
-        event_forget(&event, FIELD(line.seen_ns));
+        event_forget(&event, "seen");
     write_spare(w, &event);
     event_write(&event, w->out);
     if (*delivery > first)
@@ -218,48 +213,6 @@ static void write_lines(struct writer *w)
 
     for (size_t i = 0; i < w->h->log.line_count; i++)
         write_line(w, i, &delivery);
-}
-
-// --- faults -----------------------------------------------------------------------------------
-
-// Writes a fault with its map, or with the number of the fault before that has the same.
-static void write_fault(struct writer *w, size_t i, uint32_t *numbers, uint32_t *count)
-{
-    const struct fault_record *r = &w->l->faults[i];
-    size_t spec = (size_t)(r->spec - w->s->faults);
-    struct event event = write_event_of(w, EVENT_FAULT, r);
-    struct buf map;
-    int64_t felt_ns = w->s->recovery_limit_ns;
-
-    // A fault is felt for a while after its end, so a part that begins then needs it.
-    if (!is_inside(w, r->planned_ns, (r->ended_ns ? r->ended_ns : r->planned_ns) + felt_ns))
-        return;
-    buf_init(&map, 4096);
-    scenario_write_fault(r->spec, &map);
-    event.first = event.last = numbers[spec];
-    // A second map would be a second fault of the scenario.
-    if (numbers[spec] == DROPPED) {
-        event.text = buf_str(&map);
-        numbers[spec] = *count;
-    }
-    ++*count;
-    // A word `left` says that the time is known.
-    if (!r->left_known)
-        event_forget(&event, FIELD(fault.left_ns));
-    write_event(w, &event);
-    buf_fini(&map);
-}
-
-static bool write_faults(struct writer *w)
-{
-    uint32_t *numbers = calloc(w->s->fault_count + 1, sizeof *numbers), count = 0;
-
-    for (size_t i = 0; numbers && i < w->s->fault_count; i++)
-        numbers[i] = DROPPED;
-    for (size_t i = 0; numbers && i < w->l->fault_count; i++)
-        write_fault(w, i, numbers, &count);
-    free(numbers);
-    return numbers;
 }
 
 // --- all of it ------------------------------------------------------------------------------
@@ -295,13 +248,13 @@ static bool write_events(struct writer *w)
     for (size_t i = 0; i < w->h->plan.txn_count; i++)
         write_txn(w, i);
     write_records(w, EVENT_CHANGE);
-    bool ok = write_faults(w);
+    write_records(w, EVENT_FAULT);
     write_records(w, EVENT_SESSION);
     write_lines(w);
     for (enum event_kind kind = EVENT_SAMPLE; kind < EVENT_ROW; kind++)
         write_records(w, kind);
-    ok = write_rows(w) && ok;
-    write_attempts(w);
+    bool ok = write_rows(w);
+    write_records(w, EVENT_ATTEMPT);
     return ok && !w->failed && !w->out->failed;
 }
 
@@ -332,20 +285,26 @@ bool story_write(const struct scenario *s, const struct history *h, const struct
 
     w.token_no = calloc(h->plan.token_count + 1, sizeof *w.token_no);
     w.process_no = calloc(h->log.process_count + 1, sizeof *w.process_no);
+    w.fault_no = malloc((s->fault_count + 1) * sizeof *w.fault_no);
     w.guessed = calloc(h->log.line_count + 1, sizeof *w.guessed);
     w.line_kept = calloc(h->log.line_count + 1, sizeof *w.line_kept);
     w.log.processes = calloc(h->log.process_count + 1, sizeof *w.log.processes);
     w.log.samples = calloc(h->log.process_count + 1, sizeof *w.log.samples);
+    buf_init(&w.map, 4096);
     w.usual = (struct usual){
         .load_ns = scenario_load_ns(s), .run_ns = scenario_load_ns(s) + s->drain_ns, .log = &w.log};
-    bool ok =
-        w.guessed && w.token_no && w.process_no && w.line_kept && w.log.processes && w.log.samples;
+    bool ok = w.guessed && w.token_no && w.process_no && w.fault_no && w.line_kept &&
+              w.log.processes && w.log.samples;
     if (ok) {
+        for (size_t i = 0; i < s->fault_count; i++)
+            w.fault_no[i] = DROPPED;
         write_pick(&w);
         ok = write_part(&w);
     }
     free(w.token_no);
     free(w.process_no);
+    free(w.fault_no);
+    buf_fini(&w.map);
     free(w.guessed);
     free(w.line_kept);
     free(w.log.processes);
