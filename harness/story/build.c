@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "ledger/rows.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 struct build {
     struct told *t;
@@ -327,23 +327,6 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     return true;
 }
 
-static bool observe(struct build *b, struct err *e)
-{
-    struct history *h = &b->t->history;
-    const struct scenario *s = &b->t->scenario;
-
-    b->usual = (struct usual){.load_ns = scenario_load_ns(s),
-        .run_ns = scenario_load_ns(s) + s->drain_ns,
-        .log = &h->log};
-    h->version = HISTORY_VERSION;
-    h->notes.reconnects = UINT64_MAX;
-    h->plan.load_ns = h->plan.end_ns = b->usual.load_ns;
-    for (enum event_kind kind = EVENT_LOAD; kind < EVENT_ROW; kind++)
-        if (kind != EVENT_ITEM && !build_kind(b, kind, e))
-            return false;
-    return true;
-}
-
 // Finds out when the lines were written that do not say it.
 static bool find_written(struct history *h, struct err *e)
 {
@@ -372,33 +355,35 @@ static bool find_written(struct history *h, struct err *e)
     return true;
 }
 
-// Makes the ledger, which ledger_init empties, of what was counted into it before.
-static bool settle(struct build *b, struct err *e)
+static bool build_all(struct build *b, struct err *e)
 {
+    const struct scenario *s = &b->t->scenario;
     struct history *h = &b->t->history;
-    struct ledger *l = &h->ledger, told = *l;
+    struct ledger *l = &h->ledger;
 
-    if (!ledger_init(l, &b->t->scenario, &h->plan, e))
+    b->usual = (struct usual){.load_ns = scenario_load_ns(s),
+        .run_ns = scenario_load_ns(s) + s->drain_ns,
+        .log = &h->log};
+    h->version = HISTORY_VERSION;
+    h->notes.reconnects = UINT64_MAX;
+    h->plan.load_ns = h->plan.end_ns = b->usual.load_ns;
+    // The ledger has room for the plan's tokens, and counts what follows.
+    bool ok = build_kind(b, EVENT_LOAD, e) && build_kind(b, EVENT_TOKEN, e) &&
+              ledger_init(l, s, &h->plan, e);
+    for (enum event_kind kind = EVENT_TOKEN + 1; ok && kind < EVENT_ROW; kind++)
+        ok = kind == EVENT_ITEM || build_kind(b, kind, e);
+    if (!ok)
         return false;
     // history_join joins the other parts later, but the rows ask which tokens are committed.
     l->txns = h->load.records;
-    l->session_count = told.session_count;
-    l->probe_count = told.probe_count;
-    l->flush_count = told.flush_count;
-    l->starved_count = told.starved_count;
-    l->strangers = told.strangers;
-    l->logs = told.logs;
-    l->look_count = told.look_count;
-    l->hold_count = told.hold_count;
     l->start_ns = STORY_START_NS;
     l->load_end_ns = STORY_START_NS + b->usual.load_ns;
     l->drain_end_ns = STORY_START_NS + b->usual.run_ns;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const struct event *event = &b->events[i];
-        for (uint32_t t = event->first;
-             event->kind == EVENT_TOKEN && event->token.settled && t <= event->last; t++)
+    for (size_t i = 0; i < b->count; i++)
+        for (uint32_t t = b->events[i].first; b->events[i].kind == EVENT_TOKEN &&
+                                              b->events[i].token.settled && t <= b->events[i].last;
+             t++)
             l->tokens[t].flags |= TOKEN_SETTLED;
-    }
     usual_rows(l->tokens, h, NULL);
     return find_written(h, e) && build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) &&
            history_join(h, e);
@@ -411,7 +396,7 @@ bool story_build(
 
     b.kind = calloc(count + 1, sizeof *b.kind);
     bool ok = (b.kind || err_memory(e)) && story_specs(events, count, root, e) &&
-              scenario_make(&t->scenario, root, e) && observe(&b, e) && settle(&b, e);
+              scenario_make(&t->scenario, root, e) && build_all(&b, e);
     free(b.kind);
     return ok;
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "scenario/suggest.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 // --- reading --------------------------------------------------------------------------------
 
@@ -80,40 +79,32 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     return want(w, ")", e);
 }
 
-static bool read_verdict(struct words *w, struct claim *claim, struct err *e)
-{
-    const char *known[] = {[VERDICT_PASS] = "pass",
-        [VERDICT_VIOLATED] = "violated",
-        [VERDICT_INCONCLUSIVE] = "inconclusive",
-        [VERDICT_MISSED] = "missed"};
-    struct origin at;
-    char word[32];
-
-    claim->what = CLAIM_VERDICT;
-    words_next(w, word, sizeof word, &at);
-    claim->verdict = (enum verdict)words_which(&at, word, known, sizeof known / sizeof *known, e);
-    return claim->verdict <= VERDICT_MISSED;
-}
-
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
+    const char *known[VERDICT_MISSED + 1];
+    struct origin at;
     char word[256];
 
     words_next(w, word, sizeof word, &claim->origin);
-    if (strcmp(word, "verdict") == 0)
-        return read_verdict(w, claim, e);
     if (strcmp(word, "judged") == 0)
         return read_judged(w, claim, e);
     if (strcmp(word, "says") == 0) {
-        struct origin at;
         words_next(w, word, sizeof word, &at);
         claim->what = CLAIM_SAYS;
         return words_text(w, &at, word, &claim->says, e);
     }
+    if (strcmp(word, "verdict") == 0) {
+        for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++)
+            known[v] = verdict_name(v);
+        words_next(w, word, sizeof word, &at);
+        claim->what = CLAIM_VERDICT;
+        claim->verdict = (enum verdict)words_which(&at, word, known, VERDICT_MISSED + 1, e);
+        return claim->verdict <= VERDICT_MISSED;
+    }
     claim->what = CLAIM_METRIC;
     if (!read_metric(word, &claim->origin, false, claim, e))
         return false;
-    w->at += strspn(w->at, " 	");
+    w->at += strspn(w->at, " \t");
     // NAN stands for any number above 0, where the number is chance.
     if (strncmp(w->at, "some", 4) != 0)
         return read_claim_number(w, &claim->number, e);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "story/inside.h"
+#include "story/event.h"
 
 static int64_t field_get(const struct event *e, size_t at, size_t size)
 {

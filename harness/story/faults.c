@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "scenario/parse.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
 {

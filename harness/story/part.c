@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "plan/names.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
 
@@ -55,52 +55,30 @@ static bool shows_the_same(const struct result *part, const struct result *whole
     return same;
 }
 
-// Returns the token's number in the text, which begins with the numbers and old names of runs of
-// tokens.
-static uint32_t number_in(const char *text, uint32_t token)
-{
-    unsigned number, first;
-    uint32_t found = 0;
-
-    while (sscanf(text, "# token %u was t%u", &number, &first) == 2) {
-        if (first <= token)
-            found = number + (token - first);
-        text = strchr(text, '\n') + 1;
-    }
-    return found;
-}
-
-// Reads the text back and judges it, because only that shows what a reader of the story will see.
-static bool judge_part(
-    const char *text, uint32_t token, struct result *r, struct said *said, struct err *e)
-{
-    struct told t;
-
-    if (!story_read_text(&t, text, "story", e))
-        return false;
-    struct check_input in = check_input_of(&t.history);
-    bool ok = check_ledger(r, &t.history.ledger, &in, e);
-    if (ok)
-        *said = said_of(r, &t.history, number_in(text, token));
-    story_fini(&t);
-    return ok;
-}
-
+// Writes a part, and reads it back and judges it, because only that shows what a reader of the
+// story will see. *same: it shows the same.
 static bool try_part(const struct scenario *s, const struct history *h, const struct result *whole,
-    const struct part *part, struct buf *out, bool *same, struct err *e)
+    struct part *part, struct buf *out, bool *same, struct err *e)
 {
     struct said in_whole = said_of(whole, h, part->token), in_part;
+    struct told t;
     struct result r;
 
     if (!story_write(s, h, part, false, out) || !buf_str(out))
         return err_set(e, ERR_USAGE, "no part of this history that a story can hold shows it");
-    if (!judge_part(buf_str(out), part->token, &r, &in_part, e))
+    if (!story_read_text(&t, buf_str(out), "story", e))
         return err_prefix(e, "no part of this history that a story can hold shows it");
-    *same = shows_the_same(&r, whole, &in_part, &in_whole);
-    if (*same)
-        story_write_claims(&r, out);
-    result_fini(&r);
-    return true;
+    struct check_input in = check_input_of(&t.history);
+    bool ok = check_ledger(&r, &t.history.ledger, &in, e);
+    if (ok) {
+        in_part = said_of(&r, &t.history, part->number);
+        *same = shows_the_same(&r, whole, &in_part, &in_whole);
+        if (*same)
+            story_write_claims(&r, out);
+        result_fini(&r);
+    }
+    story_fini(&t);
+    return ok;
 }
 
 bool story_of_token(const struct scenario *s, const struct history *h, const struct result *whole,
@@ -119,7 +97,10 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
             last_ns = clock_max(last_ns, h->log.lines[h->log.deliveries[i].line].read_ns);
     // What convicts a token may lie far before it, such as a chain of full lines.
     for (; !same && !all; margin_ns *= 4) {
-        struct part part = {sent_ns - margin_ns, last_ns + margin_ns, token, whole->slack_ns};
+        struct part part = {.from_ns = sent_ns - margin_ns,
+            .until_ns = last_ns + margin_ns,
+            .token = token,
+            .slack_ns = whole->slack_ns};
         // A part that holds the whole run and still shows nothing will never show it.
         all = part.from_ns < l->start_ns - NS_PER_S && part.until_ns > l->drain_end_ns + NS_PER_S;
         buf_clear(out);

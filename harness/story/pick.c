@@ -1,7 +1,7 @@
 // Which tokens, lines and processes of a history are written.
 #include <string.h>
 
-#include "story/inside.h"
+#include "story/event.h"
 
 // True when the transaction touches the part: it was planned, sent or answered within it.
 static bool txn_inside(const struct writer *w, size_t txn)

@@ -1,5 +1,5 @@
 // From a file to events: what stands in it, what it repeats and what it is like.
-#include "story/inside.h"
+#include "story/event.h"
 
 #include <ctype.h>
 #include <limits.h>

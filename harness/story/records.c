@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "story/inside.h"
+#include "story/event.h"
 
 static void tell_process(
     const struct writer *w, const struct process_record *p, struct event *event)

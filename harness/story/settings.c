@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "scenario/parse.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 #define SETTINGS_MAX (4u << 20)
-#define SETTING_MAX 4096
 
 // True for what a story says in words of its own, or does not need.
 static bool is_other(const struct writer *w, const char *path)
@@ -63,81 +62,79 @@ static void write_setting(const struct node *n, const char *path, struct buf *ou
     buf_append_char(out, '\n');
 }
 
-// Writes each value below `n`.
+// True when both have the same values.
+static bool same_values(const struct node *a, const struct node *b)
+{
+    bool same = b && a->kind == b->kind && a->count == b->count &&
+                (a->kind != NODE_SCALAR || strcmp(a->text, b->text) == 0);
+
+    if (same)
+        for (a = a->first, b = b->first; same && a; a = a->next, b = b->next)
+            same = same_values(a, b);
+    return same;
+}
+
+// Writes each value below `n` that is not the usual one, because settings that are those of every
+// story would hide the few that matter. `usual` is what every story has there; NULL: nothing.
 static void write_settings(
-    const struct writer *w, const struct node *n, const char *path, struct buf *out)
+    const struct writer *w, const struct node *n, const struct node *usual, const char *path)
 {
     size_t index = 0;
 
     for (const struct node *child = n->first; child; child = child->next, index++) {
-        char below[300], number[24];
-        snprintf(number, sizeof number, "%zu", index);
-        snprintf(below, sizeof below, "%s%s%s", path, *path ? "." : "",
-            child->key ? child->key : number);
+        const struct node *other = NULL;
+        char below[300];
+        if (usual && usual->kind == n->kind)
+            other = child->key ? node_child(usual, child->key) : node_item(usual, index);
+        snprintf(below, sizeof below, "%s%s", path, *path ? "." : "");
+        size_t len = strlen(below);
+        if (child->key)
+            snprintf(below + len, sizeof below - len, "%s", child->key);
+        else
+            snprintf(below + len, sizeof below - len, "%zu", index);
         // A list of words is one setting, a list of maps is one for each key in it.
-        bool list =
-            child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR);
+        bool whole =
+            child->kind == NODE_SCALAR ||
+            (child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR));
         if (is_other(w, below))
             continue;
-        if (child->kind != NODE_SCALAR && !list)
-            write_settings(w, child, below, out);
-        else
-            write_setting(child, below, out);
+        if (!whole)
+            write_settings(w, child, other, below);
+        else if (!same_values(child, other))
+            write_setting(child, below, w->out);
     }
 }
 
-// Writes all settings of a scenario, a line each.
-static bool write_all_settings(const struct writer *w, const struct scenario *s, struct buf *out)
+// Returns all settings of a scenario as a tree.
+static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
-    struct node *root = NULL;
     struct buf yaml;
-    struct err e;
 
     buf_init(&yaml, SETTINGS_MAX);
     bool ok = scenario_write(s, &yaml) && buf_str(&yaml) &&
-              parse_yaml(&root, yaml.data, yaml.len, &nowhere, &e);
-    if (ok)
-        write_settings(w, root, "", out);
-    node_free(root);
+              parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
     buf_fini(&yaml);
-    return ok && buf_str(out);
-}
-
-// Appends the lines that the other text does not have: settings that are those of every story would
-// hide the few that matter.
-static void write_others(struct buf *out, const char *lines, const char *other)
-{
-    char line[SETTING_MAX];
-
-    for (const char *end; (end = strchr(lines, '\n')) != NULL; lines = end + 1) {
-        int len = snprintf(line, sizeof line, "\n%.*s\n", (int)(end - lines), lines);
-        if (len >= (int)sizeof line || !strstr(other, line))
-            buf_append(out, lines, (size_t)(end + 1 - lines));
-    }
+    return ok;
 }
 
 bool write_scenario(const struct writer *w)
 {
-    struct buf usual, here;
-    struct node *base = NULL;
+    struct node *base = NULL, *usual = NULL, *root = NULL;
     struct scenario s = {0};
     struct err e;
 
-    buf_init(&usual, SETTINGS_MAX);
-    buf_init(&here, SETTINGS_MAX);
-    buf_append_char(&usual, '\n');
-    bool ok = story_base(&base, &e) && scenario_make(&s, base, &e) &&
-              write_all_settings(w, &s, &usual) && write_all_settings(w, w->s, &here);
+    bool ok = story_base(&base, &e) && scenario_make(&s, base, &e) && tree_of(&s, &usual, &e) &&
+              tree_of(w->s, &root, &e);
     if (ok)
-        write_others(w->out, here.data, w->explain ? "" : usual.data);
+        write_settings(w, root, w->explain ? NULL : usual, "");
     // A part has too few probes to measure the slack of the whole run again.
     if (ok && w->part && w->s->slack_ns == SLACK_AUTO)
         buf_printf(w->out, "set slack=%lld.%06lldms\n", (long long)(w->part->slack_ns / NS_PER_MS),
             (long long)(w->part->slack_ns % NS_PER_MS));
     node_free(base);
+    node_free(usual);
+    node_free(root);
     scenario_fini(&s);
-    buf_fini(&usual);
-    buf_fini(&here);
     return ok;
 }

@@ -47,12 +47,13 @@ struct part {
     int64_t from_ns, until_ns; // on the run's clock
     uint32_t token;            // the token whose neighbourhood it is
     int64_t slack_ns;          // the slack that was measured
+    uint32_t number;           // its number in the text, which story_write fills in
 };
 
 // Appends a history, or with `part` a part of it, as a story. `explain` writes the defaults, too.
 // Tokens and processes get new numbers; a comment says which is which.
-MUST_USE bool story_write(const struct scenario *s, const struct history *h,
-    const struct part *part, bool explain, struct buf *out);
+MUST_USE bool story_write(const struct scenario *s, const struct history *h, struct part *part,
+    bool explain, struct buf *out);
 
 // Appends the claims that hold for a result.
 void story_write_claims(const struct result *r, struct buf *out);

@@ -1,5 +1,5 @@
 // What a story leaves out: the words of an event, and what the tables hold at the end.
-#include "story/inside.h"
+#include "story/event.h"
 
 // Gives a line the only process that lived when it was read.
 static void complete_line(struct event *e, const struct subject_log *log)

@@ -1,5 +1,5 @@
 // The words of each kind of event, the field that each fills, and where the records are kept.
-#include "story/inside.h"
+#include "story/event.h"
 
 #include <assert.h>
 
@@ -13,14 +13,16 @@
 static_assert(sizeof(struct process_record) <= 512 && sizeof(struct fault_record) <= 512, "");
 
 const struct kind vocabulary[EVENT_KINDS] = {
-    [EVENT_SET] = {"set", HEAD_REST, {{0}}},
-    [EVENT_LIKE] = {"like", HEAD_REST, {{0}}},
+    [EVENT_SET] = {"set", HEAD_REST, {{0}}, .time = NULL},
+    [EVENT_LIKE] = {"like", HEAD_REST, {{0}}, .time = NULL},
     [EVENT_REPEAT] = {"repeat", HEAD_NUMBER,
         {{"every", VALUE_LENGTH, AT(repeat.every_ns)},
-            {"step", VALUE_COUNT, AT(repeat.step), .said = true}}},
+            {"step", VALUE_COUNT, AT(repeat.step), .said = true}},
+        .time = NULL},
     [EVENT_LOAD] = {"load", HEAD_NONE,
         {{"until", VALUE_TIME, AT(load.until_ns)}, {"refused", VALUE_COUNT, AT(load.refused)},
-            {"stalled", VALUE_LENGTH, AT(load.stalled_ns)}}},
+            {"stalled", VALUE_LENGTH, AT(load.stalled_ns)}},
+        .time = NULL},
     [EVENT_RUN] = {"run", HEAD_NONE,
         {{"until", VALUE_TIME, AT(run.until_ns)},
             {"interrupted", VALUE_FLAG, AT(run.interrupted), 1},
@@ -28,7 +30,8 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"reconnects", VALUE_COUNT, AT(run.reconnects), .usual = -1},
             {"strangers", VALUE_COUNT, AT(run.strangers)}, {"gave-up", VALUE_TEXT, AT(text)},
             {"logs-read", VALUE_FLAG, AT(run.logs), LOGS_READ},
-            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_TELL_KEY}}},
+            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_TELL_KEY}},
+        .time = NULL},
     [EVENT_PROCESS] = {"process", HEAD_NUMBER,
         {{"instance", VALUE_COUNT, AT(process.record.instance)},
             {"from", VALUE_TIME, AT(process.record.started_ns), .usual = STORY_START_NS - NS_PER_S},
@@ -167,7 +170,8 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"open", VALUE_FLAG, AT(row.outcome), OUTCOME_NONE},
             {"sent", VALUE_FLAG, AT(row.outcome), OUTCOME_SENT},
             {"dead", VALUE_FLAG, AT(row.outcome), OUTCOME_DEAD},
-            {"expired", VALUE_FLAG, AT(row.outcome), OUTCOME_EXPIRED}}},
+            {"expired", VALUE_FLAG, AT(row.outcome), OUTCOME_EXPIRED}},
+        .time = NULL},
     [EVENT_ATTEMPT] = {"attempt", HEAD_NUMBER,
         {{"number", VALUE_COUNT, AT(attempt.number)},
             {"sent", VALUE_FLAG, AT(attempt.end), ATTEMPT_SENT, .said = true},

@@ -6,7 +6,7 @@
 
 #include "ledger/rows.h"
 #include "scenario/suggest.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 // What the ms of a value are in its field.
 static const struct rule {

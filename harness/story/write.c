@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "plan/names.h"
-#include "story/inside.h"
+#include "story/event.h"
 
 // --- events ---------------------------------------------------------------------------------
 
@@ -277,8 +277,8 @@ static bool write_part(struct writer *w)
     return ok && !out->failed;
 }
 
-bool story_write(const struct scenario *s, const struct history *h, const struct part *part,
-    bool explain, struct buf *out)
+bool story_write(const struct scenario *s, const struct history *h, struct part *part, bool explain,
+    struct buf *out)
 {
     struct writer w = {
         .s = s, .h = h, .l = &h->ledger, .part = part, .explain = explain, .out = out};
@@ -299,6 +299,8 @@ bool story_write(const struct scenario *s, const struct history *h, const struct
         for (size_t i = 0; i < s->fault_count; i++)
             w.fault_no[i] = DROPPED;
         write_pick(&w);
+        if (part)
+            part->number = w.token_no[part->token];
         ok = write_part(&w);
     }
     free(w.token_no);

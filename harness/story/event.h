@@ -33,9 +33,9 @@ enum event_kind {
     EVENT_LIKE,
     EVENT_REPEAT,
     EVENT_LOAD,
+    EVENT_TOKEN, // from here on, there is a ledger
     EVENT_RUN,
     EVENT_PROCESS,
-    EVENT_TOKEN,
     EVENT_CHANGE,
     EVENT_FAULT,
     EVENT_SESSION,
@@ -305,7 +305,7 @@ struct writer {
     const struct scenario *s;
     const struct history *h;
     const struct ledger *l;
-    const struct part *part; // NULL: everything
+    struct part *part; // NULL: everything
     bool explain;
     struct usual usual;
     struct subject_log log; // the processes with their new numbers, for the default of `by`
