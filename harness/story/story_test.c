@@ -259,6 +259,24 @@ static void what_is_written_is_what_was_read(void **state)
     }
 }
 
+// A whole run is judged by these counts, too. Its only line has no tokens.
+static void a_whole_run_keeps_its_counts(void **state)
+{
+    static const char told[] = "run until 9000 reconnects 3\nline at 150 torn\n";
+    static struct told t;
+    struct buf text;
+    struct err e;
+
+    (void)state;
+    if (!story_read_text(&t, told, "x.story", &e))
+        fail_msg("%s", e.text);
+    buf_init(&text, 4096);
+    assert_true(story_write(&t.scenario, &t.history, NULL, false, &text));
+    assert_string_equal(buf_str(&text), told);
+    buf_fini(&text);
+    story_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_refusal_says_where_and_what),
         cmocka_unit_test(a_claim_that_does_not_hold_says_what_came_out),
         cmocka_unit_test(what_is_written_is_what_was_read),
+        cmocka_unit_test(a_whole_run_keeps_its_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,10 @@ static void write_run(struct writer *w)
     event.run.others = (int64_t)(n->others_share * 1e6 + 0.5);
     event.run.strangers = w->l->strangers;
     event.run.logs = w->l->logs;
-    event_forget(&event, "reconnects"); // a whole run's, which no verdict asks for
+    event.run.reconnects = n->reconnects;
+    // They are a whole run's, and an old run did not count them.
+    if (w->part || n->reconnects == UINT64_MAX)
+        event_forget(&event, "reconnects");
     snprintf(why, sizeof why, "%s", n->gave_up);
     for (char *p = why; *p; p++)
         // A quotation mark would end the text for the reader.
