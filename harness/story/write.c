@@ -165,23 +165,21 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
     return item;
 }
 
-// Writes the items of a line, which begin with the first of `count` deliveries.
+// Writes the items of a line, which begin with the first of `count` deliveries; there is one.
 static void write_items(struct writer *w, const struct delivery *d, size_t count)
 {
-    struct event item;
+    struct event item = item_of(w, d);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         struct event next = item_of(w, &d[i]);
-        if (i > 0 && event_follows(&item, &next)) {
+        if (event_follows(&item, &next)) {
             item.last = next.last;
             continue;
         }
-        if (i > 0)
-            event_write(&item, w->out);
+        event_write(&item, w->out);
         item = next;
     }
-    if (count > 0)
-        event_write(&item, w->out);
+    event_write(&item, w->out);
 }
 
 // *delivery is the first delivery that belongs to no line before.
@@ -204,9 +202,10 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
         event_forget(&event, "seen");
     write_spare(w, &event);
     event_write(&event, w->out);
-    if (*delivery > first)
+    if (*delivery > first) {
         buf_append_char(w->out, ':');
-    write_items(w, &log->deliveries[first], *delivery - first);
+        write_items(w, &log->deliveries[first], *delivery - first);
+    }
     end_piece(w, event.line.read_ns, from);
 }
 
