@@ -276,7 +276,9 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
     // The history keeps sums, the story differences. This comes first: what follows may move the
     // records.
     event_grow(&event, b->usual.before, 1);
-    if (build_further[told->kind] && !build_further[told->kind](b, &event, e))
+    bool ok = !build_further[told->kind] || build_further[told->kind](b, &event, e);
+    b->told = NULL;
+    if (!ok)
         return false;
     // stalls_note has kept the stall and counted it.
     return k->size == 0 || told->kind == EVENT_STALL ||

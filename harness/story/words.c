@@ -122,7 +122,7 @@ bool words_text(
 static bool read_range(const struct origin *at, char *word, struct event *event, struct err *e)
 {
     char *dash = vocabulary[event->kind].head == HEAD_RANGE ? strchr(word, '-') : NULL;
-    int64_t from, to;
+    int64_t from = 0, to = 0;
 
     // A collector may write a token that nobody planned.
     if (event->kind == EVENT_ITEM && strcmp(word, "strange") == 0) {
@@ -204,7 +204,7 @@ static bool read_word(struct words *w, const struct event_word *word, struct eve
 {
     struct origin at;
     char text[512];
-    int64_t value;
+    int64_t value = 0;
 
     if ((event->given & event_bit(event, word)))
         return origin_err(name, e, "'%s' is said twice, or against another word", word->name);
