@@ -1,4 +1,14 @@
 // From events to a scenario and a history.
+//
+// Most kinds need nothing of their own: the event holds the record, and build_event completes it
+// and appends it to the array that the table names. The functions before it add what is more than a
+// record: a token is a transaction of the plan, a change and a fault have a twin there, a line has
+// its tokens, and a row changes the ledger.
+//
+// The events of a kind are sorted before they are built, so that the lines of a story may come in
+// any order. Kinds are built in the order of enum event_kind, because the defaults of the later
+// ones rest on the earlier: the end of a process on that of the run, the writer of a line on the
+// processes that live.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

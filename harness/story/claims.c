@@ -1,4 +1,8 @@
 // What a story says must come out.
+//
+// Claims are no events and have a small grammar of their own, with commas and brackets, because a
+// claim is read like the line of a report: "late 1, judged late 3 of 5 (fault 2)". What no claim
+// names must be as in a good run, so that a story also notices what it did not think of.
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

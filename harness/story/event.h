@@ -61,7 +61,7 @@ enum value_type {
     VALUE_LENGTH, // ns; in the text, ms
     VALUE_ANSWER, // the same; CLOCK_NEVER: never
     VALUE_COUNT,
-    VALUE_SHARE,     // millionths; in the text, percent
+    VALUE_SHARE,     // millionths; in the text percent, read as if they were ms: `unit` is 100
     VALUE_TEXT,      // within quotes
     VALUE_COLUMNS,   // names of columns, with commas; bits of enum token_row
     VALUE_FLAG,      // the word says it all: the field is `flag`

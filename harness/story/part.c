@@ -1,4 +1,9 @@
 // The neighbourhood of a token: the smallest part of a history that shows the same about it.
+//
+// Nothing here knows what convicts a token. The part is written, read back, judged, and widened by
+// the factor four until the findings name the token as those of the whole run do, and none is
+// broken that the run does not break. To follow the causes of a finding instead was rejected: each
+// invariant would need a rule for what belongs to it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

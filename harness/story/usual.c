@@ -1,4 +1,7 @@
 // What a story leaves out: the words of an event, and what the tables hold at the end.
+//
+// A default that is a number, or follows another word of the same event, stands in the table. Here
+// are the few that depend on more. Reader and writer both come through event_complete.
 #include "story/event.h"
 
 // Gives a line the only process that lived when it was read.

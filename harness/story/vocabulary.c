@@ -26,7 +26,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
     [EVENT_RUN] = {"run", HEAD_NONE,
         {{"until", VALUE_TIME, AT(run.until_ns)},
             {"interrupted", VALUE_FLAG, AT(run.interrupted), 1},
-            {"others", VALUE_SHARE, AT(run.others)},
+            {"others", VALUE_SHARE, AT(run.others), .unit = 100},
             {"reconnects", VALUE_COUNT, AT(run.reconnects), .usual = -1},
             {"strangers", VALUE_COUNT, AT(run.strangers)}, {"gave-up", VALUE_TEXT, AT(text)},
             {"logs-read", VALUE_FLAG, AT(run.logs), LOGS_READ},

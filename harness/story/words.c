@@ -20,6 +20,7 @@ static const struct rule {
     [VALUE_EXPIRY] = {0, -1, true},
     [VALUE_LENGTH] = {0, -1, false},
     [VALUE_ANSWER] = {0, CLOCK_NEVER, false},
+    [VALUE_SHARE] = {0, -1, false},
     [VALUE_FLAG_TIME] = {STORY_START_NS, 0, true},
 };
 
@@ -142,19 +143,6 @@ static bool read_range(const struct origin *at, char *word, struct event *event,
     return true;
 }
 
-static bool read_share(const struct origin *at, char *word, int64_t *value, struct err *e)
-{
-    size_t len = strlen(word);
-
-    if (len > 1 && word[len - 1] == '%') {
-        word[len - 1] = '\0';
-        // A ms has a million ns as a percent has ten thousand millionths.
-        if (read_ms(at, word, value, e) && *value >= 0 && (*value /= 100) <= NS_PER_MS)
-            return true;
-    }
-    return origin_err(at, e, "this should be a share such as 90%%");
-}
-
 static bool read_columns(const struct origin *at, char *word, int64_t *bits, struct err *e)
 {
     const char *known[ROW_COLUMNS];
@@ -180,8 +168,6 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
                    : word->size > sizeof(int) ? INT64_MAX
                                               : INT32_MAX;
 
-    if (word->type == VALUE_SHARE)
-        return read_share(at, text, value, e);
     if (word->type == VALUE_COLUMNS)
         return read_columns(at, text, value, e);
     if (word->type == VALUE_COUNT) {
@@ -189,13 +175,19 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
             return false;
         return *value <= most || origin_err(at, e, "'%s' cannot be %.40s", word->name, text);
     }
+    char *percent = strchr(text, '%');
+    if (word->type == VALUE_SHARE && (!percent || percent[1]))
+        return origin_err(at, e, "'%.40s' should be a share such as 90%%", text);
+    if (word->type == VALUE_SHARE)
+        *percent = '\0';
     bool never = strcmp(text, "never") == 0;
     if (!never && !read_ms(at, text, value, e))
         return false;
     if (never ? rule->never < 0 : *value < 0 && !rule->negative)
         return origin_err(at, e, "'%s' cannot be %.40s", word->name, text);
     *value = never ? rule->never : *value / (word->unit ? word->unit : 1) + rule->from;
-    return true;
+    return word->type != VALUE_SHARE || *value <= NS_PER_MS ||
+           origin_err(at, e, "'%s' is at most 100%%", word->name);
 }
 
 // Reads what stands behind a word, and fills its field.
@@ -345,8 +337,6 @@ static void write_value(const struct event *event, const struct event_word *word
         write_columns(value, out);
     else if (word->type == VALUE_COUNT)
         buf_printf(out, "%lld", (long long)value);
-    else if (word->type == VALUE_SHARE)
-        write_ms(value * 100, out);
     else if (value == CLOCK_NEVER || (value == 0 && rule->from))
         buf_append_str(out, "never");
     else
