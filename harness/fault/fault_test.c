@@ -101,44 +101,12 @@ static void every_verb_has_a_family(void **state)
     assert_null(fault_verb_find(VERB_COUNT));
 }
 
-static void describe(struct buf *out, const struct verb *v)
-{
-    const struct fault_verb *f = fault_verb_find(v->id);
-
-    buf_printf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", v->name,
-        verb_hits_name(v->hits), v->params & PARAM_INSTANCE ? "one or all" : "all",
-        verb_does_name(v->does), verb_ends_name(v->ends), v->keeps_away ? "yes" : "",
-        v->silent ? "yes" : "", verb_loses_name(v->loses), f && f->look ? "yes" : "");
-}
-
-// README.md shows what the rows of the verbs say. Run the test to see the table as it should be.
-static void the_readme_has_the_table(void **state)
-{
-    static char readme[1u << 16];
-    FILE *file = fopen(README, "r");
-    struct buf table;
-
-    (void)state;
-    assert_non_null(file);
-    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
-    fclose(file);
-    buf_init(&table, sizeof readme);
-    for (enum verb_id id = 0; id < VERB_COUNT; id++)
-        describe(&table, &verbs[id]);
-    if (!strstr(readme, table.data)) {
-        fputs(table.data, stdout); // a message of cmocka would be cut off
-        fail_msg("the table in %s is another one", README);
-    }
-    buf_fini(&table);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clear_text_is_asked_for),
         cmocka_unit_test(a_server_that_stays_down_is_no_fault_left_out),
         cmocka_unit_test(every_verb_has_a_family),
-        cmocka_unit_test(the_readme_has_the_table),
     };
     return cmocka_run_group_tests_name("harness.fault", tests, NULL, NULL);
 }

@@ -183,40 +183,6 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
-const char *verb_hits_name(enum verb_hits hits)
-{
-    static const char *const names[VERB_HITS] = {"database", "sessions", "process", "reader",
-        "sender", "network", "server", "host", "clock"};
-
-    assert(hits < VERB_HITS);
-    return names[hits];
-}
-
-const char *verb_does_name(enum verb_does does)
-{
-    static const char *const names[VERB_DOES] = {"burdens", "holds up", "slows", "stops"};
-
-    assert(does < VERB_DOES);
-    return names[does];
-}
-
-const char *verb_ends_name(enum verb_ends ends)
-{
-    static const char *const names[VERB_ENDS] = {"", "perhaps sessions", "sessions", "processes"};
-
-    assert(ends < VERB_ENDS);
-    return names[ends];
-}
-
-const char *verb_loses_name(enum verb_loses loses)
-{
-    static const char *const names[VERB_LOSES] = {"", "durability waived",
-        "durability waived, disk lies", "durability waived, standby not synchronous"};
-
-    assert(loses < VERB_LOSES);
-    return names[loses];
-}
-
 const char *fault_direction_name(enum fault_direction direction)
 {
     return direction == TO_SERVER ? "to-server" : "to-collector";

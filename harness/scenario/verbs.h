@@ -103,7 +103,6 @@ enum verb_hits {
     HITS_SERVER,
     HITS_HOST, // of the server and the collectors
     HITS_CLOCK,
-    VERB_HITS,
 };
 
 // How a fault keeps the subject from its work while it lasts.
@@ -112,11 +111,10 @@ enum verb_does {
     HOLDS_UP, // a subject that waits for open writers waits; nobody else does
     SLOWS,
     STOPS,
-    VERB_DOES,
 };
 
 // What a fault may end for good. A subject that hears nothing may end its session by itself.
-enum verb_ends { ENDS_NOTHING, MAY_END_SESSIONS, ENDS_SESSIONS, ENDS_PROCESSES, VERB_ENDS };
+enum verb_ends { ENDS_NOTHING, MAY_END_SESSIONS, ENDS_SESSIONS, ENDS_PROCESSES };
 
 // When a fault loses commits that the server has acknowledged.
 enum verb_loses {
@@ -124,7 +122,6 @@ enum verb_loses {
     LOSES_IF_WAIVED,   // postgres.durability: waive
     LOSES_UNFLUSHED,   // as before, or a disk that lies
     LOSES_UNCONFIRMED, // as before, or a standby that is not synchronous
-    VERB_LOSES,
 };
 
 // The things that a lasting fault takes hold of. A fault collides with one that holds a thing that
@@ -157,7 +154,8 @@ struct verb {
     bool silent;         // the subject is not told: it must notice by its own timers
     bool asks;           // it asks the process to end, which may take its time for that
     unsigned takes;      // bits of enum verb_thing
-    unsigned wants;      // bits of enum verb_thing that it also needs, but does not keep
+    unsigned wants;      // bits of enum verb_thing that it also needs, but does not keep: a collector
+                         // that is paused cannot obey stop-collector
     bool needs_disk;     // acts on a disk of ours, so it needs postgres.storage: crashable
     bool needs_cluster;  // acts on a cluster, so it needs postgres.provider: patroni
     bool needs_standby;  // acts once, on the standby, so it needs postgres.standby
@@ -177,12 +175,6 @@ static inline bool verb_stops_server(const struct verb *v)
 {
     return v->does == STOPS && (v->hits == HITS_SERVER || v->hits == HITS_HOST);
 }
-
-// Returns "sessions", "process", … for the table of fault/README.md.
-const char *verb_hits_name(enum verb_hits hits);
-const char *verb_does_name(enum verb_does does);
-const char *verb_ends_name(enum verb_ends ends);
-const char *verb_loses_name(enum verb_loses loses);
 
 // Finds a verb by its name; NULL when there is none.
 const struct verb *verb_find(const char *name);
