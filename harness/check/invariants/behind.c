@@ -212,7 +212,7 @@ static bool list_troubles(struct behind *t)
         const struct slowdown *d = &line->slowdowns[i];
         t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->verb->name};
     }
-    if (t->trouble_count > 0)
+    if (t->troubles && t->trouble_count > 0)
         qsort(t->troubles, t->trouble_count, sizeof *t->troubles, by_beginning);
     return t->troubles;
 }
