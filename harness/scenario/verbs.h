@@ -150,13 +150,13 @@ struct verb {
     enum verb_does does;
     enum verb_ends ends;
     enum verb_loses loses;
-    bool keeps_away;     // no new session can be opened while it lasts
-    bool silent;         // the subject is not told: it must notice by its own timers
-    bool asks;           // it asks the process to end, which may take its time for that
-    unsigned takes;      // bits of enum verb_thing
-    unsigned wants;      // bits of enum verb_thing that it also needs, but does not keep: a collector
-                         // that is paused cannot obey stop-collector
-    bool needs_disk;     // acts on a disk of ours, so it needs postgres.storage: crashable
+    bool keeps_away; // no new session can be opened while it lasts
+    bool silent;     // the subject is not told: it must notice by its own timers
+    bool asks;       // it asks the process to end, which may take its time for that
+    unsigned takes;  // bits of enum verb_thing
+    unsigned wants;  // bits of enum verb_thing that it also needs, but does not keep: a collector
+                     // that is paused cannot obey stop-collector
+    bool needs_disk; // acts on a disk of ours, so it needs postgres.storage: crashable
     bool needs_cluster;  // acts on a cluster, so it needs postgres.provider: patroni
     bool needs_standby;  // acts once, on the standby, so it needs postgres.standby
     bool needs_mail;     // acts on the tables of the mail schema, so on no queue of others
