@@ -191,6 +191,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
             experiment_command(&x, c->command, sizeof c->command);
             return note_failure(c, e) && note_failure(&f->grid.rows[row].cells[0], e);
         }
+        // The first run that is good enough is also the first round of the paced ones.
         if (is_sustained(&a, PACED_P99_MS))
             return true;
     }
@@ -347,6 +348,8 @@ static bool sustains(
     if (!ask_question(f, row, &x, false, &a, e))
         return false;
     *sustained = is_sustained(&a, 1000);
+    // The cell always shows the last rate that held, so that an interrupted search says something
+    // true.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         show_cells(c, rate, 0, "/s", EXPERIMENT_RATE);
@@ -364,6 +367,7 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *before,
     for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
         if (!sustains(f, row, rate, 1, &sustained, e))
             return false;
+        // Kept for the case that the highest rate fails with the second seed.
         *before = sustained ? *good : *before;
         *(sustained ? good : &bad) = rate;
     }
@@ -388,6 +392,7 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
         return note_failure(c, e);
     if (!again && before > 0 && !sustains(f, row, before, 2, &again, e))
         return note_failure(c, e);
+    // A rate that holds only now and then is not sustained. What is known is the bound above.
     if (good == 0 || !again) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
@@ -476,6 +481,7 @@ static void plan_runs(struct field_run *f)
         if (!f->grid.rows[row].absent[0])
             left += plan_row(f, row, once ? 1 : ROUNDS);
     }
+    // Without the highest rate, whose search nobody can foresee.
     forecast_add(&forecast, left, USUAL_NS, USUAL_TOKENS, 1);
     if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");
@@ -489,6 +495,7 @@ static bool ask_all(struct field_run *f, struct err *e)
         if (!find_pace(f, row, e))
             return false;
         struct cell *c = speed_cell(f, row, P50);
+        // Such a queue gets no faults: what it loses of time then would be put down to them.
         if (f->manners[row].rate == 0)
             snprintf(c->text, sizeof c->text, "does not sustain %d/s here", PACE_LEAST);
     }

@@ -103,10 +103,12 @@ static bool check_finding(const struct field_finding *f, const char *path, struc
             return err_set(e, ERR_USAGE, "%s: breaks: '%s' is neither an invariant nor %s", path,
                 *name, FINDING_LEFT);
     }
+    // Nobody is accused by words that nobody can look up.
     if (!strstr(f->url, "://"))
         return err_set(e, ERR_USAGE, "%s: promise: url: '%s' is no address", path, f->url);
     if (f->state == FINDING_FIXED && strcmp(f->fixed_in, FINDING_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: state: fixed needs fixed_in", path);
+    // From "reported" on the maintainers know, and readers should see what they said.
     if (f->state != FINDING_DRAFT && f->state != FINDING_WITHDRAWN &&
         strcmp(f->tracker, FINDING_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: state: %s needs tracker, the address of its issue", path,

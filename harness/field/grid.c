@@ -61,6 +61,7 @@ void grid_text(const struct grid *g, bool commands, struct buf *out)
         buf_printf(out, "%s ", r->name);
         grid_version(r, out);
         buf_printf(out, "%s%s\n", r->absent[0] ? ": not installed: " : "", r->absent);
+        // A row to a screen, because a line with all cells would fit into none.
         for (size_t c = 0; !r->absent[0] && c < g->columns; c++) {
             buf_printf(out, "  %-*s  %s\n", (int)widest, g->titles[c], r->cells[c].text);
             if (commands && r->cells[c].command[0])
@@ -117,6 +118,7 @@ static void markdown_conviction(
     const struct grid *g, const struct grid_row *r, size_t c, struct buf *out)
 {
     buf_printf(out, "\n### %s %s: %s\n\n", r->name, r->version, g->titles[c]);
+    // The maintainers should not look for it in a version that may have mended it.
     if (r->manifest.newest && strcmp(r->manifest.newest, MANIFEST_NONE) != 0)
         buf_printf(out, "In Debian's version; %s was not tried.\n\n", r->manifest.newest);
     buf_printf(out, "- %s\n- seen: %s\n", r->cells[c].text, r->cells[c].told);
@@ -151,6 +153,7 @@ static void grid_markdown_row(
     else
         buf_printf(out, " %s |", speeds ? r->manifest.wakes : manifest_kind_text(r->manifest.kind));
     for (size_t c = from; c < to; c++) {
+        // A table has no colours.
         const char *bold = r->cells[c].mark == CELL_BROKEN ? "**" : "";
         buf_printf(out, " %s%s%s |", bold, r->cells[c].text, bold);
     }

@@ -49,6 +49,7 @@ static double count_meaning(
     const bool may_wait = t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
     const bool promised = t->promises & parts[part].promise;
     double count = count_of(s, part);
+    // Only what a worker had taken can wait for its retry.
     double documented = may_wait ? fmin(count, s->taken) : 0;
 
     if (meaning == MEANS_DOCUMENTED)
@@ -85,6 +86,8 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 
 static void widen_outcome(struct range *r, double count)
 {
+    // The range is of those runs that showed it: "0 to 3 missing" would say less than "3 missing,
+    // in 2 of 10".
     if (!(count > 0))
         return;
     r->least = r->least > 0 && r->least < count ? r->least : count;
@@ -95,6 +98,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
 {
     o->runs++;
     o->missed = o->missed || s->missed;
+    // It counts as a run, and says nothing.
     if (!s->judged || s->missed)
         return;
     o->judged++;
@@ -135,6 +139,7 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
     append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
         o->broken, o->judged);
     tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text);
+    // The page shows the words of just these promises.
     for (enum part p = 0; p < PARTS; p++)
         c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
@@ -166,6 +171,7 @@ static void tell_attempts(const struct seen *s, char *text, size_t size)
     if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
+    // Where jobs end that always fail: kept for an operator, gone, or tried for ever.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else

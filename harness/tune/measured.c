@@ -29,7 +29,10 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
         return err_set(e, ERR_INTERNAL, "no room for another run");
     }
     o->items[o->count++] = *item;
+    // One violated run is enough, however many passed: a pair that loses mail now and then loses
+    // mail.
     o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
+    // Figures of an inconclusive run may be those of a busy machine.
     if (is_conclusive(item)) {
         o->judged[o->used] = item->run.values[id];
         o->p99[o->used] = item->run.values[METRIC_LATENCY_P99];

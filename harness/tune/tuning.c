@@ -36,6 +36,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     if (t->tune.count == TUNE_PAIRS_MAX)
         return err_set(e, ERR_USAGE, "--limit, --timeout: more than %d pairs", TUNE_PAIRS_MAX);
     p->limit = t->model.limit;
+    // NAN is "not measured", which every figure is until a run or the model says otherwise.
     p->model_p50_ms = p->model_tokens_per_batch = NAN;
     p->model_p50_off = p->model_tokens_off = NAN;
     p->cost = (struct tune_cost){NAN, NAN, NAN, NAN};
@@ -55,6 +56,7 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
         return err_prefix(e, "--limit");
     if (count < 1 || count > 100000)
         return err_set(e, ERR_USAGE, "--limit takes 1 to 100000, not '%s'", limit);
+    // add_pair takes the limit from here: each limit goes with each timeout.
     t->model.limit = (int)count;
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
@@ -68,6 +70,7 @@ static bool read_money(struct tuning *t, struct err *e)
 
     if (!t->options->tune.price)
         return err_set(e, ERR_USAGE, "--budget: money needs a --price, e.g. 0.10/1000");
+    // The character at the end is there to be missing: with it, "0.10/1000x" would pass.
     if (sscanf(t->options->tune.price, "%lf/%lf%c", &price, &count, &end) != 2 || !(price > 0) ||
         !(count > 0))
         return err_set(e, ERR_USAGE, "--price is money for e-mails, e.g. 0.10/1000, not '%.40s'",
@@ -155,6 +158,7 @@ static bool make_grid(struct tuning *t, struct err *e)
     if (!each_item(limits ? limits : "1,10,50", add_limit, t, e))
         return false;
     qsort(t->pairs, t->tune.count, sizeof *t->pairs, by_pair);
+    // Twice the same pair would take twice the time, and would be told apart by chance.
     for (size_t i = 1; i < t->tune.count; i++) {
         if (by_pair(&t->pairs[i - 1], &t->pairs[i]) == 0)
             return err_set(e, ERR_USAGE,
@@ -295,6 +299,7 @@ static bool read_on_off(struct tuning *t, const char *text, double rate, struct 
     *off = (struct load_phase){
         .for_ns = off->for_ns, .arrivals = ARRIVALS_POISSON, .rows_from = 1, .rows_to = 1};
     on->arrivals = ARRIVALS_POISSON;
+    // The rate is that of the whole cycle, so that a load with bursts compares with a steady one.
     on->rate_from = on->rate_to = rate * (double)(on->for_ns + off->for_ns) / (double)on->for_ns;
     t->model.phase_count = 2;
     return true;
@@ -332,6 +337,7 @@ static bool make_arrivals(struct tuning *t, struct err *e)
         (!o->tune.arrivals && o->tune.trace)) {
         if (!read_trace(t, e))
             return false;
+        // By default the trace once. A longer period repeats it.
         if (!o->tune.period)
             t->model.period_ns = t->arrivals[0].for_ns;
         return true;
@@ -347,6 +353,7 @@ static bool read_queries(struct tuning *t, struct err *e)
     struct buf text;
 
     buf_init(&text, TUNING_QUERIES_MAX);
+    // A file of measured times, or one time for all of them: no file has a name such as 2ms.
     bool file = told && file_read(told, &text, &no_file) && buf_str(&text);
     bool ok = file ? queries_parse_csv(&t->queries, text.data, e)
                    : (!told || units_duration(told, &query_ns, e)) &&
