@@ -23,6 +23,7 @@ static void pack_header(struct pack *p, uint64_t *version)
     if (strcmp(magic, "mailproof") != 0)
         pack_fail(p, "is not one of mailproof's");
     pack_number(p, version, any);
+    // A later version may have fields whose meaning is not known here, so nothing is guessed.
     if (*version > HISTORY_VERSION || *version < 2)
         pack_fail(p, "was written by another version of mailproof");
 }
@@ -35,6 +36,7 @@ static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t unti
             kept = s->kept[i];
         pack_moment(p, &kept.from_ns);
         pack_moment(p, &kept.until_ns);
+        // Read one by one, because the number that the file names may be a lie.
         if (pack_reading(p) && pack_ok(p) && !stalls_keep(s, kept))
             pack_fail(p, "needs more memory than there is");
     }
@@ -98,6 +100,8 @@ static void pack_txn(
     int64_t planned_ns = l->start_ns + t->at_ns;
     size_t last_phase = l->scenario->load_count - 1; // a scenario has at least one phase
 
+    // As a moment, because moments are stored as differences to the one before, and these are
+    // small.
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
     PACK_FIELD(p, t->rows, UINT16_MAX);
@@ -242,6 +246,7 @@ static void pack_outcomes(struct pack *p, struct history *h)
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++) {
         struct delivery *d = &h->log.deliveries[i];
         PACK_FIELD(p, d->reply, REPLIES - 1);
+        // Most histories are of modes without answers. They pay a byte for each delivery.
         if (d->reply != REPLY_NONE)
             pack_moment(p, &d->replied_ns);
     }
@@ -286,6 +291,7 @@ static void pack_attempts(struct pack *p, struct history *h)
         pack_array(p, &l->attempt_count, PACK_LINES_MAX, l->attempts, sizeof *l->attempts);
     for (size_t i = 0; pack_ok(p) && i < l->attempt_count; i++) {
         struct attempt_record *a = &l->attempts[i];
+        // They are sorted by token, so steps are never negative and mostly fit into a byte.
         uint64_t step = a->token - token;
         pack_number(p, &step, h->plan.token_count ? h->plan.token_count - 1 - token : 0);
         token = a->token = token + (uint32_t)step;
@@ -299,6 +305,7 @@ static void pack_attempts(struct pack *p, struct history *h)
 // Packs the field that version 10 added: the share of the processors that other programs used.
 static void pack_others(struct pack *p, struct history *h)
 {
+    // A share in millionths: the format has no fractions.
     uint64_t ppm = (uint64_t)llround(h->notes.others_share * 1e6);
 
     if (h->version < 10)
@@ -420,6 +427,8 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_ledger(p, &h->ledger);
     pack_txns(p, h);
     pack_tokens(p, h);
+    // The ledger's arrays are as long as the plan, which is known only from here on. Its own fields
+    // were read before.
     if (pack_reading(p) && pack_ok(p)) {
         struct ledger read = h->ledger;
         if (!ledger_init(&h->ledger, read.scenario, &h->plan, e))
@@ -495,6 +504,8 @@ bool history_join(struct history *h, struct err *e)
     l->looks = h->looks;
     l->holds = h->holds;
     l->sessions = h->sessions;
+    // Older histories do not say since when a line can have been written. A reader that was kept
+    // away is the only thing that could have delayed its reading.
     if (h->version < 12)
         ledger_guess_written(l);
     return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);
@@ -507,6 +518,7 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     if (!p)
         return false;
     bool made = pack_all(p, h, e);
+    // The first error counts. What the file says of itself comes after a lack of memory.
     bool whole = pack_close(p, made ? e : &(struct err){0});
     if (made && whole && history_join(h, e))
         return true;

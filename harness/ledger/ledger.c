@@ -34,6 +34,7 @@ bool ledger_committed(const struct ledger *l, uint32_t token)
     switch (ledger_txn(l, token)->outcome) {
     case TXN_COMMITTED:
         return true;
+    // The database has the last word where the answer was lost.
     case TXN_UNKNOWN:
         return l->tokens[token].flags & TOKEN_SETTLED;
     default:
@@ -52,6 +53,7 @@ bool ledger_take_changes(struct ledger *l, const struct change_record *changes, 
     if (!l->change_of)
         return err_memory_for(e, "%zu changes", p->change_count);
     for (size_t i = 0; i < p->change_count; i++)
+        // Counted from one, because zero says that there is none.
         l->change_of[p->changes[i].token] = (uint32_t)i + 1;
     return true;
 }
@@ -94,6 +96,7 @@ bool ledger_is_backlog(const struct ledger *l, uint32_t token)
 
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token)
 {
+    // The plan has no time for it: it is inserted before the clock starts.
     if (ledger_is_backlog(l, token))
         return ledger_txn(l, token)->sent_ns;
     return l->start_ns + l->plan->txns[l->txn_of[token]].at_ns;

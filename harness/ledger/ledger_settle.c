@@ -35,6 +35,7 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
         !PQsetSingleRowMode(conn))
         return sql_fail(conn, NULL, "cannot read the tables", e);
     bool ok = true;
+    // All results are read, also after an error, because the connection is used again.
     for (PGresult *row; (row = PQgetResult(conn)) != NULL; PQclear(row)) {
         ExecStatusType status = PQresultStatus(row);
         if (status == PGRES_SINGLE_TUPLE && !f(l, row))

@@ -19,6 +19,7 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e) ||
         !path_join(verdict, dir, "result.json", e))
         return false;
+    // A result folder stands for the run that it came from.
     if (path_exists(stored) && path_exists(verdict))
         return array_add_text(&p->items, &p->count, stored, e);
     if (glob(pattern, 0, NULL, &found) != 0)

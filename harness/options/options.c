@@ -225,6 +225,7 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
     // Folders below "" would be made in the root of the file system.
     if (strcmp(table[row].name, "out") == 0 && !*value)
         return needs_value(row, e);
+    // Now, and not after hours of work.
     if (table[row].store == STORE_FILE && !file_is_writable(table[row].name, value, e))
         return false;
     if (table[row].store == STORE_READ)
@@ -256,6 +257,7 @@ static bool note(struct options *o, const char *name, const char *value, struct 
 
     if (!options_decide(name))
         return true;
+    // In one word, so that a value which begins with a dash stays a value.
     int len = value ? snprintf(text, sizeof text, "--%s=%s", name, value)
                     : snprintf(text, sizeof text, "--%s", name);
     return (len < (int)sizeof text || err_set(e, ERR_USAGE, "--%s: this is too long", name)) &&
@@ -268,6 +270,7 @@ static bool note_arguments(struct options *o, struct err *e)
 
     for (char *const *arg = o->args; ok && *arg; arg++)
         ok = array_add_text(&o->asked, &o->asked_count, *arg, e);
+    // One more, for the NULL that argv ends with.
     if (ok && !array_grow(&o->asked, o->asked_count, 1, sizeof *o->asked))
         ok = err_memory(e);
     if (ok)
@@ -407,6 +410,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     if (!o->sets)
         return err_memory(e);
     fill_long_options(longs, scope);
+    // getopt would print its own messages, which name neither the command nor what is near.
     opterr = 0;
     optind = 1;
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
@@ -415,6 +419,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         else if (id == 'q' && (scope & SCOPE_SERVER))
             id = (int)(FIRST_ROW + option_row("quiet", scope));
         const char *word = word_read(argv);
+        // Before anything else: an option of an older version is often the beginning of one of this
+        // version.
         if (*gone_text(argv[0], word, now))
             return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, now);
         if ((o->foreign = foreign_name(word, scope)) != NULL)
@@ -478,6 +484,7 @@ struct overrides options_overrides(const struct options *o)
                  : o->trust   ? TRUST_ALL
                               : TRUST_OWN};
 
+    // Behind --set, because the option that says only this is the clearer word.
     if (o->provider)
         o->sets[sets.count++] = o->provider;
     if (o->promises[0])

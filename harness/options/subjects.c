@@ -90,6 +90,7 @@ void subjects_suit(struct scenario *s)
         return;
     s->load[0].ids_from = 1;               // a queue numbers its jobs itself
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
+    // What only the mail schema has is taken out of the load: kinds of tokens, hostile names, COPY.
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         if (client)

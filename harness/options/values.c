@@ -91,6 +91,8 @@ static bool take_postgres(struct options *o, const char *value, struct err *e)
         if (!value)
             return err_set(e, ERR_USAGE, "--postgres env:%.40s: %.40s is not set", name, name);
     }
+    // libpq itself takes any other word for the name of a database on whatever server the
+    // environment names.
     bool conninfo = strchr(value, '=') || strstr(value, "://");
     bool container = strcmp(value, "container") == 0;
     bool patroni = strcmp(value, "patroni") == 0;

@@ -55,6 +55,7 @@ static json_t *judged(const struct report *r)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct judged *j = &r->result->judged[id];
         json_t *excused = json_object();
+        // Figures are measured, and not judged.
         if (!metrics[id].invariant) {
             json_decref(excused);
             continue;
@@ -147,6 +148,7 @@ static json_t *json_examples(const struct report *r)
 
 static json_t *json_silence(const struct silence *s)
 {
+    // Null, and not left out: every key exists in every run.
     if (!s->what[0])
         return json_null();
     json_t *ends = json_array();
@@ -163,6 +165,7 @@ static json_t *json_excuses(const struct report *r)
 
     for (int id = 0; id < VERB_COUNT; id++) {
         const struct excuse *x = &r->result->excuses[id];
+        // Only for faults that struck. A bound of what never happened would look like an excuse.
         if (x->strikes > 0)
             json_object_set_new(all, verbs[id].name,
                 json_pack("{s:I, s:f, s:f}", "strikes", (json_int_t)x->strikes, "most_ms",

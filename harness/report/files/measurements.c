@@ -103,6 +103,7 @@ static json_t *cpu_by_group(const struct observed *o)
 {
     json_t *cpu = json_object();
 
+    // Where nobody sampled there is no figure. Zeros would look like a machine at rest.
     for (enum usage_group g = 0; o->sampled && g < USAGE_GROUPS; g++)
         json_object_set_new(cpu, usage_group_name(g), real(o->cpu_s[g]));
     json_object_set_new(cpu, "machine_busy", o->sampled ? real(o->busy_s) : json_null());

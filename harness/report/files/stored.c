@@ -107,6 +107,7 @@ static bool take_all(struct stored *s, json_t *root)
     }
     json_array_foreach(broken, i, item)
     {
+        // A result of another version may name invariants that are unknown here.
         const struct metric *m = json_is_string(item) ? metric_find(json_string_value(item)) : NULL;
         if (m)
             s->broken[m->id] = true;
@@ -125,6 +126,7 @@ void stored_broke(const struct stored *s, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, "%s%s %.0f", used ? ", " : "",
                 metrics[id].name, s->values[id]);
     }
+    // Correctness first, then what was too slow.
     if (s->missed[0] && used < size)
         snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
 }

@@ -7,6 +7,7 @@
 
 static json_t *chart_number(double value)
 {
+    // Four digits behind the point are more than a chart can show, and keep the page small.
     return isfinite(value) ? json_real(rint(value * 1e4) / 1e4) : json_null();
 }
 
@@ -118,6 +119,7 @@ json_t *charts_percentiles(const struct result *r)
     int64_t most = intended->total > commit->total ? intended->total : commit->total;
     int steps = most > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)most)) : -1;
 
+    // On a linear scale all that matters, the last percent, would share a few pixels.
     for (int i = 0; i <= steps; i++) {
         double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));

@@ -123,6 +123,8 @@ static size_t read_rows(struct row *rows, const struct gathered *g)
 
     for (size_t i = 0; i < tried; i++) {
         struct row *row = &rows[count];
+        // A folder of a later version, or a damaged one, must not keep the others from being
+        // listed.
         if (!stored_read(&row->run, g->folders[i], &ignored))
             continue;
         row->folder = g->folders[i];

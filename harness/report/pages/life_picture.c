@@ -27,6 +27,7 @@ static double x_of(const struct picture *p, int64_t ns)
 {
     double share = (double)(ns - p->from_ns) / (double)(p->until_ns - p->from_ns);
 
+    // What began before the picture is drawn from its edge.
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     return LEFT + share * (RIGHT - LEFT);
 }
@@ -65,6 +66,7 @@ static void draw_insert(struct picture *p, uint32_t token)
     int64_t commit_ns = txn->commit_ns ? txn->commit_ns : txn->ended_ns;
 
     lane(p, "insert");
+    // The run ended before its turn came.
     if (!txn->sent_ns)
         return;
     bar(p, "lag", intended_ns, txn->sent_ns, "waited for a connection");
@@ -117,6 +119,7 @@ static void draw_processes(struct picture *p, uint32_t token)
         snprintf(name, sizeof name, "collector %d", instance);
         if (!lane(p, name))
             return;
+        // First all bars, then the dots, which must lie above them.
         for (uint32_t i = 0; i < log->process_count; i++) {
             if (log->processes[i].instance != instance || !is_seen(p, &log->processes[i]))
                 continue;
@@ -195,6 +198,7 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     if (!life_each(l, token, widen, &p))
         return false;
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
+    // Something on both sides, so that no event lies on the edge.
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;

@@ -24,6 +24,7 @@ static void count_commits(struct series *s, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct plan_txn *txn = &l->plan->txns[i];
+        // Nobody asked for it: the phase had ended.
         if (l->txns[i].outcome == TXN_NOT_NEEDED)
             continue;
         point_at(s, l, l->start_ns + txn->at_ns)->offered += txn->rows;
@@ -109,6 +110,7 @@ static void sum_backlog(struct series *s)
 
     for (size_t i = 0; i < s->count; i++) {
         backlog += (int64_t)s->points[i].achieved - (int64_t)s->points[i].delivered;
+        // A token may be read before the answer to its COMMIT has come.
         s->points[i].backlog = backlog > 0 ? backlog : 0;
     }
 }
@@ -122,6 +124,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     if (length_ns < 0)
         length_ns = 0;
     *s = (struct series){.step_ns = length_ns / POINTS};
+    // Below that most points of a short run would have no token.
     if (s->step_ns < step_min_ns)
         s->step_ns = step_min_ns;
     s->count = (size_t)(length_ns / s->step_ns) + 1;
