@@ -34,6 +34,7 @@ static void examine_role(struct patient *p)
     if (!patient_ask(p, p->first, "SELECT pg_is_in_recovery()", standby, sizeof standby) ||
         !patient_ask(p, p->first, "SHOW transaction_read_only", readonly, sizeof readonly))
         return;
+    // Asked first, because a standby is read-only as well, and its remedy is another.
     if (*standby == 't')
         patient_breaks(p, "Connect to the primary, with target_session_attrs=read-write.",
             "this is a standby: it takes no writes and no LISTEN");
@@ -97,6 +98,8 @@ static void examine_timeouts(struct patient *p)
             sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
         if (!patient_number(p, sql, &ms))
             return;
+        // A setting is in the role's or the database's hands too, so it is read from a session of
+        // this role.
         if (ms <= 0 || ms >= timeouts[i].least_ms)
             continue;
         snprintf(sql, sizeof sql, "SELECT format('ALTER ROLE %%I SET %s = 0;', current_user)",

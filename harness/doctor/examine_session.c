@@ -131,6 +131,7 @@ static void examine_path(struct patient *p)
     if (!patient_ask(p, p->first, "SELECT inet_server_port()", port, sizeof port))
         return;
     snprintf(want, sizeof want, "%s", ours && *ours ? ours : "5432");
+    // A pooler has a port of its own as well, and examine_locks has told of it.
     if (*port && strcmp(port, want) != 0 && !behind_pooler(p))
         patient_note(p,
             "Set its idle timeouts above MAILROOM_HEALTHCHECK_INTERVAL (270 s), or lower that.",
@@ -154,6 +155,7 @@ static void examine_hosts(struct patient *p)
         else if (strcmp(o->keyword, "target_session_attrs") == 0)
             attrs = o->val;
     }
+    // One host is either the right one or not, and examine_role says which.
     if (host && strchr(host, ',') && (!attrs || strcmp(attrs, "any") == 0))
         patient_breaks(p, "Add target_session_attrs=read-write.",
             "several hosts are named, and libpq may connect to a standby among them");

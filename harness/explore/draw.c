@@ -110,6 +110,7 @@ static void write_env(struct drawing *d, struct rng *rng)
     write_variables(d, rng, "collector.env.", &separator);
     if (d->dequeue == DEQUEUE_LEASED)
         write_variables(d, rng, "leased.env.", &separator);
+    // Others do not know these variables.
     if (d->dequeue == DEQUEUE_LEASED || d->limits->ours)
         write_variables(d, rng, "ours.env.", &separator);
     buf_append_str(d->out, "}\n");
@@ -215,6 +216,8 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
 {
     uint64_t sum = 0;
 
+    // By weight: otherwise the few verbs that end a session, after which most goes wrong, would
+    // seldom be drawn.
     for (size_t i = 0; i < VERB_COUNT; i++)
         sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
     uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
@@ -260,6 +263,7 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
         return 0;
     if (!has)
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
+    // Some faults take a while until they are felt, such as one that keeps the processors busy.
     int64_t for_ns = duration_ns(value), least_ns = verb->explore_least_ns;
     for_ns = for_ns < least_ns ? least_ns : for_ns;
     buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
@@ -290,6 +294,8 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
     static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
     bool close = draw_chance(rng, 0.5);
     int64_t behind_ns = behind_ms[rng_below(rng, 6)] * NS_PER_MS;
+    // Drawn in any case, so that the random numbers behind it are the same. The last part of the
+    // load is left for the recovery.
     int64_t anywhere_ns = (int64_t)(rng_uniform(rng) * 0.85 * (double)d->load_ns);
 
     anywhere_ns = anywhere_ns / NS_PER_MS * NS_PER_MS;
@@ -375,6 +381,7 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     struct rng rng;
 
     start_stream(&rng, d->seed, d->number, STREAM_DEQUEUE);
+    // Some loads are made for an invariant that only one mode can break.
     allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;

@@ -13,6 +13,7 @@ static void count_why(struct journal *j, const char *text)
 
     while (i < j->why_count && strcmp(j->whys[i].text, text) != 0)
         i++;
+    // A few reasons tell what is wrong with the machine. More are not shown.
     if (i == JOURNAL_WHYS_MAX)
         return;
     if (i == j->why_count)
@@ -43,6 +44,7 @@ static bool remember_run(struct journal *j, const struct tried *t, struct err *e
     j->unjudged += !t->judged;
     if (!t->judged || t->verdict == VERDICT_INCONCLUSIVE)
         count_why(j, t->why);
+    // A draw without a verdict has covered nothing.
     if (t->judged)
         coverage_add(&j->coverage, t);
     return !tried_broke(t) || remember_broken(j, t, e);
@@ -114,6 +116,7 @@ bool journal_explains(const struct journal *j, const struct tried *t)
 // again, what further draws of its name would add depends on who looked into them, and is left out.
 static void join_failures(struct failure *known, const struct failure *more)
 {
+    // Until one of them came again, every repetition counts.
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
         known->asked += more->asked;
@@ -209,6 +212,7 @@ bool journal_sort(struct journal *j, struct err *e)
     size_t i;
 
     free_findings(j);
+    // From the lines alone, in their order, so that it is the same on every machine.
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {

@@ -52,6 +52,7 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
     struct scenario small = {0};
 
+    // Over in any case: a suspect that cannot be written down must not come up again for ever.
     s->state = SUSPECT_OVER;
     if (!load_smallest(x, s, &small, e))
         return false;
@@ -76,6 +77,8 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example)
 {
+    // A broken collector breaks nearly every draw. To look into all of them would take the time of
+    // the search.
     if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
         workdir_remove_tree(folder);
         unlink(draw_path);
@@ -116,6 +119,7 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
 {
     s->running--;
     s->asked++;
+    // Another invariant would be another failure.
     s->failed += t && breaks_the_same(&s->tried, t);
     bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
     if (!enough || s->state != SUSPECT_CONFIRM)
@@ -150,6 +154,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
         argv[n++] = "--postgres";
         argv[n++] = x->options->conninfo;
     }
+    // Its messages would stand in the midst of the search's progress.
     FILE *file = fopen(log, "ae");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", log);
@@ -207,6 +212,7 @@ bool suspects_end(struct exploring *x, struct err *e)
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
         if (s->shrink > 0)
+            // TERM, so that it writes the smallest scenario that it has so far.
             process_end(s->shrink, SIGTERM, shrink_end_ns);
         s->shrink = 0;
         if (ok && s->state != SUSPECT_OVER)

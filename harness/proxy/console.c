@@ -72,6 +72,7 @@ static bool split_words(struct words *w, const char *line, struct err *e)
         return err_set(e, ERR_USAGE, "an order has at most %d characters", LINE_MAX_LEN - 1);
     memcpy(w->text, line, len + 1);
     for (char *word; (word = strsep(&rest, " \t\r\n"));) {
+        // Two blanks in a row make an empty word, which is none.
         if (*word && w->count == WORDS_MAX)
             return err_set(e, ERR_USAGE, "an order has at most %d words", WORDS_MAX);
         if (*word)
@@ -253,6 +254,7 @@ static void undo(struct console *c, enum order_id id, bool drop)
 {
     c->undo_ns[id] = 0;
     if (id == ORDER_PARTITION || id == ORDER_HALF_OPEN)
+        // A partition may end while a half-open still holds one of the two directions.
         proxy_heal(c->proxy, !is_held(c, TO_SERVER), !is_held(c, TO_COLLECTOR), drop);
     else if (id == ORDER_DELAY)
         proxy_delay(c->proxy, 0, 0);
@@ -271,6 +273,7 @@ static void heal(struct console *c, bool drop)
         if (c->undo_ns[i])
             undo(c, (enum order_id)i, drop);
     }
+    // A cut that still waits for its message is a fault, too.
     if (c->cutting)
         proxy_forget_cut(c->proxy);
     c->cutting = false;
@@ -287,6 +290,7 @@ static void begin_cut(struct console *c, const struct order *o)
 
 static void begin_half_open(struct console *c, const struct order *o)
 {
+    // The new order may name the other direction.
     if (c->undo_ns[ORDER_HALF_OPEN])
         undo(c, ORDER_HALF_OPEN, false);
     c->half_open = *o;

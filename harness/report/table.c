@@ -95,6 +95,7 @@ static void print_count(FILE *out, double count, const char *one, const char *ma
 static void print_collector(const struct report *r, FILE *out)
 {
     fprintf(out, "  %-11s ", word(r, "collector", "consumer"));
+    // A queue has no lines.
     if (!scenario_is_queue(r->scenario))
         print_count(out, value(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
     print_count(out, value(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");
@@ -188,6 +189,7 @@ static void print_repeat(const struct report *r, FILE *out)
 {
     struct buf command;
 
+    // Nobody wants to see a pass again, and the line is long.
     if (r->result->verdict == VERDICT_PASS)
         return;
     buf_init(&command, 1 << 16);

@@ -123,6 +123,7 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
         {"program", "were made by different versions of mailproof"}};
 
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        // Figures of different versions, or of other options, are not those of one command.
         if (!json_equal(json_object_get(a->record.head, same[i].key),
                 json_object_get(b->record.head, same[i].key)))
             return err_set(e, ERR_USAGE, "%s and %s %s", a->folder, b->folder, same[i].what);
@@ -150,6 +151,7 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
     for (int i = 0; i < of && named < NAMED_MAX; i++) {
         if (state[i] != what)
             continue;
+        // A thousand missing shards are not all named.
         const char *between = named == 0 ? "" : named + 1 == count ? " and " : ", ";
         len += (size_t)snprintf(out + len, size - len, "%s%d", between, i + 1);
         named++;

@@ -41,6 +41,7 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
     if (ok && !r->head) {
         ok = take_head(r, line, e);
     } else if (ok) {
+        // The last line counts: a shard that goes on takes it back by writing behind it.
         *finished = json_object_get(line, "finished");
         ok = *finished || json_array_append(r->lines, line) == 0 || err_memory(e);
     }
@@ -139,6 +140,7 @@ static bool write_record_line(struct record *r, const json_t *line, struct err *
 {
     if (!r->file)
         return true;
+    // To the file at once: whatever ends the process, the items that were done are known.
     return (json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
                fputc('\n', r->file) != EOF && fflush(r->file) == 0) ||
            err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
@@ -188,6 +190,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
 
     r->shard = h->shard;
     r->passing = h->passing;
+    // An old record has its first line already.
     if (ok && !r->head) {
         r->head = json_incref(head);
         ok = write_record_line(r, head, e);
@@ -267,6 +270,7 @@ json_t *record_sorted(const struct record *r)
     json_t *sorted = places ? json_array() : NULL;
 
     for (size_t i = 0; sorted && i < count; i++)
+        // Several lines of one item keep their order, because the later ones build on the earlier.
         places[i] = (struct place){
             json_integer_value(json_object_get(json_array_get(r->lines, i), "n")), i};
     if (sorted)

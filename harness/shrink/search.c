@@ -45,6 +45,7 @@ static bool fail_search(struct search *s)
 
 static struct tried *tried_of(struct search *s, uint64_t hash)
 {
+    // Different moves often come to the same sketch, and a run is expensive.
     for (size_t i = 0; i < s->tried_count; i++) {
         if (s->tried[i].hash == hash)
             return &s->tried[i];
@@ -85,6 +86,7 @@ static bool candidate_fails(struct search *s, const struct sketch *candidate, st
                 return true;
             t->passes++;
             break;
+        // It cannot be run at all, so another try would end the same.
         case ANSWER_IMPOSSIBLE:
             t->passes = INT_MAX;
             return false;
@@ -122,6 +124,7 @@ static bool sweep_moves(struct search *s)
 {
     bool any = search_shorten(s);
 
+    // The load first, because it costs the most time in each of the runs to come.
     any = search_drop_phases(s) || any;
     any = search_drop_faults(s) || any;
     return search_reduce(s) || any;
@@ -172,6 +175,7 @@ struct confirmation search_confirm(struct search *s, int times)
         if (s->stopped || best.failed == times)
             break;
     }
+    // None of them fails any more, so only the whole is known to fail.
     if (best.asked == times && best.failed == 0)
         chosen = 0;
     while (s->kept_count > chosen + 1)

@@ -31,6 +31,7 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
 
     if (name && !m)
         return err_prefix(e, "--breaks");
+    // A smaller scenario may break something else by itself. That would be another failure.
     h->wanted = compare_worst(&h->original);
     if (h->wanted == METRIC_COUNT)
         return err_set(e, ERR_USAGE,
@@ -73,6 +74,7 @@ static bool name_output(struct shrinking *h, struct err *e)
             "--output: '%.100s' should be at most 64 small letters, digits and '-', followed by "
             ".yaml",
             name);
+    // A file of this name would count as a run's, and ask for trust.
     if (strcmp(name, "scenario.yaml") == 0)
         return err_set(e, ERR_USAGE, "--output: a result folder keeps its own scenario.yaml");
     snprintf(h->name, sizeof h->name, "%.*s", (int)len, name);
@@ -221,6 +223,7 @@ static void print_broken(const struct shrinking *h, const struct stored *after)
 static void print_confirmation(const struct shrinking *h, const struct confirmation *c)
 {
     if (c->asked)
+        // How often it fails matters more than how small it is: somebody has to see it fail.
         printf("the small scenario fails in %d of %d %s%s", c->failed, c->asked,
             NOUN(c->asked, "run", "runs"),
             c->failed < c->asked ? "; repeat it with --repeat 5" : "");

@@ -24,6 +24,7 @@ struct tune_cost cost_of(const json_t *result, bool local)
         .wal_bytes = cost_number(result, "server", "wal_bytes_per_token"),
         .backend_cpu_ms = per_thousand(backends_s, tokens),
         .collector_cpu_ms = per_thousand(cost_number(result, "collector", "cpu_s"), tokens),
+        // From a run of its own.
         .round_trips = NAN,
     };
 }

@@ -48,6 +48,7 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
         json_object_set_new(object, figure_texts[f].key, export_number(figure_of(p, f)));
     json_object_set_new(object, "model_p50_off", export_number(p->model_p50_off));
     json_object_set_new(object, "model_tokens_off", export_number(p->model_tokens_off));
+    // An interval that begins at zero or ends nowhere is not known, which JSON has null for.
     json_object_set_new(object, "judged",
         json_pack("{s:o, s:o, s:o}", "median", export_number(p->judged.median), "low",
             p->judged.low > 0 ? export_number(p->judged.low) : json_null(), "high",

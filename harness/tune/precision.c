@@ -33,6 +33,7 @@ size_t precision_look(size_t count)
 {
     size_t look = 0;
 
+    // Runs since the last look wait for the next one.
     for (size_t i = 0; i < LOOKS && looks[i] <= count; i++)
         look = looks[i];
     return look;

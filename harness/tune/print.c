@@ -41,6 +41,7 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
 static void print_head(const struct tune *t, struct buf *out)
 {
     buf_append_str(out, "                ");
+    // Two rows of heads, because the names are wider than the figures.
     for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
         buf_printf(out, "%*s", WIDTH, figure_texts[f].above);
     buf_append_str(out, t->simulated ? "\n  limit  timeout" : "    95%      \n  limit  timeout");

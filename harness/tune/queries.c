@@ -58,6 +58,8 @@ bool queries_ready(struct queries *q, struct err *e)
 {
     if (q->reads.count + q->turns.count == 0)
         return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
+    // A load that never, or always, filled the line before shows only one of the two. The other is
+    // about as long.
     if (q->reads.count == 0 && !join_queries(&q->reads, &q->turns, e))
         return false;
     if (q->turns.count == 0 && !join_queries(&q->turns, &q->reads, e))
@@ -93,6 +95,7 @@ int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng 
         from = from > more ? from - more : 0;
         to = list->count - to > more ? to + more : list->count;
     }
+    // Drawn, and not averaged: the long ones among them make the p99.
     return list->items[from + rng_below(rng, to - from)].ns;
 }
 
@@ -117,6 +120,7 @@ static bool parse_query_time(struct queries *q, const char *text, size_t line, s
     uint32_t tokens;
     double ms;
 
+    // The newline must follow, so that nothing behind the number is ignored.
     bool ok = sscanf(text, "%4[a-z],%" SCNu32 ",%lf%c", kind, &tokens, &ms, &end) == 4 &&
               end == '\n' && ms >= 0 && ms < 1e9 &&
               (strcmp(kind, "read") == 0 || strcmp(kind, "turn") == 0);

@@ -69,6 +69,7 @@ static size_t fit_axes(struct scatter *s)
         axis_widen(&s->x, p->tokens_per_batch);
         axis_widen(&s->y, height_of(s, p));
     }
+    // The objective is drawn, too, and may lie far from all pairs.
     if (drawn > 0 && has_limit(s))
         axis_widen(&s->y, s->tune->objective->value);
     return axis_finish(&s->x) && axis_finish(&s->y) ? drawn : 0;
@@ -234,6 +235,7 @@ static void put_label(
         buf_append_str(&name, "timeout ");
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * LETTER, gap = pick ? 12 : 8;
+    // Eight places around the point, the best first: right, left, then above and below.
     const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
         x + gap, x - width / 2, x - width / 2};
     // The letters may be larger than here, on a telephone: they grow away from the point.
@@ -296,6 +298,7 @@ static void put_labels(const struct scatter *s, struct buf *out)
     struct labels labels = {0};
     const struct tune_pair *pick = tune_recommend(s->tune);
 
+    // What is drawn takes its place first. Of the labels the recommended pair's may not be missing.
     avoid_points(s, &labels);
     if (pick && is_drawn(s, pick))
         put_label(s, pick, &labels, out);

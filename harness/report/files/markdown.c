@@ -42,6 +42,7 @@ static void invariants(const struct report *r, struct buf *out)
     int count = 0, hold = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        // One that had nothing to judge does not hold: it is not counted at all.
         bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
         hold += judged && !r->result->broken[id] && !r->result->doubted[id];
@@ -113,6 +114,7 @@ static void examples(const struct report *r, struct buf *out)
         size_t before = out->len;
         if (r->result->broken[id])
             glance_groups(r, id, out);
+        // Where the tokens lie comes first: it tells more than five of them.
         if (out->len > before)
             buf_append_str(out, "\n\n");
         for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++) {
@@ -127,6 +129,7 @@ static void silence(const struct silence *s, struct buf *out)
     if (!s->what[0])
         return;
     buf_printf(out, "\n**%s%s%s**\n", s->what, s->cause[0] ? "; " : "", s->cause);
+    // A line that came once is among those at the end.
     if (s->times > 1)
         buf_printf(out, "\nIts log says %zu %s:\n\n    %s\n", s->times,
             NOUN(s->times, "time", "times"), s->common);

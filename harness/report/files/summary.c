@@ -74,6 +74,7 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
         append_escaped(out, r->why);
         buf_append_char(out, '\n');
     }
+    // The page would be refused as a whole.
     if (out->len > FOLDED_MAX)
         buf_printf(out, "See %s.\n", r->folder);
     else
@@ -131,6 +132,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
     h->lost = plus(h->lost, r->lost);
     h->duplicated = plus(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
+    // One of sixty segments is linked, and it should be the one that somebody will open.
     if (!h->worst || suite_severity(r) > suite_severity(h->worst))
         h->worst = r;
 }
@@ -157,6 +159,7 @@ static void put_hours(const struct suite *s, struct buf *out)
     for (size_t i = 0; i < s->run_count; i++) {
         took_ns += s->runs[i].took_ns;
         size_t of = (size_t)(took_ns / hour_ns);
+        // An hour may be skipped, when a segment took longer than that.
         if (of != number && hour.segments > 0) {
             put_hour(s, number, &hour, out);
             hour = (struct hour){0};
