@@ -5,7 +5,7 @@
 #include "base/clock.h"
 
 #define FIRST_NS NS_PER_MS
-#define LAST_LOOK_NS (50 * NS_PER_MS) // the pause between looks while a silent transaction runs
+#define LAST_LOOK_NS (25 * NS_PER_MS) // the pause between looks while a silent transaction runs
 #define LAST_TRY_NS NS_PER_S          // the pause between tries while somebody else has the bell
 
 static void again(struct bell *b, int64_t last_ns, int64_t now_ns)

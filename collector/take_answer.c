@@ -100,7 +100,9 @@ static bool took(
         t->at_once = t->at_once && t->more;
         if (!t->more)
             window_shown_all(&c->window, c->now_ns);
-        else if (!ring_let_go(c, e))
+        else
+            window_shown_full(&c->window, c->bell.step == BELL_OURS || !c->queue.bell[0]);
+        if (t->more && !ring_let_go(c, e))
             return false;
     }
     if (!lines_show(&c->lines, r, rows, t->asked_ns, &c->doubt, &lines, e))

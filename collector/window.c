@@ -8,6 +8,14 @@
 // id means another token, because a table may have been truncated and its ids begin again.
 #define TAKEN_NS NS_PER_S
 
+// A token that came between two looks so close together is taken to have come at the second: it may
+// wait this much longer than its timeout, but never less.
+#define SOON_NS (40 * NS_PER_MS)
+
+// Looks that follow each other are at most so far apart: the longest pause of flow.c, and an
+// answer.
+#define APART_NS (75 * NS_PER_MS)
+
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
@@ -42,9 +50,10 @@ void window_fini(struct window *w)
 void window_restart(struct window *w, int64_t now_ns)
 {
     w->shown = w->missed = w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
-    w->reading_ns = w->complete_ns = w->unseen_ns = now_ns;
+    w->reading_ns = w->complete_ns = w->unseen_ns = w->came_ns = now_ns;
     w->flow = (struct flow){.since_ns = now_ns, .arrived = w->taken};
     w->unheard = 0;
+    w->full = false;
     for (size_t i = 0; i <= w->mask; i++)
         w->memory[i] = (struct window_entry){0};
 }
@@ -131,10 +140,26 @@ void window_shown_all(struct window *w, int64_t now_ns)
     int64_t settle_ns = clock_min(WINDOW_SETTLE_NS, w->timeout_ns);
 
     w->shown = w->missed = (struct window_group){.first_ns = CLOCK_NEVER};
+    bool soon = w->reading_ns - w->complete_ns <= SOON_NS;
     w->unseen_ns = w->complete_ns;
     if (w->unseen_ns + w->timeout_ns < now_ns + settle_ns)
         w->unseen_ns = now_ns + settle_ns - w->timeout_ns;
+    w->came_ns = soon ? clock_max(w->reading_ns, w->unseen_ns) : w->unseen_ns;
     w->complete_ns = w->seen_ns = w->reading_ns;
+    w->full = false;
+}
+
+// What is left behind a full line and was not announced would else be taken to be as old as the
+// last read that saw everything, and would go out in a short line before its timeout. Only the
+// first full read counts: a backlog is read in many, and its last tokens may be as old as its
+// first.
+void window_shown_full(struct window *w, bool announced)
+{
+    int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);
+
+    if (!w->full && (announced || w->reading_ns - w->complete_ns <= apart_ns))
+        w->complete_ns = w->reading_ns;
+    w->full = true;
 }
 
 static int32_t in_ms(int64_t from_ns, int64_t to_ns)
@@ -156,9 +181,9 @@ void window_shown(struct window *w, int64_t id)
     }
     if (entry->what != SHOWN) {
         *entry = (struct window_entry){.id = id,
-            .at_ns = w->unseen_ns,
+            .at_ns = w->came_ns,
             .what = SHOWN,
-            .before_ms = in_ms(w->since_ns, w->unseen_ns)};
+            .before_ms = in_ms(w->since_ns, w->came_ns)};
         w->unheard++;
     }
     join(&w->missed, entry->at_ns);

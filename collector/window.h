@@ -13,9 +13,10 @@
 // there.
 //
 // A read may show a token whose announcement never came. Such a token is younger than the previous
-// read that saw everything, so it is due by the time of that earlier read plus the timeout. But it
-// may also be only a moment old, with its announcement on the way. So the window waits
-// WINDOW_SETTLE_NS for the announcement.
+// read that saw everything, so it is due by the time of that earlier read plus the timeout; where
+// the two reads are close together, by the time of the later one plus the timeout. But it may also
+// be only a moment old, with its announcement on the way. So the window waits WINDOW_SETTLE_NS for
+// the announcement.
 #pragma once
 
 #include <stdbool.h>
@@ -44,7 +45,9 @@ struct window {
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
+    bool full;           // a read since then gave a full line, and did not see everything
     int64_t unseen_ns;   // tokens that the last such read was the first to show came after this
+    int64_t came_ns;     // when such tokens are taken to have come
     int64_t seen_ns;     // like complete_ns, but of any session; CLOCK_NEVER: there was none
     int64_t since_ns;    // what the last read was the first to show was committed after this
     int64_t taken;       // how many tokens were taken since the start
@@ -71,6 +74,10 @@ void window_reading(struct window *w, int64_t now_ns);
 // that it showed.
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
+
+// The read gave a full line, and may have left tokens. `announced`: until it was sent, each token
+// was announced, so that one without an announcement came later.
+void window_shown_full(struct window *w, bool announced);
 
 // This token goes into the line that is about to be written. Returns since when it waits: when it
 // was announced, else when the last read was sent that saw everything and did not see it. So a

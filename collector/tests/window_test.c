@@ -178,6 +178,52 @@ static void missed_announcements_are_bounded_by_the_last_view(void **state)
     window_fini(&w);
 }
 
+// A full read makes the producers silent. What it leaves is younger than that read if each token
+// was announced until then, and not as old as the last read that saw everything.
+static void what_a_full_read_leaves_keeps_its_timeout(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    shows(&w, 1, 1, 10 * MS, 11 * MS);
+    announce(&w, 1, 3, 70 * MS);
+    window_reading(&w, 71 * MS);
+    window_shown_full(&w, true);
+    taken(&w, 1, 3, 72 * MS);
+    shows(&w, 4, 4, 73 * MS, 74 * MS);
+    assert_int_equal(window_timeout_ns(&w), 173 * MS);
+    window_fini(&w);
+}
+
+// While it looks by itself, a batch fills up between two looks that are close together. A backlog
+// is read in many full reads, and its last token may have come long before the last of them.
+static void of_many_full_reads_the_first_bounds_the_rest(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    shows(&w, 1, 1, 50 * MS, 51 * MS);
+    for (int i = 0; i < 3; i++) {
+        window_reading(&w, (60 + 20 * i) * MS);
+        window_shown_full(&w, false);
+        taken(&w, 3 * i + 1, 3 * i + 3, (61 + 20 * i) * MS);
+    }
+    shows(&w, 10, 10, 120 * MS, 121 * MS);
+    assert_int_equal(window_timeout_ns(&w), 160 * MS);
+    window_fini(&w);
+
+    init(&w, 3, 100);
+    shows(&w, 1, 1, 20 * MS, 21 * MS);
+    window_reading(&w, 96 * MS); // nobody knows what came in 76 ms
+    window_shown_full(&w, false);
+    taken(&w, 1, 3, 97 * MS);
+    shows(&w, 4, 4, 98 * MS, 99 * MS);
+    assert_int_equal(window_timeout_ns(&w), 124 * MS); // as long as an announcement may take
+    window_fini(&w);
+}
+
 // Tokens behind the horizon are announced, but reads do not show them until the horizon has moved.
 static void held_back_tokens_keep_their_time(void **state)
 {
@@ -320,6 +366,8 @@ int main(void)
         cmocka_unit_test(taken_before_announced_starts_no_timeout),
         cmocka_unit_test(the_rest_of_a_full_batch_keeps_its_own_time),
         cmocka_unit_test(missed_announcements_are_bounded_by_the_last_view),
+        cmocka_unit_test(what_a_full_read_leaves_keeps_its_timeout),
+        cmocka_unit_test(of_many_full_reads_the_first_bounds_the_rest),
         cmocka_unit_test(held_back_tokens_keep_their_time),
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),
         cmocka_unit_test(a_flood_does_not_grow_it),
