@@ -72,7 +72,7 @@ static void hide(const struct exploring *x)
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {
-        &x->journal, x->seed, x->collector, &x->limits[0], x->journal.spent_s};
+        &x->journal, x->seed, x->collector, &x->limits[0], x->journal.spent_s, x->dir};
     struct buf html, text;
     char path[1000];
 

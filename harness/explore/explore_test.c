@@ -379,8 +379,9 @@ static void the_journal_goes_on(void **state)
     t.number = 8; // a lower number is looked into
     assert_false(journal_explains(&j, &t));
     buf_init(&page, 1u << 20);
-    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 3}, &page));
-    assert_non_null(strstr(page.data, "lost-reset"));
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 3, "results/x"}, &page));
+    assert_non_null(strstr(page.data, "<pre>mailproof run results/x/"));
+    assert_non_null(strstr(page.data, ".yaml --collector mine</pre>"));
     buf_fini(&page);
     journal_close(&j);
 
@@ -487,8 +488,8 @@ static char *page_of(int of, int without)
     head.merged = &m.items[0];
     assert_true(journal_open(&j, NULL, &head, &e));
     buf_init(&html, 1u << 20);
-    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 100}, &html));
-    assert_true(page_text(&(struct page){&j, 5, "mine", &everything, 100}, &html));
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 100, "results/x"}, &html));
+    assert_true(page_text(&(struct page){&j, 5, "mine", &everything, 100, "results/x"}, &html));
     char *page = strdup(buf_str(&html));
     buf_fini(&html);
     journal_close(&j);
@@ -504,6 +505,7 @@ static void shards_find_what_one_machine_finds(void **state)
     char *whole = page_of(1, 0);
 
     assert_non_null(strstr(whole, "lost-reset-0: lost"));
+    assert_non_null(strstr(whole, "    repeat    mailproof run results/x/"));
     assert_non_null(strstr(whole, "duplicated-kill-collector-4"));
     assert_null(strstr(whole, "ncomplete"));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -1,5 +1,7 @@
 #include "explore/search_page.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/noun.h"
@@ -58,6 +60,21 @@ static void print_coverage(const struct page *p, struct buf *out)
     print_share(out, "pairs of fault and mode", coverage_modes(c, p->limits));
 }
 
+// Prints the command that repeats a failure from where the search was called. The scenario does not
+// name a collector that was given on the command line, and without it the run would judge another.
+static void print_found_command(const struct page *p, const struct failure *f, struct buf *out)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", p->dir, f->file);
+    buf_append_str(out, "mailproof run ");
+    append_word(out, path);
+    if (*p->collector) {
+        buf_append_str(out, " --collector ");
+        append_word(out, p->collector);
+    }
+}
+
 bool page_text(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "  tried       ");
@@ -80,7 +97,9 @@ bool page_text(const struct page *p, struct buf *out)
             buf_append_str(out, "no other draw");
         else
             buf_printf(out, "%u %s", f->again, NOUN(f->again, "other draw", "other draws"));
-        buf_printf(out, "; %s\n", f->file);
+        buf_append_str(out, "\n    repeat    ");
+        print_found_command(p, f, out);
+        buf_append_char(out, '\n');
     }
     return buf_str(out);
 }
@@ -88,9 +107,10 @@ bool page_text(const struct page *p, struct buf *out)
 // --- tables -----------------------------------------------------------------------------
 
 // Tells one failure: what broke, in which mode, whether it came again, and how to repeat it.
-static void print_failure(const struct failure *f, struct buf *out)
+static void print_failure(const struct page *p, const struct failure *f, struct buf *out)
 {
     char broken[200];
+    struct buf command;
 
     tried_broken_text(f->broken, broken, sizeof broken);
     bool named = strcmp(f->name, broken) == 0;
@@ -107,7 +127,13 @@ static void print_failure(const struct failure *f, struct buf *out)
             out, ", and was seen in %u %s", f->again, NOUN(f->again, "other draw", "other draws"));
     buf_append_str(out, ".</p>\n<p>");
     append_escaped(out, f->example);
-    buf_printf(out, "</p>\n<pre>mailproof run %s</pre>\n", f->file);
+    buf_append_str(out, "</p>\n<pre>");
+    buf_init(&command, (size_t)4 * PATH_MAX);
+    print_found_command(p, f, &command);
+    if (buf_str(&command))
+        append_escaped(out, command.data);
+    buf_fini(&command);
+    buf_append_str(out, "</pre>\n");
 }
 
 static void print_found_failures(const struct page *p, struct buf *out)
@@ -115,7 +141,7 @@ static void print_found_failures(const struct page *p, struct buf *out)
     if (p->journal->failure_count == 0)
         buf_append_str(out, "<p>Nothing failed.</p>");
     for (size_t i = 0; i < p->journal->failure_count; i++)
-        print_failure(&p->journal->failures[i], out);
+        print_failure(p, &p->journal->failures[i], out);
 }
 
 // Names the faults that no draw has had, which have no rows.

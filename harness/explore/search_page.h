@@ -10,7 +10,8 @@ struct page {
     uint64_t seed;
     const char *collector; // "": the scenario names it
     const struct draw_limits *limits;
-    double spent_s; // seconds that all calls took together
+    double spent_s;  // seconds that all calls took together
+    const char *dir; // the folder of the search
 };
 
 bool page_html(const struct page *p, struct buf *out);
