@@ -47,7 +47,7 @@ static void assert_read(const char *text, const char *common, size_t times, cons
     char log[1000];
 
     snprintf(log, sizeof log, "%s", text);
-    silence_read(&s, log);
+    silence_read(&s, log, false);
     assert_string_equal(s.common, common);
     assert_int_equal(s.times, times);
     if (cause)
@@ -62,6 +62,7 @@ static void the_log_tells_why_nothing_came(void **state)
 {
     struct silence s = {0};
     char log[] = "a\nb\n\nc\x01\nd\xff";
+    char denied[] = "ERROR:  permission denied for table tokens";
 
     (void)state;
     assert_read("", "", 0, NULL);
@@ -73,11 +74,19 @@ static void the_log_tells_why_nothing_came(void **state)
     assert_read("psycopg2.OperationalError: password authentication failed for user \"x\"",
         "psycopg2.OperationalError: password authentication failed for user \"x\"", 1,
         "MAILROOM_DATABASE_URL");
-    silence_read(&s, log);
+    silence_read(&s, log, false);
     assert_int_equal(s.end_count, 3);
     assert_string_equal(s.ends[0], "b");
     assert_string_equal(s.ends[1], "c?");
     assert_string_equal(s.ends[2], "d?");
+    // A layout is not advised that the collector has already.
+    s = (struct silence){0};
+    silence_read(&s, denied, true);
+    assert_non_null(strstr(s.cause, "needs --set collector.layout=reference"));
+    assert_read("<main>: cannot load such file -- pg (LoadError)",
+        "<main>: cannot load such file -- pg (LoadError)", 1, "library");
+    assert_read("PHP Fatal error:  Uncaught PDOException: could not find driver",
+        "PHP Fatal error:  Uncaught PDOException: could not find driver", 1, "extension");
 }
 
 static void a_run_without_a_verdict_is_told(void **state)

@@ -41,14 +41,22 @@ static const struct {
     {"ModuleNotFoundError", "a library that it needs is not installed"},
     {"Cannot find module", "a library that it needs is not installed"},
     {"Can't locate", "a library that it needs is not installed"},
+    {"cannot load such file", "a library that it needs is not installed"},
+    {"Failed opening required", "a library that it needs is not installed"},
+    {"Call to undefined function", "an extension that it needs is not loaded"},
+    {"could not find driver", "an extension that it needs is not loaded"},
     {"error while loading shared libraries", "a library that it needs is not installed"},
     {"command not found", "a program that it calls is not installed"},
     {"No such file or directory", "a file or a program that it needs is not there"},
     {"does not exist", "it asks for something that this schema does not have"},
 };
 
-static const char *likely_cause(const char *line)
+static const char *likely_cause(const char *line, bool foreign)
 {
+    // The advice of the table would be what the run has already.
+    if (foreign && strstr(line, "permission denied for"))
+        return "its login role has no right to this; one that uses the reference collector's "
+               "tables needs --set collector.layout=reference";
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         // The first that fits: rarer and more exact words stand above the common ones.
         if (strstr(line, causes[i].says))
@@ -119,7 +127,7 @@ static void keep_end(struct silence *s, const char *line)
     memcpy(s->ends[s->end_count++], text, sizeof text);
 }
 
-void silence_read(struct silence *s, char *log)
+void silence_read(struct silence *s, char *log, bool foreign)
 {
     struct kind *kinds = calloc(KINDS_MAX, sizeof *kinds);
     const struct kind *most = kinds;
@@ -132,8 +140,8 @@ void silence_read(struct silence *s, char *log)
         count_kind(kinds, &count, line);
         keep_end(s, line);
         // The first known cause counts: later lines often complain about its consequences.
-        if (!s->cause[0] && likely_cause(line))
-            snprintf(s->cause, sizeof s->cause, "%s", likely_cause(line));
+        if (!s->cause[0] && likely_cause(line, foreign))
+            snprintf(s->cause, sizeof s->cause, "%s", likely_cause(line, foreign));
     }
     for (size_t i = 0; i < count; i++)
         most = kinds[i].times > most->times ? &kinds[i] : most;
@@ -159,7 +167,7 @@ static void read_log_text(char *text, FILE *file)
     text[got] = '\0';
 }
 
-static void read_log(struct silence *s, const char *logs)
+static void read_log(struct silence *s, const char *logs, bool foreign)
 {
     char path[PATH_MAX];
     struct err ignored;
@@ -171,7 +179,7 @@ static void read_log(struct silence *s, const char *logs)
     if (file) {
         read_log_text(text, file);
         fclose(file);
-        silence_read(s, text);
+        silence_read(s, text, foreign);
     }
     free(text);
 }
@@ -252,7 +260,7 @@ void silence_find(
     // Nobody asks why a collector was silent that had nothing to write.
     if (r->verdict == VERDICT_PASS || !is_run_silent(s, l))
         return;
-    read_log(s, logs);
+    read_log(s, logs, l->scenario->collector.layout == LAYOUT_FOREIGN);
     if (!s->cause[0])
         explain_by_exits(s, l);
 }

@@ -28,5 +28,6 @@ struct silence {
 void silence_find(
     struct silence *s, const struct ledger *l, const struct result *r, const char *logs);
 
-// Reads the lines of a log. The text is changed. Pure; tests call it.
-void silence_read(struct silence *s, char *log);
+// Reads the lines of a log of a collector whose layout may be foreign. The text is changed. Pure;
+// tests call it.
+void silence_read(struct silence *s, char *log, bool foreign);
