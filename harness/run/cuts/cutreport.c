@@ -178,8 +178,10 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
         (double)(c->end_ns - c->start_ns) / 1e9, n->reached, n->broken);
     size_t broken = print_points(c, is_broken, &left);
     size_t unjudged = print_points(c, is_unjudged, &left);
-    if (broken + unjudged > 0)
-        printf("  and %zu more in cuts.csv\n", broken + unjudged);
+    if (broken > 0)
+        printf("  and %zu more that broke%s", broken, unjudged > 0 ? "" : " in cuts.csv\n");
+    if (unjudged > 0)
+        printf("%s%zu not judged in cuts.csv\n", broken > 0 ? ", " : "  and ", unjudged);
 }
 
 static void print_cut_report(
