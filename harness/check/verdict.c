@@ -100,16 +100,30 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
+// Recovery flushes each file, so a disk that was slow meanwhile explains a server that was not
+// ready in the time that we wait.
+static bool was_disk_slow(const struct ledger *l, const struct fault_record *fault)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns && f->spec->verb->id == VERB_SLOW_DISK && f->began_ns <= fault->ended_ns &&
+            f->ended_ns >= fault->began_ns)
+            return true;
+    }
+    return false;
+}
+
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
 // may have left the server broken, and nobody can work with it. `unread`: count only those after
 // which nobody can tell what it still has, either. A server that does not start after its power was
-// cut has lost everything; but one whose processes were killed has its disk.
+// cut has lost everything, unless its disk was slow; but one whose processes were killed has its
+// disk.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         if (f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb) &&
-            !(unread && f->spec->verb->loses == LOSES_UNFLUSHED))
+            !(unread && f->spec->verb->loses == LOSES_UNFLUSHED && !was_disk_slow(l, f)))
             return true;
     }
     return false;
