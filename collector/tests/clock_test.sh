@@ -9,7 +9,7 @@ set -eu
 # shellcheck source=collector/tests/test_lib.sh
 . "$SOURCE_DIR/collector/tests/test_lib.sh"
 
-export MAILROOM_DEQUEUE=leased MAILROOM_RETRY_BASE=60 MAILROOM_RETRY_MAX=60
+export MAILROOM_DEQUEUE=leased MAILROOM_RETRY_BASE=60000 MAILROOM_RETRY_MAX=60000
 
 main()
 {
