@@ -1,5 +1,9 @@
 // Finds since when full lines have followed each other: the subject works as fast as it can. Where
 // the budget is spent, the subject can write only shorter lines.
+//
+// A line was written when it was read, unless a span of its instance or a stall lies between its
+// reading and the last time at which the reader found the pipe empty: then at any time since both
+// the pipe was empty and the first of them began.
 #include "check/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
 // Tells which acknowledged data the server itself lost.
+//
+// The harness commits a counter ten times a second, and the first number that is missing at the end
+// dates the loss. With a disk that lies this says nothing. For a cluster the old leader's WAL says
+// which commits a failover left behind; a token among them is `left_behind`, and `allow` for
+// `vanished` covers no more than these. Where nothing dates the loss (an old history, a lying
+// disk), it lies between the beginning and the end of a promote-standby with `standby: async` or,
+// with `durability: waive`, of a promote-standby, crash-server, kill-server or cut-power.
+//
+// A repeated delivery is `redelivered` only if its line may have been confirmed after the first
+// lost commit: if its process had written its next line by then, the collector is to blame.
 #include "check/inside.h"
 
 #include "base/clock.h"

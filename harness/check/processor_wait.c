@@ -1,4 +1,19 @@
 // Measures how long the machine kept a processor from the collector, or from the load.
+//
+// On a busy machine the collector or its backend may be ready to run and get no processor. The
+// kernel says for how long (/proc/PID/task/*/schedstat), and a thread of the harness looks twenty
+// times a second (os/starved.c). Each look keeps three waits: that of the collector's thread that
+// waited longest, that of its backend, and that of the program that serves a crashable disk.
+// Threads to which the collector gave a lower priority do not count.
+//
+// w is their sum from the last look before a token's start to the first one after its reading, up
+// to the length of that time, times the share of the busy processors that others had. So a crowd of
+// its own excuses nobody.
+// - w ≤ slack/2 is no excuse. Otherwise a token that is late by no more than w is not judged.
+// - Where full lines led to the token, only their beginning has to be explained.
+// - A kernel without schedstat gives no excuse. Where nobody watched, as in old histories, w is
+//   what starved the process that wrote the token, less what it ran beyond one processor. early and
+//   idle_instance use this one, because it tells one instance from another.
 #include "check/inside.h"
 
 #include <math.h>

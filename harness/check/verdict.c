@@ -1,4 +1,23 @@
 // The verdict: what is broken, what cannot be judged, and why.
+//
+// Time is not judged on a machine that other programs use too much. There early, unrecovered,
+// starved, falls_behind, idle_instance and over_budget convict nobody, and their counts make the
+// run inconclusive. There are three rules:
+// - With a slack that was measured: programs outside of the run took more than 80% of the
+//   processors.
+// - With a slack that was measured: the load's backends had no processor for more than half of the
+//   time in which they were ready to run.
+// - With any slack: programs outside of the run took more than half of the processors, and the
+//   generator fell behind its plan.
+//
+// Nor does time convict, or a token that is lost or vanished, or the end state, where the harness
+// failed to make or undo a fault that stops the server: it may have left the server broken.
+//
+// The probe that measures the slack runs too seldom to see all that a collector waits for: its own
+// processor, its backend's, a flush, a new process. late is judged all the same, because each token
+// has a cause of its own (processor_wait.c). But where time is not judged and the generator fell
+// behind its plan, late convicts nobody, either, unless a token was late by more than any insert
+// was.
 #include "check/inside.h"
 
 #include <math.h>

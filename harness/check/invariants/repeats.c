@@ -16,6 +16,13 @@
 //
 // Deliveries with a cause count as `repeated`. Those that come because the server itself lost the
 // cursor's move count as `redelivered`.
+//
+// A collector lost its turn when a fault kept it away (pause-collector, partition, half-open,
+// exhaust-connections, or the server away or paused) for B (sources/takeovers.c) or more. It also
+// lost its turn when another fault ended its session in that time or at most the grace before it,
+// and more than the grace passed until it could return: until the fault's end and a quarter of the
+// grace, but not more than returns_within. A stall of B or more takes the turn of whoever had it.
+// terminate-backend alone takes nobody's turn.
 #include "check/inside.h"
 
 #include <stdlib.h>

@@ -1,5 +1,13 @@
 // The tokens that an instance had taken when a fault struck it wait until it is back, or until
 // another may take them.
+//
+// Where the work is shared, an instance that is away excuses no token as such: the others can write
+// it. What it had taken waits until grace + 1 s after a death, a lost session or B (takeovers.c);
+// if it writes it itself, until its return, unless it hung for longer than a promised lease while
+// another was free.
+//
+// A token claims one bequest, or a second one if a fault struck again while the heir had yet to
+// write it. Each covers no more tokens than the struck ones can have taken.
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/bounds.h"

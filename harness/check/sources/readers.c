@@ -1,5 +1,8 @@
 // While a slow reader takes its time, the lines that it has not read yet lie in the pipe, and
 // perhaps no further line finds room there. The harness knows when it last found the pipe empty.
+//
+// So each of these lines is excused from when its pipe was last empty, but not before the reader
+// became slow, until it was read.
 #include "base/clock.h"
 #include "check/sources/sources.h"
 

@@ -1,4 +1,13 @@
 // After a fault, the struck instances have a bounded time in which they must work again.
+//
+// The bound is `collector.returns_within` (1s); twice that behind a server that refused,
+// recovery_limit behind silence; `starts_within` (500ms) from the start of a process that the plan
+// ended.
+//
+// It ends early with the second line of one process, the first of which has a token whose COMMIT
+// was sent after the fault's end (leased: as many lines as may be in flight, and one). In a trial
+// of --every-cut and --every-kill it also ends when as many connections as before are open and have
+// rested for 20 ms.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"

@@ -1,5 +1,9 @@
 // A fault that delays each step by a known time excuses no time as a whole: while it lasts, a
 // token's way may take longer by some steps.
+//
+// While it lasts, a token may take ten steps longer. A step of a delayed network is a round trip;
+// one of a throttled network is a batch at 1 kB a token. A network that passes less than twice what
+// the load needs stops the subject.
 #include <math.h>
 
 #include "base/array.h"

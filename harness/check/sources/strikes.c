@@ -1,5 +1,8 @@
 // Lists the blows that stop the subject: of the plan's faults, and the deaths of the sender that
 // the harness plays.
+//
+// A sender that dies (`collector.sender.dies`) is like kill-sender: from its death until the
+// collector has ended, at most 1 s + grace later.
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -1,5 +1,10 @@
 // Where one collector works and others stand by, one of them takes over from an instance that a
 // fault struck, within a time that the collectors promise.
+//
+// This holds where the struck one had the turn: until grace + 1 s after a death or lost session, or
+// B after a hang or a lost network, counted from when one of the others is free; or until the
+// return of the struck one. B is the shorter of MAILROOM_LEASE (30 s) and the health-check interval
+// + 5 s. It ends early with a fresh line of another.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
