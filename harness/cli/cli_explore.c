@@ -97,7 +97,7 @@ static struct suspect *suspect_of(struct exploring *x, uint64_t number)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
-        // A suspect that waits may have the number of a draw that is being run for another reason.
+        // Only one that is being run again: it has the number of its draw.
         if (s->running > 0 && s->tried.number == number)
             return s;
     }
@@ -195,7 +195,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     take_example(result, example, sizeof example);
     json_decref(result);
     err_clear(e);
-    // A repetition adds nothing to coverage: it only tells whether the failure comes again.
+    // The first run of a draw. A repetition adds nothing to coverage: it only tells whether the
+    // failure comes again.
     if (!s)
         return take_draw(x, &t, a, example, e);
     if (*a->folder)
@@ -292,7 +293,7 @@ static bool search_draws(struct exploring *x, struct err *e)
         // left.
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
-        // Shrinking goes on until then, so the failure has its small scenario.
+        // With --fail-fast nothing is shrunk, so there is nothing to wait for.
         if (x->options->fail_fast && has_failed(x))
             return true;
         if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) &&
@@ -409,7 +410,7 @@ static bool explore(struct exploring *x, struct err *e)
     snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
     snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
-    // Forked before the search opens files and allocates, so that the workers hold none of it.
+    // Forked while this process has one thread.
     bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
     run_pool_end(&x->runners);
     // What was found is kept also when the search ended with an error, and the first error is told.

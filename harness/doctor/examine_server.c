@@ -98,8 +98,6 @@ static void examine_timeouts(struct patient *p)
             sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
         if (!patient_number(p, sql, &ms))
             return;
-        // A setting is in the role's or the database's hands too, so it is read from a session of
-        // this role.
         if (ms <= 0 || ms >= timeouts[i].least_ms)
             continue;
         snprintf(sql, sizeof sql, "SELECT format('ALTER ROLE %%I SET %s = 0;', current_user)",

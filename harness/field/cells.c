@@ -495,7 +495,7 @@ static bool ask_all(struct field_run *f, struct err *e)
         if (!find_pace(f, row, e))
             return false;
         struct cell *c = speed_cell(f, row, P50);
-        // Such a queue gets no faults: what it loses of time then would be put down to them.
+        // Such a queue gets no faults, because its own delays would pass for theirs.
         if (f->manners[row].rate == 0)
             snprintf(c->text, sizeof c->text, "does not sustain %d/s here", PACE_LEAST);
     }

@@ -170,7 +170,7 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     struct scenario s = {0};
     bool ok = scenario_load(&s, path, sets, e);
 
-    // First what the subject needs, because the needs are compared with what it then promises.
+    // A queue gets a load that it can take, without kinds of mail.
     if (ok)
         subjects_suit(&s);
     ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&

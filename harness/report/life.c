@@ -139,8 +139,7 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     }
     const size_t later = tell_faults(l, &met, tell, context);
     tell_deliveries(l, token, tell, context);
-    // Otherwise a reader would look for the cause of a lost token among faults that came when it
-    // was lost already.
+    // They cannot explain it, but whoever knows of them would miss them.
     if (later > 0 && met.overdue) {
         snprintf(text, sizeof text, "%zu later %s not listed", later,
             NOUN(later, "fault is", "faults are"));

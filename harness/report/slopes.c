@@ -228,7 +228,7 @@ static bool find_span(struct span *span, const struct observed *o, double warmin
         return err_memory(e);
     *span = (struct span){.samples = kept};
     for (size_t i = 0; i < o->count; i++) {
-        // What a crashed server has lost of its counters would look like a fall.
+        // While the server is away, a sample has none of its figures.
         if (o->samples[i].up && (double)o->samples[i].at_ns >= warming * (double)end_ns)
             kept[span->count++] = o->samples[i];
     }

@@ -37,7 +37,7 @@ static bool is_item_number(const char *s)
     for (const char *p = s; *p; p++)
         if (!isdigit((unsigned char)*p))
             return false;
-    // Four digits are more than a list may have, and fit into any integer.
+    // Four digits are enough for any list, and fit into any integer.
     return *s != '\0' && strlen(s) <= 4;
 }
 

@@ -70,7 +70,7 @@ static bool read_money(struct tuning *t, struct err *e)
 
     if (!t->options->tune.price)
         return err_set(e, ERR_USAGE, "--budget: money needs a --price, e.g. 0.10/1000");
-    // The character at the end is there to be missing: with it, "0.10/1000x" would pass.
+    // The character at the end must be missing. Without it, "0.10/1000x" would pass.
     if (sscanf(t->options->tune.price, "%lf/%lf%c", &price, &count, &end) != 2 || !(price > 0) ||
         !(count > 0))
         return err_set(e, ERR_USAGE, "--price is money for e-mails, e.g. 0.10/1000, not '%.40s'",
