@@ -1,3 +1,11 @@
+// One scenario from its first to its last step: run_scenario, and the steps that need a report.
+//
+// Each step fills in its part of struct run and says whether it worked. There is one way out:
+// run_end ends and frees whatever there is, at whatever stage. So no step has to clean up behind
+// another one.
+//
+// The first signal ends a run without a verdict until the load begins. From then on there is
+// something to judge: it only ends the load, and the run is judged by what was sent.
 #include "runner.h"
 
 #include <math.h>

@@ -1,3 +1,12 @@
+// The questions that the invariants ask about excused time.
+//
+// Spans lie in the order of their beginning, with the latest end of each and all before it, so a
+// search by halves finds the first that may matter. Spans overlap, and an instant is taken once:
+// free time is what none of them covers. Strikes, slowdowns and bequests are few, and are walked
+// through.
+//
+// An instance that is away leaves its time free where others can do its work; only its reader and
+// its sender keep its lines from all (excuses_lines).
 #include "check/timeline.h"
 
 #include <stdlib.h>

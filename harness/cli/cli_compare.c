@@ -1,4 +1,11 @@
 // mailproof compare: compares two sets of stored results, or runs two collectors alternately.
+//
+// Stored results are taken as they are, so options that change runs are refused. With --ab the runs
+// are made here: A B, B A, A B, … on one server, so that a machine which gets slower slows both
+// sides. Runs of one side after the other would be quicker to write down, and would measure the
+// machine's morning against its afternoon.
+//
+// --calibrate compares A with itself first: a machine on which that differs cannot tell B from A.
 #include "cli/cli.h"
 
 #include <math.h>

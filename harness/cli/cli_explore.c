@@ -1,4 +1,12 @@
 // mailproof explore [SCENARIO...]: draws scenarios, runs them, and investigates what breaks.
+//
+// One loop (search_draws) feeds a pool of processes, each of which keeps a server warm. A place
+// goes to a suspect first, because what broke once may break again, then to the draw that adds most
+// to the coverage. Shrinking runs beside them as a process of its own, in one of the places.
+//
+// Nothing that is known lies in this file: the journal has it, and the failures follow from its
+// lines alone. So a search can be stopped at any moment, go on, and be dealt out to several
+// machines.
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

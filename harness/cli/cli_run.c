@@ -1,4 +1,12 @@
 // mailproof run SCENARIO...: runs scenarios and judges them.
+//
+// All scenarios are loaded and checked before the first one runs, because a suite takes hours. Each
+// run is an item with a number (shards/shard_record.h). It is made, or taken from the record: of an
+// earlier call that was stopped, or of another machine. Either way it goes through add_run, so the
+// table, JUnit and the exit code do not depend on where it was made.
+//
+// A run that cannot be made does not end the suite. Only a signal, --fail-fast or an error of the
+// record does.
 #include "cli/cli.h"
 
 #include <math.h>

@@ -142,8 +142,6 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             best = i;
         }
     }
-    // Otherwise a draw that adds little would wait for ever, and with it the failures that no
-    // coverage knows.
     if (++x->taken % OLDEST_EVERY == 0)
         best = oldest(x);
     *c = x->pool[best];

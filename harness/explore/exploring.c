@@ -1,3 +1,13 @@
+// What a search is, by its options: its limits, the scenarios to start from, its folder and its
+// journal.
+//
+// All that decides which scenario a number stands for is written into one text (describe_search).
+// The folder's name has its hash, and the journal has it in full, so a call with other options
+// begins a search of its own.
+//
+// A draw keeps to what the collector promises: one that needs more would only be skipped. A
+// scenario that the user names keeps its text and gets drawn faults, with its load shortened to the
+// length of a draw.
 #include "explore/exploring.h"
 
 #include <stdio.h>

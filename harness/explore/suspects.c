@@ -1,3 +1,12 @@
+// Draws that broke something, one step at a time between the runs of the search.
+//
+// A suspect is run twice more. If it fails again, `mailproof shrink` makes it small, in a process
+// of its own: a search of a hundred runs must not hold up the others. The failure is named by what
+// broke and by the verbs that are left, and its scenario goes to found/. One that never came again
+// is written down, too, as not repeated.
+//
+// A draw that a known failure explains is not looked into, because a broken collector breaks nearly
+// every draw.
 #include "explore/suspects.h"
 
 #include <signal.h>

@@ -1,3 +1,12 @@
+// The thread of the proxy: it accepts connections, passes their bytes, and cuts.
+//
+// One thread serves all connections, so that the messages of several have one order, in which a cut
+// counts them. It owns the links; other threads change the conditions and arm cuts under the lock,
+// and wake it. It lets the lock go only while it waits in poll.
+//
+// The server's address is asked for each client, because a fault may have moved it. A client that
+// does not know the run's password is cut before the server sees a byte: the proxy connects from a
+// place that the server may trust.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,3 +1,13 @@
+// The order of the questions, and what makes a cell of their answers.
+//
+// First each subject gets its pace: the load that it sustains without a fault, halved until it
+// does. Then comes one question after another, and each goes to all subjects in turn, so that a
+// machine which gets slower does so for all of them. A cell whose first run breaks a promise is
+// asked again with further seeds, because one conviction may be chance; a cell that keeps its
+// promises is asked once, because ten times as many runs would take a day.
+//
+// Answers are remembered by what was run (experiment_key), so an interrupted table, and one whose
+// questions were changed, makes only the runs that it lacks.
 #include "field/cells.h"
 
 #include <math.h>

@@ -1,4 +1,12 @@
 // Completes the ledger from the database and from the finished log.
+//
+// Twice the database is asked: for the transactions whose answer was lost, when the load's backends
+// are gone and nothing can still commit; and for all rows, when the collector has ended. Rows are
+// read one at a time, so that ten million need no more memory than one.
+//
+// A delivery is compared with its row by a fingerprint of the fields: secrets are kept neither here
+// nor in the history. What a collector with tables of its own has written there is not read; of the
+// reference collector's tables as much as the schema's version has.
 #include "ledger/ledger.h"
 
 #include <arpa/inet.h>

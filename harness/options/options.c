@@ -1,3 +1,14 @@
+// The options of all subcommands as one table. A row says which subcommands take it, where its
+// value goes, and its help. Parsing, --help, the manual page and the completions read the same
+// rows.
+//
+// getopt_long finds the option. It would take the beginning of a long option for the whole, and say
+// nothing about options of other subcommands or of older versions, so these are looked for first
+// (foreign_name, gone_text). Its own messages are off: an error names the command, and the nearest
+// option.
+//
+// Options that decide the results are noted as they were given, so that merge can call the command
+// again (options_decide).
 #include "options/options.h"
 
 #include <getopt.h>

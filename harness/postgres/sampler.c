@@ -1,3 +1,12 @@
+// Samples the server and the machine once a second, in a thread and over a connection of its own.
+//
+// When the server is away, the sample says so, and processes and machine are counted all the same.
+// The connection is tried again with each sample. Counters are kept as the server gives them;
+// whoever reads the samples takes differences, and leaves out those over a crash. In a container
+// the server numbers its processes by itself, so its pids are translated to ours.
+//
+// A look at the collector's sessions comes from the same query, so that it costs none of its own
+// (presence.h).
 #include "postgres/sampler.h"
 
 #include <stdio.h>

@@ -1,4 +1,13 @@
 // The steps before the first insert.
+//
+// The order matters. Durability is proved before anything is inserted, because on a server that may
+// lose commits a verdict about a collector says nothing. A backlog is committed before the
+// collector starts. The collector is connected before the clock of the load starts, because a run
+// measures its work and not its start; but it has 10 s for that, and then the load starts without
+// it.
+//
+// What stands between collector and server (a proxy, a network of namespaces) rewrites the
+// conninfo, one layer after another.
 #include "run/run.h"
 
 #include <stdio.h>

@@ -1,3 +1,12 @@
+// Decodes a tree into a struct by the tables of the grammar.
+//
+// It walks the table and not the tree: each field is decoded from its node or, without one, from
+// its default's text, by the same function. So a default cannot have a form that a file may not
+// have, and nothing of the struct is left out. Keys without a row are found in a pass of their own,
+// before anything is decoded.
+//
+// Each type has one decoder, which checks the limits of the row. Rules about several keys are in
+// rules.c.
 #include "scenario/decode.h"
 
 #include <stdio.h>

@@ -1,3 +1,11 @@
+// Starts a process of the subject.
+//
+// The collector's end of each pipe is in the child alone, so that its closing shows here; ours do
+// not block. A pidfd tells of the end of just this process, even when its pid is used again. The
+// environment ends with a mark, which all descendants inherit: by it litter.c finds what lives on.
+//
+// A process that cannot be watched is killed at once. A command that never worked fails the run,
+// and convicts nobody.
 #include "subject/serve.h"
 
 #include <errno.h>

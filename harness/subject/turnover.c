@@ -1,3 +1,10 @@
+// Ends the log of a soak's segment and begins that of the next, while the processes go on.
+//
+// It waits until nothing is due: no answer of the mock sender, no process that is ending.
+// Everything that can fail is made before the old log is touched, so a failure leaves the segment
+// as it was. The new log begins with a record of each living process, and with its last sample,
+// because the figures of a process are sums since its start. A collector's log file goes on under
+// its descriptor; the file is moved, and a copy stays in the old folder.
 #include "subject/serve.h"
 
 #include <assert.h>

@@ -1,3 +1,13 @@
+// The runs of mailproof tune.
+//
+// A first round counts the round trips of each pair, through a proxy, in short runs of its own: the
+// proxy would slow the runs that are timed. Then come rounds of the pairs that schedule.c leaves
+// open, in shuffled order, until each is known well enough or the time is over. All runs share one
+// server, each with a fresh database, unless the scenario stops its server.
+//
+// Each run is a line of the record, and its figures are read back from its result folder, as after
+// a merge. A shard makes its rounds without looking at what is known, because it does not know what
+// the others have seen.
 #include "tune/sweep.h"
 
 #include <math.h>

@@ -1,3 +1,11 @@
+// Compares pairs, and recommends one. Pure.
+//
+// A pair costs latency and earns larger batches, so pairs that no other beats in both are on the
+// front. With an objective the recommendation is the pair with the largest batches that keeps it.
+// Without one it is the pair with the least p99 per token in a batch. A sum of both with weights
+// would need to know what a millisecond is worth to the user.
+//
+// A pair that broke an invariant, or half of whose runs were inconclusive, is never recommended.
 #include "tune/tune.h"
 
 #include <math.h>
