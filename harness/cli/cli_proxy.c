@@ -96,6 +96,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
         return false;
+    // Our own output gets the same lines, so that the log of the proxy has all that happened.
     FILE *both = open_memstream(&text, &len);
     if (!both)
         return buf_append_str(answer, "error: out of memory\n") || true;
@@ -135,6 +136,7 @@ static bool read_orders(struct console *c, struct input *in)
         in->len -= (size_t)(newline + 1 - in->text);
         memmove(in->text, newline + 1, in->len + 1);
     }
+    // The buffer is full and has no newline, so there is no room for the rest of the line.
     if (in->len == sizeof in->text - 1) {
         fputs("mailproof proxy: an order is too long\n", stderr);
         in->len = 0;

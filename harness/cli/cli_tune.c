@@ -122,6 +122,7 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
         buf_append_str(out, " mails an hour, whatever the limit and the timeout.\n");
         return true;
     }
+    // The limiter is simulated for the recommended pair only; the others were judged without it.
     t->model.limit = p->limit;
     t->model.timeout_ns = p->timeout_ns;
     t->model.budget_per_s = t->budget_per_s;
@@ -176,6 +177,7 @@ static bool write_queries(const struct tuning *t, struct err *e)
     struct buf text;
     char path[PATH_MAX];
 
+    // One read has no distribution that a later model could draw from.
     if (t->tune.simulated || t->queries.reads.count < 2)
         return true;
     buf_init(&text, TUNING_QUERIES_MAX);

@@ -111,7 +111,7 @@ static void examine_listen(struct patient *p)
             "LISTEN is accepted, but a notification does not arrive: a collector would look at the "
             "queue only at its health checks");
     if (!sql_exec(p->first, "UNLISTEN *", &why)) {
-        // A failure does not matter, because the lock ends with the session.
+        // A failure does not matter, because listening ends with the session.
     }
 }
 

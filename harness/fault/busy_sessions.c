@@ -78,6 +78,8 @@ static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct 
 {
     unsigned long long rounds = s->rounds;
 
+    // A collector that withstands a fault which did nothing has shown nothing, so each must have
+    // been seen at work.
     switch (s->spec->verb->id) {
     case VERB_FILL_NOTIFY_QUEUE:
         snprintf(

@@ -60,6 +60,8 @@ static const struct {
 
 static const char *console_word(struct words *w)
 {
+    // Behind the last word there is an empty one. No order takes it, so each parser refuses it as
+    // it refuses a wrong word.
     return w->at < w->count ? w->items[w->at] : "";
 }
 
@@ -155,6 +157,7 @@ static bool parse_limit(struct words *w, struct order *o, struct err *e)
 
 static bool parse_slice(struct words *w, struct order *o, struct err *e)
 {
+    // Without a pause the receiver could read several pieces at once, as if they had come whole.
     o->by_ns = NS_PER_MS;
     if (!parse_bytes(w, o, e))
         return false;
@@ -358,6 +361,7 @@ void console_tick(struct console *c, int64_t now_ns)
             c->cut.side == CUT_BEFORE ? "before" : "after", c->cut.message, c->cut.n, client.number,
             client.port);
     } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
+        // Told once for each cut: a connection stays encrypted.
         c->warned = true;
         say_event(c, "a connection is encrypted, so cut-at cannot see its messages; connect with "
                      "sslmode=disable");

@@ -103,6 +103,8 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
     if (unfit(s))
         return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unfit(s));
     bool ok = plan_make(&plan, s, e) && fits(s, &plan, e);
+    // Rounded up: a soak lasts at least as long as was asked for, and each of its segments is
+    // whole.
     int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;
     plan_fini(&plan);
     if (!ok)

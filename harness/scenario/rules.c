@@ -365,6 +365,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         const struct node *name = node_child(n, "name");
         if (!want_name(name ? name : n, s->load[i].name, e))
             return false;
+        // Reports name a phase, and could not say which of two they mean.
         for (size_t j = 0; j < i; j++)
             if (strcmp(s->load[j].name, s->load[i].name) == 0)
                 return node_err(

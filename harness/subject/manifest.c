@@ -325,6 +325,7 @@ bool manifest_names(char ***names, struct err *e)
     *names = NULL;
     if (!manifest_folder(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
         return false;
+    // Its result is not needed: where nothing is found, nothing is named.
     glob(pattern, 0, NULL, &found);
     *names = calloc(found.gl_pathc + 1, sizeof **names);
     for (size_t i = 0; *names && ok && i < found.gl_pathc; i++) {

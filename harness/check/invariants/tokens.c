@@ -240,6 +240,7 @@ bool check_tokens(const struct check *c, struct err *e)
         METRIC_GENERATOR_DROPPED};
 
     (void)e;
+    // Sums begin at 0. What is not known stays NaN, which these never are.
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
