@@ -1,3 +1,12 @@
+// The sections of a history, in their order. One function describes each for both directions, so
+// reading cannot differ from writing.
+//
+// A new version adds its sections behind those of the one before, which stay as they were. So a run
+// can be judged again by rules that were made long after it. What a version lacks stays zero or, if
+// that would say something false, is derived from the rest (history_join).
+//
+// The file may be damaged, or somebody else's: each number has the most that it may be, and each
+// count must fit a file of this size before memory is asked for.
 #include "ledger/history.h"
 
 #include <math.h>
@@ -10,9 +19,6 @@
 static const uint64_t any = UINT64_MAX;
 static const size_t stalls_first = 256; // number of stalls that are stored first; the same in every
                                         // version
-
-// The sections come in this order. One function describes each section for both directions, writing
-// and reading.
 
 static void pack_header(struct pack *p, uint64_t *version)
 {
