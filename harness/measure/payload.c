@@ -261,7 +261,7 @@ bool payload_decode(struct histogram *h, const char *text, size_t len, struct er
     buf_init(&copy, TEXT_MAX);
     buf_init(&packed, TEXT_MAX);
     buf_init(&plain, PLAIN_MAX);
-    // Base64, then zlib, then the counts; each refuses what the one before could not have made.
+    // Base64, then zlib, then the counts. Each checks what it gets: the file may be anybody's.
     bool done = buf_append(&copy, text, len) || refuse_payload(e, "too long");
     done = done && get_packed(&packed, &copy, e) && get_plain(&plain, &packed, e) &&
            histogram_init(h, (int64_t)get_be(plain.data + AT_HIGHEST, 8), e) &&

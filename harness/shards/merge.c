@@ -148,10 +148,10 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
         return;
     len += (size_t)snprintf(
         out + len, size - len, "%s%s ", len ? "; " : "", NOUN(count, "shard", "shards"));
+    // A thousand missing shards are not all named.
     for (int i = 0; i < of && named < NAMED_MAX; i++) {
         if (state[i] != what)
             continue;
-        // A thousand missing shards are not all named.
         const char *between = named == 0 ? "" : named + 1 == count ? " and " : ", ";
         len += (size_t)snprintf(out + len, size - len, "%s%d", between, i + 1);
         named++;
