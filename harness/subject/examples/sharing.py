@@ -61,7 +61,9 @@ def take():  # a full line; or what there is, once its first token has waited fo
             return rows
         first = (first or time.monotonic()) if rows else None
         rest = first + TIMEOUT - time.monotonic() if first else 1
-        select.select([db], [], [], max(0.001, min(1, rest, (head[15] or 1000) / 1000)))
+        if not db.notifies:  # one that came with an answer does not make the socket readable
+            select.select([db], [], [], max(0.001, min(1, rest, (head[15] or 1000) / 1000)))
+        db.notifies.clear()
 
 def field(kind, email, login, secret, code):  # of a token; the take has judged it
     signed = [b"/activate%s", b"/recover%s" + (code or "").encode()][kind - 1] % bytes(secret)
