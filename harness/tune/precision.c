@@ -88,8 +88,10 @@ void precision_print(const struct precision *p, const char *none, struct buf *ou
 
     // Student's quantile for two values is 115: their interval would reach from a hundredth to a
     // hundredfold, however well they agree.
-    if (p->count < looks[0] || !(share < 10))
+    if (p->count < looks[0])
         buf_append_str(out, none);
+    else if (!(share <= 1))
+        buf_append_str(out, "not known yet");
     else
         buf_printf(out, "± %.0f%%", 100 * share);
 }

@@ -32,8 +32,8 @@ size_t precision_look(size_t count);
 // interval is unknown.
 double precision_share(const struct precision *p);
 
-// Writes the share as "± 10%". Writes `none` where the values say almost nothing about it: there
-// are fewer than three of them, or they differ by more than a factor of ten.
+// Writes the share as "± 10%", and "not known yet" above 100%. Writes `none` for fewer than three
+// values.
 void precision_print(const struct precision *p, const char *none, struct buf *out);
 
 // Returns the two-sided quantile of Student's t for one check's share of PRECISION_ALPHA. INFINITY

@@ -31,11 +31,12 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
 {
     if (t->simulated)
         return;
-    // The sign is one column wide and two bytes long.
+    buf_append_str(out, "  ");
     size_t before = out->len;
-    precision_print(&p->judged, " -", out);
-    pad(out, before, 9);
-    buf_printf(out, "%4zu", p->runs - p->inconclusive);
+    precision_print(&p->judged, "-", out);
+    // The sign is one column wide and two bytes long.
+    pad(out, before, out->data && strstr(out->data + before, "±") ? 14 : 13);
+    buf_printf(out, "%5zu", p->runs - p->inconclusive);
 }
 
 static void print_head(const struct tune *t, struct buf *out)
@@ -44,10 +45,10 @@ static void print_head(const struct tune *t, struct buf *out)
     // Two rows of heads, because the names are wider than the figures.
     for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
         buf_printf(out, "%*s", WIDTH, figure_texts[f].above);
-    buf_append_str(out, t->simulated ? "\n  limit  timeout" : "    95%      \n  limit  timeout");
+    buf_append_str(out, t->simulated ? "\n  limit  timeout" : "  95%\n  limit  timeout");
     for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
         buf_printf(out, "%*s", WIDTH, figure_texts[f].below);
-    buf_append_str(out, t->simulated ? "\n" : "  within runs\n");
+    buf_append_str(out, t->simulated ? "\n" : "  within         runs\n");
 }
 
 static const char *mark(const struct tune *t, const struct tune_pair *p)

@@ -117,7 +117,9 @@ static void precision_of_few_values_is_not_printed(void **state)
     (void)state;
     assert_printed((double[]){10, 10.1}, 2, "unknown");
     assert_printed((double[]){10, 10.1, NAN}, 3, "unknown");
-    assert_printed((double[]){1, 10, 100}, 3, "unknown");
+    assert_printed((double[]){1, 10, 100}, 3, "not known yet");
+    assert_printed((double[]){60, 65, 90}, 3, "not known yet");
+    assert_printed((double[]){60, 65, 65}, 3, "± 43%");
     assert_printed((double[]){10, 10, 10}, 3, "± 0%");
     assert_printed((double[]){10, 10.1, 10.2}, 3, "± 8%");
 }
