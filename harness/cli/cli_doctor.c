@@ -12,6 +12,14 @@ static const char *const marks[] = {
     [WEIGHT_BREAKS] = "BREAKS",
 };
 
+static void print_problems(size_t count)
+{
+    if (count == 0)
+        fputs("none", stdout);
+    else
+        printf("%zu %s", count, NOUN(count, "problem", "problems"));
+}
+
 static void print_examination(const struct diagnosis *d, bool quiet)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -28,9 +36,16 @@ static void print_examination(const struct diagnosis *d, bool quiet)
         puts("no problems");
     else if (breaks == 0)
         printf("no problems; %zu %s\n", notes, NOUN(notes, "note", "notes"));
-    else
-        printf("%zu %s would break a collector or a run; %zu %s\n", breaks,
-            NOUN(breaks, "problem", "problems"), notes, NOUN(notes, "note", "notes"));
+    else {
+        fputs("a collector in this database: ", stdout);
+        print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_COLLECTOR));
+        fputs("; a run: ", stdout);
+        print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_RUN));
+        // What it says of runs alone is that this role cannot make one.
+        if (notes > doctor_count_for(d, WEIGHT_NOTE, CONCERNS_COLLECTOR))
+            fputs(", but it needs another role", stdout);
+        printf("; %zu %s\n", notes, NOUN(notes, "note", "notes"));
+    }
 }
 
 int cli_doctor(const struct options *o)

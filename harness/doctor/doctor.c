@@ -73,6 +73,7 @@ static void examine_all(struct patient *p)
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         for (const struct examination *x = groups[g]; x->name; x++) {
             p->about = x->name;
+            p->concern = x->concern;
             x->examine(p);
         }
     }
@@ -105,6 +106,17 @@ size_t doctor_count(const struct diagnosis *d, enum weight weight)
     return count;
 }
 
+size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum concern whom)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->count; i++) {
+        const struct finding *f = &d->findings[i];
+        count += f->weight == weight && (f->concern == CONCERNS_BOTH || f->concern == whom);
+    }
+    return count;
+}
+
 static void add_finding(
     struct patient *p, enum weight weight, const char *advice, const char *fmt, va_list args)
 {
@@ -113,7 +125,7 @@ static void add_finding(
     if (d->count == DOCTOR_FINDINGS_MAX)
         return;
     struct finding *f = &d->findings[d->count++];
-    *f = (struct finding){.about = p->about, .weight = weight};
+    *f = (struct finding){.about = p->about, .weight = weight, .concern = p->concern};
     vsnprintf(f->what, sizeof f->what, fmt, args);
     snprintf(f->advice, sizeof f->advice, "%s", advice);
 }

@@ -16,9 +16,18 @@ enum weight {
     WEIGHT_BREAKS, // because of it a collector or a run would fail, wait or lose tokens
 };
 
+// Whom a finding concerns. A run makes a database of its own on the server, and needs nothing of
+// this one.
+enum concern {
+    CONCERNS_BOTH,
+    CONCERNS_COLLECTOR, // a collector in this database
+    CONCERNS_RUN,
+};
+
 struct finding {
     const char *about; // name of the examination; static
     enum weight weight;
+    enum concern concern;
     char what[300];   // the finding, and what it breaks
     char advice[300]; // what the user can do; "" for WEIGHT_GOOD
 };
@@ -37,3 +46,6 @@ MUST_USE bool doctor_examine(struct diagnosis *d, const char *conninfo, struct e
 
 // Returns how many findings have that weight.
 size_t doctor_count(const struct diagnosis *d, enum weight weight);
+
+// Returns how many findings have that weight and concern this one, alone or with the other.
+size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum concern whom);

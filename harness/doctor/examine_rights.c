@@ -56,15 +56,23 @@ static void examine_schema(struct patient *p)
 
 static void examine_pgcrypto(struct patient *p)
 {
-    bool there, possible;
+    bool there, possible, trusted;
 
     if (!answers_yes(p, "SELECT to_regproc('gen_random_bytes') IS NOT NULL", &there) ||
         !answers_yes(p,
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
             " WHERE v.name = 'pgcrypto' AND r.rolname = current_user AND (r.rolsuper OR"
             " (v.trusted AND has_database_privilege(current_database(), 'CREATE'))))",
-            &possible))
+            &possible) ||
+        !answers_yes(p,
+            "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
+            " WHERE v.name = 'pgcrypto' AND r.rolname = current_user AND (r.rolsuper OR "
+            "v.trusted))",
+            &trusted))
         return;
+    // A run creates it in its own database, whose owner may do so where the extension is trusted.
+    if (!trusted && !there)
+        p->concern = CONCERNS_BOTH;
     // Someone else may have created the extension, so the right to do so is asked only where it is
     // missing.
     if (there)
@@ -124,13 +132,26 @@ static void examine_creators(struct patient *p)
     " JOIN pg_class AS t ON t.oid = to_regclass('tokens') AND t.relnamespace = p.pronamespace"     \
     " WHERE p.prosecdef AND (p.proname LIKE 'mailroom\\_%' OR p.proname = 'tokens_truncated')"
 
+// Returns whether the queue's functions are there. Otherwise adds a finding that says so.
+static bool functions_are_there(struct patient *p)
+{
+    bool there;
+
+    if (!answers_yes(p, "SELECT EXISTS (SELECT" FUNCTIONS ")", &there))
+        return false;
+    if (!there)
+        patient_good(p, "nothing to look at: the queue's functions are not there yet");
+    return there;
+}
+
 // Examines whose rights the queue's functions have. They work whoever it is.
 static void examine_owner(struct patient *p)
 {
     char owners[160];
     bool command;
 
-    if (!patient_ask(p, p->first,
+    if (!functions_are_there(p) ||
+        !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT r.rolname || CASE WHEN r.rolsuper"
             " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FUNCTIONS
             " AND (r.rolsuper OR r.rolcanlogin)",
@@ -152,7 +173,8 @@ static void examine_functions(struct patient *p)
 {
     char lacks[200], hidden[120];
 
-    if (!patient_ask(p, p->first,
+    if (!functions_are_there(p) ||
+        !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT w.what, ', '), '') FROM (SELECT DISTINCT"
             " r.oid, r.rolname" FUNCTIONS ") AS o (owner, name), LATERAL ("
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
@@ -206,20 +228,27 @@ static void examine_collector(struct patient *p)
 static void examine_run(struct patient *p)
 {
     char alter[200];
-    bool enough;
+    bool enough, collector;
 
     if (!answers_yes(p,
             "SELECT rolsuper OR (rolcreatedb AND rolcreaterole)"
             " FROM pg_roles WHERE rolname = current_user",
-            &enough))
-        return;
-    if (!patient_ask(p, p->first,
+            &enough) ||
+        !answers_yes(p,
+            "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mailroom_collector'"
+            " AND pg_has_role(oid, 'MEMBER'))",
+            &collector) ||
+        !patient_ask(p, p->first,
             "SELECT format('ALTER ROLE %I CREATEDB CREATEROLE; or let the run start its own "
             "server.', current_user)",
             alter, sizeof alter))
         return;
     if (enough)
         patient_good(p, "a run may make its database and roles");
+    else if (collector)
+        // A login that has no more rights than a collector needs must stay so.
+        patient_note(p, "Give a run another role, or let it start its own server.",
+            "this is a collector's role, which may not make databases and roles, as it should be");
     else
         patient_note(p, alter,
             "this role may not make databases and roles: 'mailproof run --postgres' skips every "
@@ -227,13 +256,13 @@ static void examine_run(struct patient *p)
 }
 
 const struct examination doctor_rights_examinations[] = {
-    {"schema", examine_schema},
-    {"encoding", examine_encoding},
-    {"creators", examine_creators},
-    {"owner", examine_owner},
-    {"functions", examine_functions},
-    {"pgcrypto", examine_pgcrypto},
-    {"collector", examine_collector},
-    {"run", examine_run},
+    {"schema", examine_schema, CONCERNS_COLLECTOR},
+    {"encoding", examine_encoding, CONCERNS_COLLECTOR},
+    {"creators", examine_creators, CONCERNS_COLLECTOR},
+    {"owner", examine_owner, CONCERNS_COLLECTOR},
+    {"functions", examine_functions, CONCERNS_COLLECTOR},
+    {"pgcrypto", examine_pgcrypto, CONCERNS_COLLECTOR},
+    {"collector", examine_collector, CONCERNS_COLLECTOR},
+    {"run", examine_run, CONCERNS_RUN},
     {0},
 };

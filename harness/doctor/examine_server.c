@@ -213,13 +213,13 @@ static void examine_neighbours(struct patient *p)
 }
 
 const struct examination doctor_server_examinations[] = {
-    {"version", examine_version},
-    {"role", examine_role},
-    {"durability", examine_durability},
-    {"time-outs", examine_timeouts},
-    {"clock", examine_clock},
-    {"suspension", examine_suspension},
-    {"connections", examine_connections},
-    {"neighbours", examine_neighbours},
+    {"version", examine_version, CONCERNS_BOTH},
+    {"role", examine_role, CONCERNS_BOTH},
+    {"durability", examine_durability, CONCERNS_BOTH},
+    {"time-outs", examine_timeouts, CONCERNS_BOTH},
+    {"clock", examine_clock, CONCERNS_BOTH},
+    {"suspension", examine_suspension, CONCERNS_BOTH},
+    {"connections", examine_connections, CONCERNS_BOTH},
+    {"neighbours", examine_neighbours, CONCERNS_BOTH},
     {0},
 };

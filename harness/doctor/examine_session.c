@@ -162,10 +162,10 @@ static void examine_hosts(struct patient *p)
 }
 
 const struct examination doctor_session_examinations[] = {
-    {"transactions", examine_transactions},
-    {"locks", examine_locks},
-    {"notifications", examine_listen},
-    {"path", examine_path},
-    {"hosts", examine_hosts},
+    {"transactions", examine_transactions, CONCERNS_BOTH},
+    {"locks", examine_locks, CONCERNS_BOTH},
+    {"notifications", examine_listen, CONCERNS_BOTH},
+    {"path", examine_path, CONCERNS_BOTH},
+    {"hosts", examine_hosts, CONCERNS_BOTH},
     {0},
 };

@@ -5,7 +5,8 @@
 
 struct patient {
     struct diagnosis *diagnosis;
-    const char *about; // name of the present examination
+    const char *about;    // name of the present examination
+    enum concern concern; // whom its findings concern
     PQconninfoOption *options;
     PGconn *first, *second; // two sessions; `second` is NULL if it got no answer
 };
@@ -13,6 +14,7 @@ struct patient {
 struct examination {
     const char *name;
     void (*examine)(struct patient *p);
+    enum concern concern;
 };
 
 extern const struct examination doctor_session_examinations[]; // ends with a NULL name
