@@ -24,7 +24,7 @@ step() # number
     awk -v wanted="$1." '/^[0-9]+\. / { at = $1 } /^ *```/ { on = /```sh/ && at == wanted; next } on' \
         "$SOURCE_DIR/collector/INSTALL.md" | sed -e 's/^ \{3,4\}//' \
         -e "s#/usr/share/mailproof/migrations#$SOURCE_DIR/migrations#" \
-        -e "s#/etc/mailroom#$server_dir/mailroom#g" -e "s#host=/var/run/postgresql#host=$PGHOST#" \
+        -e "s#/etc/mailroom#$server_dir/mailroom#g" -e "s#host=localhost dbname#host=$PGHOST dbname#" \
         -e "s#localhost:25\$#localhost:$mail_port#" -e '/^MAILROOM_METRICS=/d'
 }
 
@@ -81,7 +81,9 @@ sent_are() # number
 }
 
 start_server -c fsync=on
-createdb mail
+# As Debian's rules, a role other than the server's own needs its password.
+printf 'local all postgres trust\nlocal all all scram-sha-256\n' >"$server_dir/data/pg_hba.conf"
+psql -qc 'SELECT pg_reload_conf()' >/dev/null
 export PGDATABASE=mail
 mail_port=$(free_port)
 # Not inside of $server_dir, which only the server's user may enter.
