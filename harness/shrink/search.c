@@ -175,9 +175,9 @@ struct confirmation search_confirm(struct search *s, int times)
         if (s->stopped || best.failed == times)
             break;
     }
-    // None of them fails any more, so only the whole is known to fail.
+    // None of them failed again. The smallest did fail once, in the search, and that is a find, too.
     if (best.asked == times && best.failed == 0)
-        chosen = 0;
+        best = (struct confirmation){.asked = times + 1, .failed = 1};
     while (s->kept_count > chosen + 1)
         sketch_fini(&s->kept[--s->kept_count]);
     return best;

@@ -58,7 +58,8 @@ MUST_USE bool search_run(struct search *s);
 
 // Asks the oracle about the best candidate another `times` times. If the candidate does not fail
 // each time, and the one before it fails more often, the search steps back to that one; this may
-// happen a few times. It asks nothing when no sketch smaller than the whole was found.
+// happen a few times. If none of them fails again, the smallest stays, and the run of the search in
+// which it failed is counted, too. It asks nothing when no sketch smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------

@@ -304,15 +304,17 @@ static enum answer passes(void *context, const struct sketch *k)
     return ANSWER_PASSES;
 }
 
-static void a_failure_that_never_repeats_leaves_the_whole(void **state)
+static void a_failure_that_never_repeats_counts_once(void **state)
 {
     struct fixture *f = *state;
     struct oracle oracle = {passes, f};
 
     assert_true(search_init(&f->search, &f->whole, &oracle));
     keep_lengths(f, 4, 2);
-    search_confirm(&f->search, 3);
-    assert_int_equal(f->search.kept_count, 1);
+    struct confirmation c = search_confirm(&f->search, 3);
+    assert_int_equal(c.failed, 1);
+    assert_int_equal(c.asked, 4);
+    assert_int_equal(sketch_load_ns(search_best(&f->search), &f->whole), 2 * NS_PER_S);
 }
 
 static enum answer partly(void *context, const struct sketch *k)
@@ -425,7 +427,7 @@ int main(void)
         TEST(chance_is_asked_again),
         TEST(a_failure_that_does_not_repeat_is_given_up),
         TEST(a_sure_failure_is_better_than_the_smallest),
-        TEST(a_failure_that_never_repeats_leaves_the_whole),
+        TEST(a_failure_that_never_repeats_counts_once),
         TEST(a_partial_failure_counts_when_no_full_one_is_found),
         TEST(a_sketch_becomes_a_scenario_that_reads_back),
         TEST(a_phase_can_go_between_others),

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -159,12 +161,36 @@ static bool is_no_program(const struct err *e)
     return false;
 }
 
+// Writes the interpreter that a script names in its first line and that is not there. False: the
+// command is no such script. For the kernel both are "No such file or directory".
+static bool misses_interpreter(const struct subject *s, char *interpreter, size_t size)
+{
+    const char *program = s->config.command[0];
+    char path[PATH_MAX], line[256] = "";
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s%s%s", *program != '/' && s->config.dir ? s->config.dir : "",
+        *program != '/' && s->config.dir ? "/" : "", program);
+    if (!strchr(program, '/') || !(f = fopen(path, "re")))
+        return false;
+    bool script = fgets(line, sizeof line, f) && strncmp(line, "#!", 2) == 0;
+    fclose(f);
+    const char *name = line + 2 + strspn(line + 2, " \t");
+    snprintf(interpreter, size, "%.*s", (int)strcspn(name, " \t\r\n"), name);
+    return script && access(interpreter, X_OK) != 0;
+}
+
 // Fails the run: a command that never worked is the user's mistake.
 static void fail_to_launch(struct subject *s, const struct err *e)
 {
     struct err failure = *e;
+    char interpreter[256];
 
-    if (s->reader.log.process_count == 0 && is_no_program(e))
+    if (s->reader.log.process_count == 0 && e->sys_errno == ENOENT &&
+        misses_interpreter(s, interpreter, sizeof interpreter))
+        err_set(&failure, ERR_USAGE, "cannot start %.400s: its interpreter %s is not there",
+            s->config.command[0], interpreter);
+    else if (s->reader.log.process_count == 0 && is_no_program(e))
         err_set(&failure, ERR_USAGE,
             "%.800s; name the collector's program on the command line or in collector.command",
             e->text);

@@ -138,6 +138,9 @@ refused "nor one that 'mailproof list' shows; did you mean 'pgq'?" run steady --
 refused "--completion takes bash, zsh or fish, not 'bsh'" --completion bsh
 refused 'cannot start /no/such: No such file or directory; name' \
     run steady --out "$place/results" --collector '/no/such --option'
+printf '#!/no/such/interpreter -w\n' >"$place/script" && chmod +x "$place/script"
+refused "cannot start $place/script: its interpreter /no/such/interpreter is not there" \
+    run steady --quiet --out "$place/results" --collector "$place/script"
 refused 'cannot start /no/such: ' run every-cut --every-cut --quiet --out "$place/results" \
     --collector /no/such
 refused "'MAILROOM_BRUST' is not a setting of mailroom-collector; did you mean 'MAILROOM_BURST'?" \
