@@ -168,8 +168,11 @@ static void check_full(struct fill *f)
         const struct line_record *line = &l->log->lines[i];
         token_arrives(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
-            if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
-                judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
+            // Nothing is judged before the load begins, when a backlog may be on its way already.
+            int64_t since_ns = clock_max(f->lanes[lane].since_ns, l->start_ns);
+            if (f->lanes[lane].count >= l->scenario->collector.batch_limit &&
+                since_ns < line->read_ns)
+                judge_full(f, line, since_ns);
         }
         token_leaves(f, i);
     }
