@@ -23,6 +23,8 @@ bool ring_let_go(struct collector *c, struct err *e)
 
     if (step == BELL_ASKED)
         return true;
+    if (step == BELL_OURS)
+        window_heard_all(&c->window, c->now_ns);
     c->bell = (struct bell){.step = BELL_LET_GO};
     return step != BELL_OURS ||
            queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);

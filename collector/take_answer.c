@@ -101,7 +101,7 @@ static bool took(
         if (!t->more)
             window_shown_all(&c->window, c->now_ns);
         else
-            window_shown_full(&c->window, c->bell.step == BELL_OURS || !c->queue.bell[0]);
+            window_shown_full(&c->window, !c->queue.bell[0]);
         if (t->more && !ring_let_go(c, e))
             return false;
     }

@@ -149,6 +149,11 @@ void window_shown_all(struct window *w, int64_t now_ns)
     w->full = false;
 }
 
+void window_heard_all(struct window *w, int64_t now_ns)
+{
+    w->complete_ns = now_ns;
+}
+
 // What is left behind a full line and was not announced would else be taken to be as old as the
 // last read that saw everything, and would go out in a short line before its timeout. Only the
 // first full read counts: a backlog is read in many, and its last tokens may be as old as its

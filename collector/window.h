@@ -75,6 +75,10 @@ void window_reading(struct window *w, int64_t now_ns);
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
+// Until now each token was announced, and the producers are told to announce no more: what is not
+// announced comes later.
+void window_heard_all(struct window *w, int64_t now_ns);
+
 // The read gave a full line, and may have left tokens. `announced`: until it was sent, each token
 // was announced, so that one without an announcement came later.
 void window_shown_full(struct window *w, bool announced);

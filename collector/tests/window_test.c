@@ -224,6 +224,25 @@ static void of_many_full_reads_the_first_bounds_the_rest(void **state)
     window_fini(&w);
 }
 
+// Announcements have become frequent, so the producers announce no more, and the next look is the
+// first for a long time.
+static void what_comes_when_nobody_announces_is_young(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 20, 400);
+    shows(&w, 1, 0, 20 * MS, 21 * MS);
+    window_announce(&w, 1, 216 * MS);
+    window_heard_all(&w, 230 * MS);
+    shows(&w, 1, 5, 280 * MS, 281 * MS);
+    assert_int_equal(window_timeout_ns(&w), 616 * MS);
+    taken(&w, 1, 1, 282 * MS);
+    shows(&w, 2, 5, 290 * MS, 291 * MS);
+    assert_int_equal(window_timeout_ns(&w), 630 * MS);
+    window_fini(&w);
+}
+
 // Tokens behind the horizon are announced, but reads do not show them until the horizon has moved.
 static void held_back_tokens_keep_their_time(void **state)
 {
@@ -368,6 +387,7 @@ int main(void)
         cmocka_unit_test(missed_announcements_are_bounded_by_the_last_view),
         cmocka_unit_test(what_a_full_read_leaves_keeps_its_timeout),
         cmocka_unit_test(of_many_full_reads_the_first_bounds_the_rest),
+        cmocka_unit_test(what_comes_when_nobody_announces_is_young),
         cmocka_unit_test(held_back_tokens_keep_their_time),
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),
         cmocka_unit_test(a_flood_does_not_grow_it),
