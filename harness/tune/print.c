@@ -35,7 +35,8 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
     size_t before = out->len;
     precision_print(&p->judged, "-", out);
     // The sign is one column wide and two bytes long.
-    pad(out, before, out->data && strstr(out->data + before, "±") ? 14 : 13);
+    bool sign = out->len > before && memchr(out->data + before, '\xc2', out->len - before);
+    pad(out, before, sign ? 14 : 13);
     buf_printf(out, "%5zu", p->runs - p->inconclusive);
 }
 
