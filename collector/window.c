@@ -154,8 +154,8 @@ void window_heard_all(struct window *w, int64_t now_ns)
     w->complete_ns = now_ns;
 }
 
-// What is left behind a full line and was not announced would else be taken to be as old as the
-// last read that saw everything, and would go out in a short line before its timeout. Only the
+// A full line leaves tokens behind. One that was not announced would else be taken to be as old as
+// the last read that saw everything, and would go out in a short line before its timeout. Only the
 // first full read counts: a backlog is read in many, and its last tokens may be as old as its
 // first.
 void window_shown_full(struct window *w, bool announced)

@@ -44,7 +44,8 @@ struct window {
     struct window_group missed;
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
-    int64_t complete_ns; // when the last read that saw everything was sent
+    int64_t complete_ns; // when the last read that saw everything was sent; later, if until then
+                         // each token was announced
     bool full;           // a read since then gave a full line, and did not see everything
     int64_t unseen_ns;   // tokens that the last such read was the first to show came after this
     int64_t came_ns;     // when such tokens are taken to have come

@@ -100,6 +100,9 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
 
 int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
+    // Between samples that stand the wrong way round, unsigned counts would wrap.
+    if (until_ns <= from_ns)
+        return 0;
     if (l->starved_count == 0)
         return check_starved_ns(l, process, from_ns, until_ns);
     struct starved_sample w = watched(l, from_ns, until_ns);

@@ -6,8 +6,8 @@
 // probe's commit, or to let the probe connect. A server that has just come back is cold: each
 // transaction of the load that took longer than the slack is a stall, too, within recovery_limit.
 //
-// What the collector, all below it and its backends ran beyond one processor in that time is taken
-// from the length of a loop's stall: it is their own doing.
+// A collector may stop a loop by its own work. So a loop's stall is shorter by what the collector,
+// all below it and its backends ran in that time beyond one processor.
 #pragma once
 
 #include "check/timeline.h"

@@ -97,7 +97,7 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
 {
     enum verdict verdict = s->result.verdict;
 
-    // Of a thousand segments only those are shown that did not pass.
+    // A soak has thousands of segments, so it shows only those that did not pass.
     if (!counts || verdict != VERDICT_PASS)
         print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
     if (counts) {

@@ -305,7 +305,7 @@ static bool compare_by_turns(
         shared_close(&t->server);
     if (ok)
         printf("  results     %s\n", t->out);
-    // What was run for an hour is not lost: its folders can be compared.
+    // The folders of an hour of runs stay, and can be compared later.
     else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
         printf("  runs so far mailproof compare %s/A %s/B\n", t->out, t->out);
     return ok;

@@ -41,7 +41,7 @@ static void print_examination(const struct diagnosis *d, bool quiet)
         print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_COLLECTOR));
         fputs("; a run: ", stdout);
         print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_RUN));
-        // What it says of runs alone is that this role cannot make one.
+        // A note about runs alone says that this role cannot make one.
         if (notes > doctor_count_for(d, WEIGHT_NOTE, CONCERNS_COLLECTOR))
             fputs(", but it needs another role", stdout);
         printf("; %zu %s\n", notes, NOUN(notes, "note", "notes"));

@@ -24,9 +24,10 @@ static double env_number(
     return value > most ? most : value > 0 ? value : 0;
 }
 
+// The collector refuses more than 1,000, and the checks keep as many places.
 static int env_count(const struct scenario *s, const char *name, double default_value)
 {
-    return (int)env_number(s, name, default_value, 1e9);
+    return (int)env_number(s, name, default_value, 1000);
 }
 
 static int64_t env_ms(const struct scenario *s, const char *name, double default_value)

@@ -168,11 +168,9 @@ static void check_full(struct fill *f)
         const struct line_record *line = &l->log->lines[i];
         token_arrives(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
-            // Nothing is judged before the load begins, when a backlog may be on its way already.
-            int64_t since_ns = clock_max(f->lanes[lane].since_ns, l->start_ns);
-            if (f->lanes[lane].count >= l->scenario->collector.batch_limit &&
-                since_ns < line->read_ns)
-                judge_full(f, line, since_ns);
+            // A backlog may be out before the load begins, which is then a wait of nothing.
+            if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
+                judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }
         token_leaves(f, i);
     }
