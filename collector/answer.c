@@ -47,7 +47,9 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     int64_t place = 0;
 
     *a = (struct answer){0};
+    // Each check has its reason set before it, so that whichever fails has told why.
     *why = "it does not begin with a line's number";
+    // The bound leaves room for the digit with which a number passes it.
     if (!take_number(&at, end, INT64_MAX / 100, &a->line))
         return false;
     *why = "a token's place is a number from 1 on";
@@ -57,6 +59,7 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     *why = "'sent', 'error transient' or 'error permanent' must follow the number";
     if (take_word(&at, end, " sent")) {
         a->kind = ANSWER_SENT;
+        // A success explains nothing. A text behind it is a sign of another format.
         return at == end;
     }
     if (take_word(&at, end, " error transient"))

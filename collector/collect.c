@@ -1,3 +1,12 @@
+// State serve is a list of things to look at, in this order: lines that are too old to begin, what
+// can be settled, what should be given back, the next take, the other collectors, the health of the
+// session, the bell. Each sends what is due and leaves the rest to a later round; none waits for
+// another.
+//
+// The end has one way for each kind of mode. Where lines are not answered, a line that was begun is
+// finished and settled. Where they are, the answers to what is out are awaited for a while; then
+// the child is ended before its tokens are given back, so that no other sender gets a token that
+// ours might still send.
 #include "collect.h"
 
 #include <assert.h>
@@ -160,11 +169,13 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     struct ending *end = &c->ending;
 
     *done = false;
+    // Without answers there is nothing to give back one by one: turn_leave frees what was taken.
     if (!c->queue.policy->answers) {
         cancel_line(c);
         *done = !collect_owes(c) && c->doubt.n == 0;
         return true;
     }
+    // What is out may still be answered, by a sender that is there, and until the time is up.
     if (end->step == STOPPING) {
         cancel_line(c);
         if (lines_in(&c->lines, LINE_OUT) == 0 || c->now_ns >= end->at_ns ||
@@ -173,6 +184,8 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
+    // What was given back is to be recorded, or others free it only after the grace. Without a
+    // session that cannot be done, so it is tried for a moment only.
     if (end->step == LEAVING)
         *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
                                                outbox_left(&c->settle.outbox) == 0);

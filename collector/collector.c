@@ -1,3 +1,10 @@
+// One place waits: poll. One place assigns the state: `step`, but for `lose`, which leads back to
+// the start from everywhere. What happens while a round runs waits for the next round. So each
+// round sees events in one order: signals, the answers of the session, the reader, and then the
+// steps.
+//
+// Errors travel up to `handle`, and the kind alone decides: one of the connection or of SQL costs
+// the session, any other one ends the collector. So no step decides by itself whether to go on.
 #include "collector.h"
 
 #include <assert.h>
@@ -161,6 +168,8 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
+        // Anybody may notify, so a payload is only a hint: a read shows what is there. Of one that
+        // is no number strtoll makes 0, a token that is not known.
         if (strncmp(n->extra, "announce ", strlen("announce ")) == 0)
             c->recheck = true;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
@@ -202,6 +211,7 @@ static bool stop_if_due(struct collector *c, struct err *e)
     if (!collect_end(c, &done, e))
         return false;
     work_wake_at(c, c->ending.at_ns);
+    // The error that ends us, if one does, says more than what was given back because of it.
     if (done) {
         end_collector(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
                          : c->ending.returned           ? COLLECTOR_UNCONFIRMED
@@ -238,6 +248,8 @@ static bool step(struct collector *c, struct err *e)
     do {
         before = c->state;
         validate(c);
+        // Before each step, and not once a round: a state that was just entered must not begin what
+        // a collector that ends should leave.
         if (!stop_if_due(c, e))
             return false;
         if (c->ending.step == ENDED)
@@ -314,6 +326,7 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
 
     err_clear(&e);
     if (!collector_init(&c, config, output_fd, command, &e))
+        // An error of the start goes the way of all others, so it is logged and sets the exit code.
         handle(&c, &e);
     while (c.ending.step != ENDED) {
         bool served = serve(&c, &e);

@@ -123,6 +123,7 @@ static bool set_window(struct config *c, const struct setting *s, const char *va
         return set_number(c, s, value, e);
     const char *first = value + sizeof start - 1;
     errno = 0;
+    // strtoll would take blanks and a sign, so both numbers must begin with a digit.
     long long least = strtoll(first, &dots, 10);
     bool good = *first >= '0' && *first <= '9' && strncmp(dots, "..", 2) == 0 && dots[2] >= '0' &&
                 dots[2] <= '9';
@@ -264,6 +265,7 @@ static bool check_budget_setting(struct budget_config *b, struct err *e)
 {
     char *end;
 
+    // Nothing is paid without a rate, so this limit would be ignored in silence.
     if (!b->rate && b->daily > 0)
         return err_set(e, ERR_USAGE,
             PREFIX "DAILY is '%" PRId64 "'; it needs " PREFIX "BUDGET, of which it is a part",

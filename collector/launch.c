@@ -96,6 +96,8 @@ static int start_launch(char *const command[], const int files[2], pid_t *pid)
         become(command, files, report[1]);
     if (*pid < 0)
         why = errno;
+    // The child has the only other copy, which exec closes. So the read ends when the program runs,
+    // and gives an errno when it does not.
     close(report[1]);
     do
         n = read(report[0], &why, sizeof why);
@@ -148,6 +150,8 @@ static bool receive(int fd, char *order, int files[2])
     files[0] = files[1] = -1;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
         memcpy(files, CMSG_DATA(c), 2 * sizeof(int));
+    // Not MSG_CMSG_CLOEXEC, which some systems lack. No fork can come between, because the launcher
+    // does one thing at a time.
     return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
 }
 
@@ -158,6 +162,7 @@ static void launch(int fd, char *const command[])
     int files[2];
 
     while (receive(fd, &order, files)) {
+        // No answer to this order: the collector is stopping, and must not wait.
         if (order == ASK && a.pid > 0)
             kill(a.pid, SIGTERM);
         if (order == ASK)
@@ -170,12 +175,16 @@ static void launch(int fd, char *const command[])
         } else {
             break;
         }
+        // The sender has copies of its own. With ours left open, its answers would never come to an
+        // end after its death.
         for (int i = 0; i < 2; i++)
             if (files[i] >= 0)
                 close(files[i]);
         if (send(fd, &a, sizeof a, 0) != sizeof a)
             break;
     }
+    // The collector has gone, or sends orders that make no sense. Nobody reads the sender's
+    // answers.
     if (a.pid > 0)
         kill(a.pid, SIGTERM);
     _exit(0);
@@ -221,6 +230,7 @@ static bool give(enum order order, const int files[2])
         char bytes[CMSG_SPACE(2 * sizeof(int))];
     } control = {0};
     char byte = (char)order;
+    // The order is a byte of its own, because descriptors travel only with data.
     struct iovec part = {&byte, 1};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t n;

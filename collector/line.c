@@ -58,6 +58,7 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
 
     if (!sign_token(sign, t->action, (const uint8_t *)t->secret.data, t->code.data, text, e))
         return false;
+    // No quoting and no escapes: whatever would need them line_unsendable has kept out.
     if (line->len > 0)
         buf_append_char(line, ',');
     buf_append(line, t->action == TOKEN_ACTIVATION ? "1," : "2,", 2);
@@ -68,6 +69,7 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
     buf_append(line, text, sizeof text);
     buf_append_char(line, ',');
     buf_append(line, t->code.data, t->code.len);
+    // One look at the end is enough: a buffer that failed takes nothing more.
     if (line->failed)
         return err_memory(e);
     return true;

@@ -80,6 +80,7 @@ static bool add_token(
     struct line *line, const PGresult *r, int row, const struct doubt *doubt, struct err *e)
 {
     if (line->count == line->room) {
+        // Room grows with the line. The limit may be 100,000 where most lines have ten tokens.
         int room = line->room > 0 ? 2 * line->room : 16;
         struct line_token *more = realloc(line->tokens, (size_t)room * sizeof *more);
         if (!more)
@@ -94,8 +95,11 @@ static bool add_token(
         .number = column_int32(r, row, LINES_NUMBER),
         .errors = column_int32(r, row, LINES_ERRORS),
         .unsendable = line_unsendable(&t)};
+    // Kept beyond the result, which goes when the line is built: a lost session puts the line in
+    // doubt, and that knows a token by its secret. One of another length is never sent.
     if (t.secret.len == sizeof token->secret)
         memcpy(token->secret, t.secret.data, sizeof token->secret);
+    // A token in doubt is settled with this line, but an earlier session wrote it already.
     token->skipped = token->unsendable || doubt_has(doubt, &t);
     line->count++;
     line->sendable += !token->skipped;
@@ -135,11 +139,13 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
 
     *taken = 0;
     if (ok)
+        // A reference of our own, so that the result outlives a line that is dropped on the way.
         *shown = (struct shown){.result = result, .users = 1};
     for (int row = 0; ok && row < rows; row++) {
         int kind = column_int32(result, row, LINES_KIND);
         if (kind != 1 && kind != 2)
             continue;
+        // The rows of a line follow each other. What was read and not taken has n 0 and makes one.
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
             line = add_lines_line(l, result, row, e);
             if (!line) {
@@ -187,6 +193,8 @@ bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
         l->held = more;
         l->held_room = room;
     }
+    // They are read again in the order in which they were taken. A row that a lost session names
+    // once more is there already.
     for (; at > 0 && l->held[at - 1].n >= n; at--)
         if (l->held[at - 1].n == n)
             return true;

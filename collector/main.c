@@ -93,6 +93,8 @@ static int collect(const struct config *config, char *const command[])
         log_line("MAIN", "%s", e.text);
         return (int)collector_exit_of(e.kind);
     }
+    // The sandbox comes last, because in it no file can be opened for writing and no socket can
+    // listen.
     if (!enter_sandbox(config, &metrics, &e)) {
         log_line("MAIN", "%s", e.text);
         code = collector_exit_of(e.kind);
@@ -113,8 +115,11 @@ static int run(bool switching, char *const command[])
     program_stay_private();
     log_never_wait();
     warn_of_unknown();
+    // The launcher is forked before the key is decoded, so that its memory never has it, and before
+    // the sandbox, in which nobody forks.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
+    // Also when the settings are refused: the environment can be read as long as we run.
     config_wipe(environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {

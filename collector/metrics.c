@@ -63,6 +63,7 @@ static bool write_metrics_file(struct metrics *m, struct err *e)
     snprintf(fresh, sizeof fresh, "%s.new", path);
     if (!render_metrics(m))
         return err_memory(e);
+    // O_NOFOLLOW: in a folder that others may write to, a link could lead to any file of ours.
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return err_sys(e, ERR_USAGE, "'%s' cannot be written", fresh);
@@ -103,6 +104,7 @@ static bool begin_metrics(struct metrics *m, struct err *e)
     if (!address)
         return true;
     if (is_file(address)) {
+        // At once, so that a path that cannot be written to is refused at the start.
         if (!write_metrics_file(m, e))
             return false;
         m->kind = METRICS_FILE;

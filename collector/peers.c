@@ -58,9 +58,12 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
     return queue_send_join(&c->queue, &c->link.session,
         &(struct peers_request){.settle = settle,
             .renew = true,
+            // Names whom we may displace. The function refuses if it is another one by then.
             .over = claim == CLAIM_GRACE ? c->queue.seen.holder : NULL,
             .hung = claim == CLAIM_LEASE ? c->queue.seen.epoch : 0,
+            // The history of runs has one row for each process, not one for each session.
             .run = c->peers.recorded ? NULL : &run},
+        // To make a new cursor all that waits is read, which may take any time.
         settle ? CLOCK_NEVER : work_deadline_ns(c), e);
 }
 

@@ -22,6 +22,7 @@ static bool answered(
         p->deadline_ns = now_ns + DEADLINE_NS;
         return !session_open(&p->probe, url, skip, now_ns, &e);
     }
+    // No answer proves nothing, and the start must not wait for ever.
     if (now_ns >= p->deadline_ns || !session_pump(&p->probe, now_ns, &e))
         return true;
     if (!p->probe.up)
@@ -32,6 +33,7 @@ static bool answered(
     }
     if (!session_take(&p->probe, &reply))
         return false;
+    // One server process for two sessions that are open at once: only a pooler does that.
     p->shared = session_check_row(reply.result, &e) &&
                 strcmp(PQgetvalue(reply.result, 0, 0), backend_pid) == 0;
     PQclear(reply.result);

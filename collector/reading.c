@@ -9,6 +9,8 @@ struct reading reading_count(const PGresult *r, int limit)
 {
     struct reading seen = {.rows = 1};
 
+    // It ends with the line's last token. The cursor goes no further, so what is passed over behind
+    // it is read, and counted, once more.
     for (int row = 1; row < PQntuples(r) && seen.tokens < limit; row++) {
         const char *passed = PQgetvalue(r, row, LINES_PASSED);
         if (lines_is_token(column_int32(r, row, LINES_KIND))) {

@@ -1,3 +1,16 @@
+// A line goes through here twice: out, as bytes to the reader, and back, as answers to its tokens.
+// The reader is a child that we start, and start again when it ends; or a program that somebody
+// else connected to our output and, with answers, to our input. That one we cannot start again, so
+// its end is ours.
+//
+// A sender counts lines from 1 since it began, so nothing but the order has to be agreed on, and a
+// line needs no number of its own on the wire. Answers of an earlier sender fit no line.
+//
+// When a sender dies, nobody knows which of the tokens without an answer went out. They are tried
+// again. One that was in flight when two senders died may have killed them, so it comes again in a
+// line of its own, while no other line is out: then it harms no other, and if the sender dies again
+// the token has done it. To try the whole line again would let one bad token take the others with
+// it, until all are given up.
 #include "sender.h"
 
 #include <errno.h>
@@ -115,6 +128,7 @@ static bool answer_late(
             .kind = RESULT_LATE};
         snprintf(r.text, sizeof r.text, "%s", a->text);
         work_count(c, METER_TOKENS_LATE, 1);
+        // The mail may have gone out twice, and the history is where one finds out.
         if (!outbox_add(&c->settle.outbox, &r, e))
             return false;
     }
@@ -126,16 +140,20 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     const struct sender *s = &c->sender;
     struct line *line = a->line <= s->numbers ? lines_find(&c->lines, a->line) : NULL;
 
+    // The sender counts otherwise than we do. Its answer fits no token, and the timeout of the line
+    // it was meant for will come.
     if (a->line > s->numbers || (line && a->place > line->count)) {
         log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
             a->line, a->place);
         return true;
     }
+    // Only the last lines that are over stay known.
     if (!line) {
         log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
         return true;
     }
     if (a->place > 0 && line->tokens[a->place - 1].answered) {
+        // It is the first answer of a token that was given up, so it tells something new.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
@@ -149,6 +167,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
         log_line("SENDER", "line %" PRId64 " was answered before", a->line);
         return true;
     }
+    // It speaks for those that were not named before.
     for (int i = 0; i < line->count; i++)
         if (!line->tokens[i].answered && !answer_one(c, line, &line->tokens[i], a, e))
             return false;
@@ -167,6 +186,7 @@ static bool take_lines(struct collector *c, struct err *e)
         size_t len = (size_t)(end - line);
         struct answer a;
         from += len + 1;
+        // A text that is no answer harms nobody: its token is tried again after the timeout.
         if (!answer_parse(&a, line, len, &why))
             log_line(
                 "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
@@ -176,6 +196,7 @@ static bool take_lines(struct collector *c, struct err *e)
             s->heard = true;
     }
     buf_consume(&s->input, from);
+    // A sender that prints something else must not use up our memory.
     if (s->input.len == ANSWERS_MAX) {
         log_line("SENDER", "%zu bytes without a line end are not an answer", ANSWERS_MAX);
         buf_clear(&s->input);
@@ -199,6 +220,7 @@ static bool read_answers(struct collector *c, size_t most, bool *ended, struct e
         ssize_t n = read(s->in, room, want);
         if (n < 0 && errno == EINTR)
             continue;
+        // A sender that cannot be read from is as good as one that has ended.
         if (n <= 0) {
             *ended = true;
             return true;
@@ -410,6 +432,7 @@ bool sender_step(struct collector *c, struct err *e)
             return false;
         if (!s->writing)
             return true;
+        // A child that went away is started again. A reader that we did not start ends us.
         if (!output_pump(&c->sender.output, &broken)) {
             if (s->starts)
                 return sender_lost(c, e);
@@ -458,6 +481,7 @@ bool sender_init(struct collector *c, int output_fd, char *const command[], stru
         .in = command || !answers ? -1 : STDIN_FILENO};
     child_init(&s->child);
     buf_init(&s->input, 2 * ANSWERS_MAX);
+    // Drawn, so that collectors that were started together do not try again together.
     if (!random_fill(seeds, sizeof seeds, e))
         return false;
     s->retry = (struct retry){.base_ms = cfg->leased.retry_base_ms,

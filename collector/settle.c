@@ -1,3 +1,18 @@
+// A line is settled by its row, and a row by its n and a random number, so that after a failover no
+// line is taken for another that got the same n. All lines that are written are settled in one
+// request, and that rides with the next take if it can: then one flush serves both.
+//
+// After a lost session the database is the truth. One request asks which rows are still ours, and
+// which tokens of lines that were out still wait. A row whose line we do not know is read again. A
+// token that still waits stays in doubt: it is settled when it is taken again, and not written a
+// second time. To pass all tokens up to the last one in doubt instead would lose those between.
+//
+// Where lines are answered, nothing is in doubt: the answers tell, and a result is sent again until
+// the database confirms it. The random number of its row tells which results it has recorded
+// already.
+//
+// A lock shows others that we have something in hand, so that they watch our lease. It is let go in
+// the request that leaves nothing in hand, because a trip of its own would delay the next line.
 #include "settle.h"
 
 #include <assert.h>
@@ -113,6 +128,8 @@ static bool ask_doubt(struct collector *c, struct err *e)
     const char *sep = "{";
 
     buf_init(&ids, SIZE_MAX);
+    // Both at once: our own lines that were out when the session ended, and what sessions before it
+    // left.
     for (int i = 0; i < c->lines.count; i++) {
         const struct line *line = &c->lines.all[i];
         for (int k = 0; doubtful(c, line) && k < line->count; k++) {
@@ -124,6 +141,7 @@ static bool ask_doubt(struct collector *c, struct err *e)
     buf_init(&more, SIZE_MAX);
     bool ok = doubt_ids(&c->doubt, &more);
     if (ok && c->doubt.n > 0)
+        // Without its braces, behind ours.
         buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
     buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
     ok = ok && buf_str(&ids);
@@ -182,6 +200,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
         return false;
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
+    // First the lines become doubts, so that the answer below can mark those that still wait.
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
         if (doubtful(c, line) && !doubt_line(c, line, e))
@@ -192,6 +211,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     for (int row = 0; row < PQntuples(r); row++) {
         if (!PQgetisnull(r, row, 0)) {
             int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
+            // Ours, but no line of this process has it: the answer to its take was lost. It is read
+            // again, and goes out before what comes later.
             if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
                 !lines_hold_row(&c->lines, n, nonce, e))
                 return false;
@@ -200,6 +221,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
         struct token t = {.id = column_int64(r, row, 2), .secret = column_field(r, row, 3)};
         doubt_mark(&c->doubt, &t);
     }
+    // The others do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
     c->settle.doubt = DOUBT_CLEARED;
     c->settle.rows_left = c->lines.held_count >= ROWS_MOST;
@@ -232,10 +254,13 @@ static bool send_written(struct collector *c, struct err *e)
             add_settled_line(s, &c->lines.all[i]);
             c->lines.all[i].settling = true;
         }
+    // If more is to be taken, the settling rides with the take: one transaction, and one flush.
     if (!close_arrays(s, e) || !take_step(c, s, &rode, e))
         return false;
     if (rode)
         return true;
+    // With nothing in hand we let go of the lock that says so, or others watch our lease for
+    // nothing.
     bool last = c->settle.busy && !in_hand(c);
     if (last)
         c->settle.busy = false;
@@ -258,6 +283,7 @@ bool settle_give_back(struct collector *c, struct err *e)
         lines_drop(line);
     }
     c->lines.held_count = 0;
+    // Nobody announces what is given back, so it is looked for, by us as well.
     take_look_at_all(c);
     bool last = c->settle.busy && !in_hand(c);
     if (last)

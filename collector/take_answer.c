@@ -284,9 +284,11 @@ bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
 
     if (!session_check(r, e)) {
         PQclear(r);
+        // The settling that rode with the take has failed with it.
         settle_failed(c);
         return try_again(c, e);
     }
+    // A server that does not keep to the protocol may answer with any columns and rows.
     if (c->take.reads && PQnfields(r) == LINES_READ_COLUMNS && head_of(r) == 0)
         return on_reading(c, r, e);
     head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;

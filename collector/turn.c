@@ -1,3 +1,8 @@
+// Two waits, for two ways to lose a holder. One whose session has ended left the queue's lock free,
+// and gets the grace. One whose session lives keeps the lock, and is displaced when its lease ends,
+// by the claim of the next epoch (peers.c): nobody can take the lock from it. Both are timed by our
+// own clock from when we first saw it so. A time that the holder wrote down would be worth nothing
+// after an outage or a change of the clock.
 #include "turn.h"
 
 #include <inttypes.h>
@@ -64,10 +69,13 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
 
     c->queue.seen = *seen;
     t->step = TURN_WATCH;
+    // The grace is the last holder's own, so a new name begins it anew.
     if (!free)
         t->free_ns = CLOCK_NEVER;
     else if (t->free_ns == CLOCK_NEVER || strcmp(before.holder, seen->holder) != 0)
         t->free_ns = c->now_ns;
+    // It hangs only while there is something to do. If we did not watch for a while, we may have
+    // been stopped, together with it.
     if (free || !seen->waits)
         t->still_ns = CLOCK_NEVER;
     else if (t->still_ns == CLOCK_NEVER || before.progress != seen->progress ||
@@ -77,6 +85,8 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
     if (turn_claim(c) != CLAIM_FREE) {
         t->look_at_ns = c->now_ns;
     } else if (!c->queue.policy->exclusive || abandoned(c)) {
+        // Only a backend whose client has gone is in the way, or a command of an administrator.
+        // Either ends soon.
         t->look_at_ns = c->now_ns + SOON_NS;
     } else {
         t->look_at_ns = c->now_ns + POLL_NS;

@@ -179,11 +179,13 @@ void window_shown(struct window *w, int64_t id)
     struct window_entry *entry = recall(w, id);
 
     if (entry->what == ANNOUNCED) {
+        // Its announcement overtook the answer to a read that was sent before it.
         if (entry->at_ns > w->reading_ns)
             leave(&w->fresh);
         join(&w->shown, entry->at_ns);
         return;
     }
+    // Its time is assumed when it is shown first, and kept: each look would else make it younger.
     if (entry->what != SHOWN) {
         *entry = (struct window_entry){.id = id,
             .at_ns = w->came_ns,

@@ -70,6 +70,7 @@ static void put(const char *line, size_t len)
 void log_line(const char *tag, const char *fmt, ...)
 {
     char line[2048];
+    // Callers log a failure, and then still ask errno what it was.
     int saved = errno;
     va_list args;
     size_t used = stamp(line, 128, tag);
@@ -78,9 +79,11 @@ void log_line(const char *tag, const char *fmt, ...)
     int more = vsnprintf(line + used, sizeof line - used - 1, fmt, args);
     va_end(args);
     size_t end = used + (more < 0 ? 0 : (size_t)more);
+    // A longer text is cut: the line must fit into one write to a pipe.
     if (end > sizeof line - 2)
         end = sizeof line - 2;
     line[end] = '\0';
+    // The text may come from a server, and the cut may have split a character.
     utf8_mend(line + used);
     line[end] = '\n';
     put(line, end + 1);

@@ -113,6 +113,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     if (strlen(address) >= sizeof copy)
         return err_set(e, ERR_USAGE, "the address has more than %zu bytes", sizeof copy - 1);
     snprintf(copy, sizeof copy, "%s", address);
+    // getaddrinfo of glibc takes a larger port, and cuts off its upper bits.
     if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
         return err_set(e, ERR_USAGE,
             "'%s' is not an address; it must be HOST:PORT, [IPV6]:PORT or the path of a Unix "
@@ -121,6 +122,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     int why = getaddrinfo(host, port, &hints, &found);
     if (why != 0)
         return err_set(e, ERR_USAGE, "'%s' is not found: %s", address, gai_strerror(why));
+    // Only at the first address: there is one socket to listen at.
     bool ok = listen_at(s, found->ai_addr, found->ai_addrlen, address, e);
     freeaddrinfo(found);
     return ok;
@@ -169,9 +171,12 @@ int scrape_judge(const char *request, size_t len)
     const char *line_end = memchr(request, '\n', len);
     char line[256];
 
+    // The whole header is read first, even when it begins badly. A client whose bytes were not all
+    // read when its connection is closed may see a reset instead of the answer.
     if (!memmem(request, len, "\r\n\r\n", 4))
         return len >= SCRAPE_REQUEST_MAX ? 400 : 0;
     size_t line_len = (size_t)(line_end - request) - 1;
+    // A zero byte would end the string, and hide from the checks what stands behind it.
     if (line_len >= sizeof line || request[line_len] != '\r' || memchr(request, '\0', line_len) ||
         memchr(request, '\r', line_len))
         return 400;
@@ -186,6 +191,7 @@ int scrape_judge(const char *request, size_t len)
         return 400;
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
         return 505;
+    // A scraper may be told to send parameters; they change nothing here.
     size_t path_len = strcspn(path, "?");
     if (path_len != sizeof target - 1 || memcmp(path, target, path_len) != 0)
         return 404;
@@ -226,6 +232,7 @@ static void begin_answer(struct scrape_client *c, int status, const char *text, 
     buf_append(&c->answer, text, len);
     c->sent = 0;
     c->step = SCRAPE_WRITING;
+    // Without memory for the answer the scraper sees a closed connection, and counts a failure.
     if (c->answer.failed)
         drop(c);
 }
@@ -238,11 +245,13 @@ static void read_request(struct scrape_client *c)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
+        // It has hung up, or the connection is broken: nobody is left to answer.
         if (n <= 0) {
             drop(c);
             return;
         }
         c->len += (size_t)n;
+        // Bytes behind the request stay unread, because the answer ends the connection.
         int status = scrape_judge(c->request, c->len);
         if (status == 200)
             c->step = SCRAPE_WAITING;

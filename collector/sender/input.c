@@ -65,6 +65,7 @@ enum input_result input_next(struct input *in, const char **line, size_t *len, s
 {
     enum input_result result;
 
+    // Only now: the last line pointed into the buffer.
     if (in->taken > 0)
         buf_consume(&in->data, in->taken);
     in->taken = in->scanned = 0;
@@ -77,6 +78,7 @@ enum input_result input_next(struct input *in, const char **line, size_t *len, s
             in->taken = *len + 1;
             return INPUT_LINE;
         }
+        // A long line comes in many pieces, and none is searched twice.
         in->scanned = in->data.len;
         if ((result = more(in, e)) != INPUT_LINE)
             return result;

@@ -60,6 +60,7 @@ static bool read_file(struct buf *out, const char *path, struct err *e)
     fclose(f);
     if (!ok)
         return err_sys(e, ERR_USAGE, "the template %s cannot be read", path);
+    // A buffer that has failed refuses this, too: then the file is too long.
     if (!buf_append_char(out, '\0'))
         return err_set(
             e, ERR_USAGE, "the template %s is longer than %zu bytes", path, TEMPLATE_MAX - 1);
@@ -134,12 +135,14 @@ bool mail_body(struct buf *out, const struct template *t, const struct record *r
     };
 
     for (const char *at = t->body; *at;) {
+        // Any other brace in a template was refused at the start.
         enum word w = *at == '{' ? word_at(at) : WORDS;
         if (w < WORDS) {
             buf_append(out, values[w].data, values[w].len);
             at += strlen(words[w]);
             continue;
         }
+        // A template has the line ends of a file, and a mail those of SMTP.
         if (*at == '\n')
             buf_append_char(out, '\r');
         buf_append_char(out, *at++);

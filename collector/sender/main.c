@@ -169,12 +169,14 @@ static bool serve_lines(struct sender *s, struct err *e)
     while (!program_stopping()) {
         enum input_result got = input_next(&s->input, &line, &len, e);
         if (got == INPUT_INTERRUPTED)
+            // A signal woke us; the loop asks whether it was the stop.
             continue;
         if (got != INPUT_LINE)
             return got == INPUT_END;
         s->number++;
         if (!send_line(s, line, len, e))
             return false;
+        // The server ends a connection that is silent, and the next mail would find it closed.
         if (!input_waiting(&s->input) && !smtp_rest(s->smtp, e))
             return false;
     }
@@ -186,6 +188,7 @@ static bool set_up_sender(struct sender *s, struct err *e)
     struct settings *c = &s->settings;
 
     bool loaded = settings_load(c, environ, e);
+    // Also when they are refused.
     settings_wipe(environ);
     if (!loaded)
         return false;
