@@ -2,12 +2,23 @@
 // what is in doubt, and the other collectors.
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
 #include "outbox.h"
 #include "owners.h"
 #include "queue.h"
-#include "settle.h"
 
 bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+
+// Lines that are settled in one request, as arrays for the database. ends: NULL where all of each
+// row was in its line.
+struct settled {
+    struct buf lines, nonces, ends, tokens, reasons;
+    bool part, dead;
+    const char *place; // of the one line that was read, but not taken; borrowed; NULL: none
+};
 
 struct lines_request {
     int fewest;        // with fewer tokens only look

@@ -6,17 +6,9 @@
 
 #include <libpq-fe.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "outbox.h"
-
-// Lines that are settled in one request, as arrays for the database. ends: NULL where all of each
-// row was in its line.
-struct settled {
-    struct buf lines, nonces, ends, tokens, reasons;
-    bool part, dead;
-    const char *place; // of the one line that was read, but not taken; borrowed; NULL: none
-};
+#include "queue_lines.h"
 
 struct settle {
     struct outbox outbox; // answers
