@@ -5,7 +5,7 @@
 
 #include <libpq-fe.h>
 
-#include "line.h"
+#include "wire/line.h"
 
 // Each returns 0, or a field without data, for SQL's null; 0 as well for a number of another size.
 // A field points into the answer.

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "policy.h"
-#include "sign.h"
+#include "wire/sign.h"
 
 struct config {
     char *database_url; // libpq conninfo or URI

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "line.h"
+#include "wire/line.h"
 
 struct doubt {
     struct doubtful *all; // sorted by id

@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "doubt.h"
-#include "line.h"
-#include "sign.h"
+#include "wire/line.h"
+#include "wire/sign.h"
 
 enum line_state {
     LINE_FREE,

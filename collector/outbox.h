@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "answer.h"
+#include "wire/answer.h"
 
 enum result_kind {
     RESULT_SENT,

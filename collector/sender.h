@@ -11,9 +11,9 @@
 #include "child.h"
 #include "lines.h"
 #include "outbox.h"
-#include "output.h"
 #include "retry.h"
-#include "sign.h"
+#include "wire/output.h"
+#include "wire/sign.h"
 
 struct sender {
     enum sender_state {

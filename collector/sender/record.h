@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "line.h"
+#include "wire/line.h"
 
 #define RECORD_FIELDS 5
 

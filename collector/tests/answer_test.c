@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "answer.h"
+#include "wire/answer.h"
 
 static void takes_what_a_sender_says(void **state)
 {

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "line.h"
+#include "wire/line.h"
 
 #include <stdio.h>
 #include <string.h>

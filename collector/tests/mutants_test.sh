@@ -19,7 +19,7 @@ mutant() { # name
         test=("$tree/build/tests/collector_owners_test")
         ;;
     torn-pipe) # L5: goes on behind what a killed collector left in a pipe
-        edits=(collector/output.c 's/o->torn = torn(o, &st)/o->torn = S_ISREG(st.st_mode) \&\& torn(o, \&st)/')
+        edits=(collector/wire/output.c 's/o->torn = torn(o, &st)/o->torn = S_ISREG(st.st_mode) \&\& torn(o, \&st)/')
         target=collector_output_test
         test=("$tree/build/tests/collector_output_test")
         ;;

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "output.h"
+#include "wire/output.h"
 
 #include <fcntl.h>
 #include <poll.h>

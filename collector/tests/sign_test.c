@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "sign.h"
+#include "wire/sign.h"
 
 #include <string.h>
 

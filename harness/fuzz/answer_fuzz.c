@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "answer.h"
+#include "wire/answer.h"
 
 // A part of the grammar. Numbers that match are certainly below the limits.
 static const char grammar[] = "^[1-9][0-9]{0,15}([.][1-9][0-9]{0,5})?"

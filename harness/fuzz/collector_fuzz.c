@@ -8,8 +8,8 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
-#include "line.h"
 #include "subject/decoder.h"
+#include "wire/line.h"
 
 enum { RECOVERY = 1, NO_CODE = 2, NO_EMAIL = 4, NO_LOGIN = 8, GOOD_SECRET = 16, GOOD_CODE = 32 };
 

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sign.h"
+#include "wire/sign.h"
 
 // A field as it came from the database; data is NULL for SQL's null.
 struct field {

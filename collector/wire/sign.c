@@ -1,4 +1,4 @@
-#include "sign.h"
+#include "wire/sign.h"
 
 #include <string.h>
 

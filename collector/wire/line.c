@@ -1,4 +1,4 @@
-#include "line.h"
+#include "wire/line.h"
 
 #include <string.h>
 

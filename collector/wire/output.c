@@ -1,4 +1,4 @@
-#include "output.h"
+#include "wire/output.h"
 
 #include <assert.h>
 #include <errno.h>

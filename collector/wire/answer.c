@@ -1,4 +1,4 @@
-#include "answer.h"
+#include "wire/answer.h"
 
 #include <stdbool.h>
 #include <string.h>
