@@ -17,9 +17,9 @@
 #include "base/noun.h"
 #include "collect.h"
 #include "connect.h"
-#include "random.h"
-#include "ring.h"
+#include "process/random.h"
 #include "queue_lines.h"
+#include "ring.h"
 #include "work.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done

@@ -10,8 +10,8 @@
 #include "base/program.h"
 #include "collector.h"
 #include "config.h"
-#include "launch.h"
-#include "sandbox.h"
+#include "process/launch.h"
+#include "process/sandbox.h"
 #include "switch.h"
 
 static void help(FILE *out)

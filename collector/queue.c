@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "process/random.h"
 #include "queue_lines.h"
 #include "queue_sql.h"
-#include "random.h"
 
 #define INVALID_TEXT "22P02" // there is no such job_type
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "config.h"
-#include "holder.h"
 #include "policy.h"
+#include "process/holder.h"
 #include "session.h"
 
 // The purpose of a request. The session returns it as the tag of the answer.

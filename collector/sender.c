@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "random.h"
+#include "process/random.h"
 #include "take.h"
 #include "work.h"
 

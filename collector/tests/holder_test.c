@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "holder.h"
+#include "process/holder.h"
 
 static void we_are_alive_and_always_the_same(void **state)
 {

@@ -1,4 +1,4 @@
-#include "random.h"
+#include "process/random.h"
 
 #include <openssl/rand.h>
 

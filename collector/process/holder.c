@@ -1,4 +1,4 @@
-#include "holder.h"
+#include "process/holder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "random.h"
+#include "process/random.h"
 
 #define BOOT_LEN 40
 #define SPACE_LEN 40

@@ -1,4 +1,4 @@
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 #include "base/log.h"
 

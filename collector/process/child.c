@@ -1,11 +1,11 @@
-#include "child.h"
+#include "process/child.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "process/launch.h"
 
 void child_init(struct child *c)
 {
