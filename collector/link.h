@@ -1,10 +1,10 @@
 // A session that is opened again whenever it is lost, and why it was lost. All modes have one.
 #pragma once
 
-#include "backoff.h"
 #include "meters.h"
 #include "pooler.h"
 #include "session.h"
+#include "timing/backoff.h"
 
 struct link {
     struct session session;

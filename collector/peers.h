@@ -8,7 +8,7 @@
 #include <libpq-fe.h>
 
 #include "base/err.h"
-#include "owners.h"
+#include "timing/owners.h"
 
 struct peers {
     struct owners others;

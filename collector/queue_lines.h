@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "outbox.h"
-#include "owners.h"
 #include "queue.h"
+#include "timing/owners.h"
 
 bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backoff.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "lines.h"
 #include "outbox.h"
 #include "process/child.h"
-#include "retry.h"
+#include "timing/backoff.h"
+#include "timing/retry.h"
 #include "wire/output.h"
 #include "wire/sign.h"
 

@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "bell.h"
 #include "collector.h"
 #include "doubt.h"
 #include "lines.h"
@@ -25,8 +24,9 @@
 #include "settle.h"
 #include "take.h"
 #include "tally.h"
+#include "timing/bell.h"
+#include "timing/window.h"
 #include "turn.h"
-#include "window.h"
 
 // How long the database has, at the end, to record what remains.
 #define LEAVE_NS (150 * NS_PER_MS)

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "backoff.h"
+#include "timing/backoff.h"
 
 static void stays_between_start_and_cap(void **state)
 {

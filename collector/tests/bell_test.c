@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "bell.h"
+#include "timing/bell.h"
 
 #include "base/clock.h"
 

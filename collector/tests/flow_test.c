@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "flow.h"
+#include "timing/flow.h"
 
 #include "base/clock.h"
 

@@ -14,7 +14,7 @@ mutant() { # name
         test=(sh collector/tests/bell_test.sh)
         ;;
     own-pause) # D2: counts its own pause as time in which another did not renew its lease
-        edits=(collector/owners.c 's/now_ns - o->looked_ns > OWNERS_WATCH_NS/false/')
+        edits=(collector/timing/owners.c 's/now_ns - o->looked_ns > OWNERS_WATCH_NS/false/')
         target=collector_owners_test
         test=("$tree/build/tests/collector_owners_test")
         ;;

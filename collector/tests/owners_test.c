@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "owners.h"
+#include "timing/owners.h"
 
 #include "base/clock.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "window.h"
+#include "timing/window.h"
 
 #define WARM 100000
 #define TOKENS 20000

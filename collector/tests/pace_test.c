@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "pace.h"
 #include "pace_sim.h"
+#include "timing/pace.h"
 
 #define MS NS_PER_MS
 #define LEAST_NS (20 * MS)

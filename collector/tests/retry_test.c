@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "retry.h"
+#include "timing/retry.h"
 
 static struct retry a_retry(void)
 {

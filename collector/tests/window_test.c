@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "window.h"
+#include "timing/window.h"
 
 #include "base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "backoff.h"
+#include "timing/backoff.h"
 
 void backoff_init(struct backoff *b, uint64_t seed)
 {

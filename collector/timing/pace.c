@@ -1,4 +1,4 @@
-#include "pace.h"
+#include "timing/pace.h"
 
 #include "base/clock.h"
 

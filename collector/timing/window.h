@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "flow.h"
-#include "pace.h"
+#include "timing/flow.h"
+#include "timing/pace.h"
 
 // An announcement may come this long after a read that shows its token.
 #define WINDOW_SETTLE_NS INT64_C(25000000)

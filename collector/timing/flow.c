@@ -1,4 +1,4 @@
-#include "flow.h"
+#include "timing/flow.h"
 
 #include "base/clock.h"
 

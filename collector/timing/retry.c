@@ -1,4 +1,4 @@
-#include "retry.h"
+#include "timing/retry.h"
 
 #include <assert.h>
 

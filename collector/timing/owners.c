@@ -1,4 +1,4 @@
-#include "owners.h"
+#include "timing/owners.h"
 
 #include <string.h>
 

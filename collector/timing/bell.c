@@ -1,4 +1,4 @@
-#include "bell.h"
+#include "timing/bell.h"
 
 #include <stdlib.h>
 

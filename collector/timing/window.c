@@ -1,4 +1,4 @@
-#include "window.h"
+#include "timing/window.h"
 
 #include <stdlib.h>
 
