@@ -5,8 +5,8 @@
 // in the loop waits except poll itself.
 #pragma once
 
-#include "config.h"
 #include "metrics.h"
+#include "settings/config.h"
 
 // sysexits(3), as far as the collector uses them.
 enum collector_exit {

@@ -8,9 +8,9 @@
 // LOOK_EVERY_NS, and cancels a question that takes longer than a second.
 #pragma once
 
-#include "config.h"
 #include "meters.h"
 #include "session.h"
+#include "settings/config.h"
 
 #define LOOK_EVERY_NS (5 * NS_PER_S)
 

@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "collector.h"
-#include "config.h"
 #include "process/launch.h"
 #include "process/sandbox.h"
+#include "settings/config.h"
 #include "switch.h"
 
 static void help(FILE *out)

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "base/scrape.h"
-#include "config.h"
 #include "look.h"
 #include "meters.h"
+#include "settings/config.h"
 
 #define METRICS_FDS (SCRAPE_FDS + 1)
 

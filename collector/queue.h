@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-#include "config.h"
-#include "policy.h"
 #include "process/holder.h"
 #include "session.h"
+#include "settings/config.h"
+#include "settings/policy.h"
 
 // The purpose of a request. The session returns it as the tag of the answer.
 enum queue_request {

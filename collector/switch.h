@@ -2,7 +2,7 @@
 // MAILROOM_DEQUEUE names. No collector may run meanwhile.
 #pragma once
 
-#include "config.h"
+#include "settings/config.h"
 
 // Waits for the database for as long as it takes. Fails with ERR_CONNECTION or ERR_SQL, or with
 // ERR_SCHEMA or ERR_USAGE when trying again would not help.

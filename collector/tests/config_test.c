@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "config.h"
+#include "settings/config.h"
 
 #include <stdlib.h>
 #include <string.h>

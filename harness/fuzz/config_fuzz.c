@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
+#include "settings/config.h"
 
 #define VARIABLES_MAX 64
 

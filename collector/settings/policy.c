@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "settings/policy.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "policy.h"
+#include "settings/policy.h"
 #include "wire/sign.h"
 
 struct config {
