@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "column.h"
 #include "lines_columns.h"
+#include "session/column.h"
 
 // An answer to a take. Lines that are not built yet point into it.
 struct shown {

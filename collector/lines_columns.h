@@ -1,7 +1,7 @@
 // The columns of an answer to sql/lines.sql or, with the last three, to sql/read.sql, in binary.
 #pragma once
 
-#include "column.h"
+#include "session/column.h"
 
 enum {
     LINES_KIND,

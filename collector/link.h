@@ -2,8 +2,8 @@
 #pragma once
 
 #include "meters.h"
-#include "pooler.h"
-#include "session.h"
+#include "session/pooler.h"
+#include "session/session.h"
 #include "timing/backoff.h"
 
 struct link {

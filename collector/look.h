@@ -9,7 +9,7 @@
 #pragma once
 
 #include "meters.h"
-#include "session.h"
+#include "session/session.h"
 #include "settings/config.h"
 
 #define LOOK_EVERY_NS (5 * NS_PER_S)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "process/holder.h"
-#include "session.h"
+#include "session/session.h"
 #include "settings/config.h"
 #include "settings/policy.h"
 

@@ -9,7 +9,7 @@
 #include "base/noun.h"
 #include "queue.h"
 #include "queue_sql.h"
-#include "session.h"
+#include "session/session.h"
 
 #define NO_DATA_FOUND "P0002"
 

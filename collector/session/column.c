@@ -1,4 +1,4 @@
-#include "column.h"
+#include "session/column.h"
 
 #include <endian.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "pooler.h"
+#include "session/pooler.h"
 
 #include <stdlib.h>
 #include <string.h>

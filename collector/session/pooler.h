@@ -7,7 +7,7 @@
 // counts as not lent.
 #pragma once
 
-#include "session.h"
+#include "session/session.h"
 
 struct pooler {
     struct session probe; // the second session
