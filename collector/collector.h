@@ -5,7 +5,7 @@
 // in the loop waits except poll itself.
 #pragma once
 
-#include "metrics.h"
+#include "metrics/metrics.h"
 #include "settings/config.h"
 
 // sysexits(3), as far as the collector uses them.

@@ -1,7 +1,7 @@
 // A session that is opened again whenever it is lost, and why it was lost. All modes have one.
 #pragma once
 
-#include "meters.h"
+#include "metrics/meters.h"
 #include "session/pooler.h"
 #include "session/session.h"
 #include "timing/backoff.h"

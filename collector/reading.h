@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "tally.h"
+#include "metrics/tally.h"
 
 struct reading {
     int rows;        // of the answer, up to the last token of the line, or all; the head counts

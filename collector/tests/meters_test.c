@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meters.h"
+#include "metrics/meters.h"
 
 static const struct meters_about leased = {"1.2", "leased", "a \"queue\"\n\\", true};
 static const struct meters_about cursor = {"1.2", "cursor", "mailroom", false};

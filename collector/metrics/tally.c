@@ -1,4 +1,4 @@
-#include "tally.h"
+#include "metrics/tally.h"
 
 #include <inttypes.h>
 

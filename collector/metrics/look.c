@@ -1,4 +1,4 @@
-#include "look.h"
+#include "metrics/look.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "meters.h"
+#include "metrics/meters.h"
 
 // How many tokens were passed over, by reason.
 struct passed {

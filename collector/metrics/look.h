@@ -8,7 +8,7 @@
 // LOOK_EVERY_NS, and cancels a question that takes longer than a second.
 #pragma once
 
-#include "meters.h"
+#include "metrics/meters.h"
 #include "session/session.h"
 #include "settings/config.h"
 

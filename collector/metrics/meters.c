@@ -1,4 +1,4 @@
-#include "meters.h"
+#include "metrics/meters.h"
 
 #include <math.h>
 #include <string.h>

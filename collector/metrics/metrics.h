@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/scrape.h"
-#include "look.h"
-#include "meters.h"
+#include "metrics/look.h"
+#include "metrics/meters.h"
 #include "settings/config.h"
 
 #define METRICS_FDS (SCRAPE_FDS + 1)
