@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "peers.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "ring.h"
 #include "settle.h"
 #include "take.h"

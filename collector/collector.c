@@ -18,7 +18,7 @@
 #include "collect.h"
 #include "connect.h"
 #include "process/random.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "ring.h"
 #include "work.h"
 

@@ -11,8 +11,8 @@
 #include "collector.h"
 #include "process/launch.h"
 #include "process/sandbox.h"
+#include "queue/switch.h"
 #include "settings/config.h"
-#include "switch.h"
 
 static void help(FILE *out)
 {

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "ring.h"
 #include "settle.h"
 #include "take.h"

@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "lines.h"
-#include "outbox.h"
 #include "process/child.h"
+#include "queue/lines.h"
+#include "queue/outbox.h"
 #include "timing/backoff.h"
 #include "timing/retry.h"
 #include "wire/output.h"

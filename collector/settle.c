@@ -20,8 +20,8 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "lines_columns.h"
-#include "queue_lines.h"
+#include "queue/lines_columns.h"
+#include "queue/queue_lines.h"
 #include "take.h"
 #include "work.h"
 

@@ -7,8 +7,8 @@
 #include <libpq-fe.h>
 
 #include "base/err.h"
-#include "outbox.h"
-#include "queue_lines.h"
+#include "queue/outbox.h"
+#include "queue/queue_lines.h"
 
 struct settle {
     struct outbox outbox; // answers

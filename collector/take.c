@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "ring.h"
 #include "settle.h"
 #include "work.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "lines_columns.h"
-#include "reading.h"
+#include "queue/lines_columns.h"
+#include "queue/reading.h"
 #include "ring.h"
 #include "settle.h"
 #include "work.h"

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "collect.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "work.h"
 
 #define POLL_NS (100 * NS_PER_MS) // how often a stand-by tries

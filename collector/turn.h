@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "queue.h"
+#include "queue/queue.h"
 #include "state.h"
 
 struct turn {

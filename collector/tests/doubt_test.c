@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "doubt.h"
+#include "queue/doubt.h"
 
 #include <stdio.h>
 #include <string.h>

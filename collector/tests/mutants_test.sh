@@ -8,7 +8,7 @@ set -euo pipefail
 mutant() { # name
     case $1 in
     bell-number) # B2: lets the bell go by the number that the last check told
-        edits=(collector/queue.c 's/SESSION_PARAMS(q->bell_taken)/SESSION_PARAMS(q->bell)/'
+        edits=(collector/queue/queue.c 's/SESSION_PARAMS(q->bell_taken)/SESSION_PARAMS(q->bell)/'
             collector/sql/bell_let_go.sql "s/nullif(\$1, '')/\$1/")
         target=mailroom-collector
         test=(sh collector/tests/bell_test.sh)

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "queue.h"
+#include "queue/queue.h"
 
 #include <stdio.h>
 #include <string.h>

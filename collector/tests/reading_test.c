@@ -3,12 +3,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "reading.h"
+#include "queue/reading.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "lines_columns.h"
+#include "queue/lines_columns.h"
 
 // Makes an answer with the head's place and no tokens.
 static PGresult *answer(const char *place)

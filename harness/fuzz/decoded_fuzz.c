@@ -8,8 +8,8 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
-#include "lines.h"
-#include "lines_columns.h"
+#include "queue/lines.h"
+#include "queue/lines_columns.h"
 
 #define ROWS_MAX 300
 #define NULL_CELL 255

@@ -11,7 +11,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "work.h"
 
 #define COLUMNS 11

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "doubt.h"
+#include "queue/doubt.h"
 #include "wire/line.h"
 #include "wire/sign.h"
 

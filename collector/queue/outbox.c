@@ -1,4 +1,4 @@
-#include "outbox.h"
+#include "queue/outbox.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
-#include "reading.h"
+#include "queue/reading.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "lines_columns.h"
+#include "queue/lines_columns.h"
 
 struct reading reading_count(const PGresult *r, int limit)
 {

@@ -1,4 +1,4 @@
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "queue.h"
+#include "queue/queue.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "process/random.h"
-#include "queue_lines.h"
+#include "queue/queue_lines.h"
 #include "queue_sql.h"
 
 #define INVALID_TEXT "22P02" // there is no such job_type

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "outbox.h"
-#include "queue.h"
+#include "queue/outbox.h"
+#include "queue/queue.h"
 #include "timing/owners.h"
 
 bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;

@@ -1,4 +1,4 @@
-#include "doubt.h"
+#include "queue/doubt.h"
 
 #include <assert.h>
 #include <inttypes.h>

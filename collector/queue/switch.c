@@ -1,4 +1,4 @@
-#include "switch.h"
+#include "queue/switch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "queue.h"
+#include "queue/queue.h"
 #include "queue_sql.h"
 #include "session/session.h"
 

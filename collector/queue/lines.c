@@ -1,11 +1,11 @@
-#include "lines.h"
+#include "queue/lines.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "lines_columns.h"
+#include "queue/lines_columns.h"
 #include "session/column.h"
 
 // An answer to a take. Lines that are not built yet point into it.
