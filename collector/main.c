@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/program.h"
-#include "collector.h"
+#include "loop/collector.h"
 #include "process/launch.h"
 #include "process/sandbox.h"
 #include "queue/switch.h"

@@ -24,8 +24,8 @@ mutant() { # name
         test=("$tree/build/tests/collector_output_test")
         ;;
     all-due) # L4: never looks at all that is due, neither every 30 s nor when it hears of it
-        edits=(collector/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/'
-            collector/peers.c "s/ || PQgetvalue(r, 0, WAITS).0. == 't'//")
+        edits=(collector/loop/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/'
+            collector/loop/peers.c "s/ || PQgetvalue(r, 0, WAITS).0. == 't'//")
         target=mailroom-collector
         test=(sh collector/tests/clock_test.sh)
         ;;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "work.h"
+#include "loop/work.h"
 
 static const struct config config = {.batch_limit = 10};
 

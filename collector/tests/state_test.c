@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "state.h"
+#include "loop/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
+#include "loop/work.h"
 #include "queue/queue_lines.h"
-#include "work.h"
 
 #define COLUMNS 11
 #define NULL_CELL 255

@@ -1,14 +1,14 @@
 // Takes over the answer to a take or a read: lines in hand, or tokens that the window waits with.
-#include "take.h"
+#include "loop/take.h"
 
 #include <string.h>
 
 #include "base/log.h"
+#include "loop/ring.h"
+#include "loop/settle.h"
+#include "loop/work.h"
 #include "queue/lines_columns.h"
 #include "queue/reading.h"
-#include "ring.h"
-#include "settle.h"
-#include "work.h"
 
 #define RETRY_NS (50 * NS_PER_MS) // before a statement is tried again
 #define OBJECT_IN_USE "55006"     // the server says that another collector has the queue

@@ -14,19 +14,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector.h"
-#include "link.h"
+#include "loop/collector.h"
+#include "loop/link.h"
+#include "loop/peers.h"
+#include "loop/sender.h"
+#include "loop/settle.h"
+#include "loop/take.h"
+#include "loop/turn.h"
 #include "metrics/tally.h"
-#include "peers.h"
 #include "queue/doubt.h"
 #include "queue/lines.h"
 #include "queue/queue.h"
-#include "sender.h"
-#include "settle.h"
-#include "take.h"
 #include "timing/bell.h"
 #include "timing/window.h"
-#include "turn.h"
 
 // How long the database has, at the end, to record what remains.
 #define LEAVE_NS (150 * NS_PER_MS)

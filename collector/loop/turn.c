@@ -3,16 +3,16 @@
 // by the claim of the next epoch (peers.c): nobody can take the lock from it. Both are timed by our
 // own clock from when we first saw it so. A time that the holder wrote down would be worth nothing
 // after an outage or a change of the clock.
-#include "turn.h"
+#include "loop/turn.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "collect.h"
+#include "loop/collect.h"
+#include "loop/work.h"
 #include "queue/queue_lines.h"
-#include "work.h"
 
 #define POLL_NS (100 * NS_PER_MS) // how often a stand-by tries
 #define WATCH_NS NS_PER_S         // looks further apart do not count as watching

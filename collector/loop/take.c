@@ -11,15 +11,15 @@
 // line moves the cursor. So a token that comes alone waits for no flush. While a line is written
 // and settled, the next one is read behind it. That is not earlier than when the line before both
 // was out, so a line holds what the database had when the last but one was out, in each mode.
-#include "take.h"
+#include "loop/take.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "loop/ring.h"
+#include "loop/settle.h"
+#include "loop/work.h"
 #include "queue/queue_lines.h"
-#include "ring.h"
-#include "settle.h"
-#include "work.h"
 
 #define DUE_MARGIN_MS 10000       // a token may be committed this long after it came due
 #define SOON_NS (125 * NS_PER_MS) // lines that were used up sooner may be more next time

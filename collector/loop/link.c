@@ -1,4 +1,4 @@
-#include "link.h"
+#include "loop/link.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>

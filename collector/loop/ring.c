@@ -1,8 +1,8 @@
-#include "ring.h"
+#include "loop/ring.h"
 
 #include <assert.h>
 
-#include "work.h"
+#include "loop/work.h"
 
 static bool take_bell(struct collector *c, struct err *e)
 {

@@ -11,7 +11,7 @@
 // line of its own, while no other line is out: then it harms no other, and if the sender dies again
 // the token has done it. To try the whole line again would let one bad token take the others with
 // it, until all are given up.
-#include "sender.h"
+#include "loop/sender.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@
 
 #include "base/log.h"
 #include "base/noun.h"
+#include "loop/take.h"
+#include "loop/work.h"
 #include "process/random.h"
-#include "take.h"
-#include "work.h"
 
 #define ANSWERS_MAX ((size_t)1024 * 1024)
 #define ROUND_MAX ((size_t)16 * 1024) // bytes that are read before other work has its turn

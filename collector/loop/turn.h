@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "loop/state.h"
 #include "queue/queue.h"
-#include "state.h"
 
 struct turn {
     enum turn_step {

@@ -2,7 +2,7 @@
 // lost its session, and may come back within the grace. One that holds it and has something in
 // hand, but has not renewed its lease for as long as a lease lasts, hangs. owners.h times both by
 // our own clock, and only while we watch.
-#include "peers.h"
+#include "loop/peers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 
 #include "base/log.h"
 #include "base/noun.h"
+#include "loop/ring.h"
+#include "loop/settle.h"
+#include "loop/take.h"
+#include "loop/work.h"
 #include "queue/queue_lines.h"
-#include "ring.h"
-#include "settle.h"
-#include "take.h"
-#include "work.h"
 
 #define LOOK_NS (100 * NS_PER_MS) // between two looks while somebody may die
 #define IDLE_NS NS_PER_S          // between two looks at others that are only there

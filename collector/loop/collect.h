@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "state.h"
+#include "loop/state.h"
 
 struct collector;
 

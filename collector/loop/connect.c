@@ -1,7 +1,7 @@
-#include "connect.h"
+#include "loop/connect.h"
 
 #include "base/log.h"
-#include "work.h"
+#include "loop/work.h"
 
 bool connect_back_off(struct collector *c, enum state *next, struct err *e)
 {

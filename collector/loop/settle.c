@@ -13,17 +13,17 @@
 //
 // A lock shows others that we have something in hand, so that they watch our lease. It is let go in
 // the request that leaves nothing in hand, because a trip of its own would delay the next line.
-#include "settle.h"
+#include "loop/settle.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
 #include "base/log.h"
 #include "base/noun.h"
+#include "loop/take.h"
+#include "loop/work.h"
 #include "queue/lines_columns.h"
 #include "queue/queue_lines.h"
-#include "take.h"
-#include "work.h"
 
 #define RETRY_NS (50 * NS_PER_MS)
 #define ROWS_MOST 1000 // as many rows of ours as the server names

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "loop/state.h"
 
 #define TO(state) (1U << (state))
 

@@ -7,7 +7,7 @@
 // finished and settled. Where they are, the answers to what is out are awaited for a while; then
 // the child is ended before its tokens are given back, so that no other sender gets a token that
 // ours might still send.
-#include "collect.h"
+#include "loop/collect.h"
 
 #include <assert.h>
 #include <unistd.h>
@@ -17,12 +17,12 @@
 #endif
 
 #include "base/log.h"
-#include "peers.h"
+#include "loop/peers.h"
+#include "loop/ring.h"
+#include "loop/settle.h"
+#include "loop/take.h"
+#include "loop/work.h"
 #include "queue/queue_lines.h"
-#include "ring.h"
-#include "settle.h"
-#include "take.h"
-#include "work.h"
 
 #define REMEMBERED 16 // lines that are over and stay known, for late answers
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "state.h"
+#include "loop/state.h"
 
 struct collector;
 

@@ -5,7 +5,7 @@
 //
 // Errors travel up to `handle`, and the kind alone decides: one of the connection or of SQL costs
 // the session, any other one ends the collector. So no step decides by itself whether to go on.
-#include "collector.h"
+#include "loop/collector.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -15,12 +15,12 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "collect.h"
-#include "connect.h"
+#include "loop/collect.h"
+#include "loop/connect.h"
+#include "loop/ring.h"
+#include "loop/work.h"
 #include "process/random.h"
 #include "queue/queue_lines.h"
-#include "ring.h"
-#include "work.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done
 
