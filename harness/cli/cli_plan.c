@@ -1,12 +1,17 @@
 // mailproof plan SCENARIO: prints the timeline, without running anything.
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "check/check.h"
 #include "options/locate.h"
+#include "os/paths.h"
 #include "plan/plan.h"
 #include "report/escape.h"
+#include "scenario/needs.h"
 
 // Tells beforehand what a run would say little about.
 static void foresee(const struct plan *plan, const struct scenario *s, struct buf *out)
@@ -17,26 +22,83 @@ static void foresee(const struct plan *plan, const struct scenario *s, struct bu
         (double)check_foreseen_ns(s, plan) / 1e9, (double)plan->load_ns / 1e9);
 }
 
-// Prints the commands that must fail.
-static void print_counterparts(const struct scenario *s, const char *path, struct buf *out)
+// Appends the command of a counterpart's collector with a path that a shell finds: a build has the
+// collectors that are broken on purpose beside its programs, where PATH does not lead. False when
+// the program is nowhere.
+static bool append_collector(const char *collector, struct buf *command)
 {
-    for (size_t i = 0; i < s->counterpart_count; i++) {
-        const struct counterpart *c = &s->counterparts[i];
-        buf_append_str(out, "# must break ");
-        for (size_t j = 0; c->breaks[j]; j++)
-            buf_printf(out, "%s%s", j ? "," : "", c->breaks[j]);
-        buf_append_str(out, ": mailproof run ");
-        append_word(out, path);
-        if (c->collector) {
-            buf_append_str(out, " --collector ");
-            append_word(out, c->collector);
-        }
-        for (size_t j = 0; c->sets[j]; j++) {
-            buf_append_str(out, " --set ");
-            append_word(out, c->sets[j]);
-        }
-        buf_append_char(out, '\n');
+    char below[PATH_MAX], beside[PATH_MAX], path[PATH_MAX];
+    size_t len = strcspn(collector, " \t");
+    struct err ignored;
+
+    snprintf(below, sizeof below, "../tests/%.*s", (int)len, collector);
+    const char *name = below + strlen("../tests/");
+    bool found = strchr(name, '/') || path_program(path, name);
+    bool built = !found && path_sibling(beside, below, &ignored) && realpath(beside, path);
+    buf_printf(command, "%s%s", built ? path : name, collector + len);
+    return found || built;
+}
+
+static bool sets_key(const struct counterpart *c, const char *key)
+{
+    for (size_t i = 0; c->sets[i]; i++)
+        if (strncmp(c->sets[i], key, strlen(key)) == 0)
+            return true;
+    return false;
+}
+
+// A counterpart is judged by what the scenario's own collector promises, and keeps its place where
+// that one does. Otherwise its command would be taken for a foreign one, which promises less.
+static void append_as_own(const struct counterpart *c, const struct scenario *own,
+    const struct scenario *other, struct buf *out)
+{
+    struct buf words;
+
+    if (other->collector.layout != own->collector.layout && !sets_key(c, "collector.layout="))
+        buf_append_str(out, " --set collector.layout=reference");
+    if (other->collector.promises == own->collector.promises || sets_key(c, "collector.promises="))
+        return;
+    buf_init(&words, 1000);
+    buf_append_str(&words, "collector.promises=[");
+    // To wait for open transactions is another one's own way: no promise, and no defect.
+    needs_words(own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
+    buf_append_char(&words, ']');
+    buf_append_str(out, " --set ");
+    append_word(out, buf_str(&words) ? words.data : "");
+    buf_fini(&words);
+}
+
+// Prints a command that must fail, to be pasted as it stands.
+static bool print_counterpart(const struct counterpart *c, const struct scenario *own,
+    const char *path, struct overrides sets, struct buf *out, struct err *e)
+{
+    struct scenario other = {0};
+    struct buf collector;
+
+    sets.collector = c->collector;
+    if (!scenario_load(&other, path, &sets, e))
+        return false;
+    buf_init(&collector, (size_t)1 << 20);
+    buf_append_str(out, "# must break ");
+    for (size_t i = 0; c->breaks[i]; i++)
+        buf_printf(out, "%s%s", i ? "," : "", c->breaks[i]);
+    bool found = !c->collector || append_collector(c->collector, &collector);
+    buf_printf(out, "%s:\nmailproof run ",
+        found ? "" : " (a build from source has this collector in build/tests)");
+    append_word(out, path);
+    if (c->collector) {
+        buf_append_str(out, " --collector ");
+        append_word(out, buf_str(&collector) ? collector.data : c->collector);
     }
+    for (size_t i = 0; c->sets[i]; i++) {
+        buf_append_str(out, " --set ");
+        append_word(out, c->sets[i]);
+    }
+    append_as_own(c, own, &other, out);
+    buf_append_char(out, '\n');
+    buf_fini(&collector);
+    scenario_fini(&other);
+    return true;
 }
 
 static bool print_plan(const char *path, const struct options *o, struct err *e)
@@ -50,8 +112,8 @@ static bool print_plan(const char *path, const struct options *o, struct err *e)
 
     buf_init(&out, (size_t)4 << 30);
     bool ok = scenario_load(&s, path, &sets, e) && plan_make(&plan, &s, e);
-    if (ok && !o->json)
-        print_counterparts(&s, path, &out);
+    for (size_t i = 0; ok && !o->json && i < s.counterpart_count; i++)
+        ok = print_counterpart(&s.counterparts[i], &s, path, sets, &out, e);
     if (ok && !o->json && plan.fault_count > 0)
         foresee(&plan, &s, &out);
     if (ok && !(o->json ? plan_print_json(&plan, &s, &out) : plan_print(&plan, &s, &out)))

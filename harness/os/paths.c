@@ -101,6 +101,20 @@ bool path_sibling(char out[PATH_MAX], const char *program, struct err *e)
     return program_dir(dir, e) && path_join(out, dir, program, e);
 }
 
+bool path_program(char out[PATH_MAX], const char *name)
+{
+    const char *dir = getenv("PATH");
+    struct stat st;
+
+    for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
+        len = strcspn(dir, ":");
+        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX &&
+            stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 enum err_kind path_fault(void)
 {
     return errno == EACCES || errno == EROFS || errno == ENOENT || errno == ENOTDIR ? ERR_USAGE

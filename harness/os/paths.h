@@ -13,6 +13,9 @@ MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 // Finds a program in the same folder as ours, e.g. mailroom-collector.
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
+// Finds a program in PATH.
+bool path_program(char out[PATH_MAX], const char *name);
+
 // Formats a path; false (ERR_SYSTEM) when it is too long.
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "os/paths.h"
 
 // Number of words of a command that are looked at: interpreter, script, and what they load.
 #define WORDS_MAX 4
@@ -21,23 +22,10 @@ static bool is_regular_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static bool find_program_in_path(char out[PATH_MAX], const char *name)
-{
-    const char *dir = getenv("PATH");
-
-    for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
-        len = strcspn(dir, ":");
-        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX &&
-            is_regular_file(out) && access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool program)
 {
     if (program && !strchr(word, '/'))
-        return find_program_in_path(out, word);
+        return path_program(out, word);
     bool relative = dir && word[0] != '/';
     return snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word) <
                PATH_MAX &&
