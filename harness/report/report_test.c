@@ -260,7 +260,8 @@ static void groups_name_the_fault_that_explains_them(void **state)
         "1 duplicated, at 1.001 s");
 }
 
-static void write_result_of(const char *folder, const char *scenario, const char *verdict)
+static void write_result_of(
+    const char *folder, const char *scenario, const char *verdict, const char *more)
 {
     char path[PATH_MAX];
     struct err e;
@@ -268,14 +269,14 @@ static void write_result_of(const char *folder, const char *scenario, const char
     assert_true(path_make(folder, &e) && path_join(path, folder, "result.json", &e));
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(
-        file, "{\"scenario\": \"%s\", \"verdict\": \"%s\", \"metrics\": {}}", scenario, verdict);
+    fprintf(file, "{\"scenario\": \"%s\", \"verdict\": \"%s\", \"metrics\": {}%s}", scenario,
+        verdict, more);
     fclose(file);
 }
 
 static void write_result(const char *folder)
 {
-    write_result_of(folder, "steady", "pass");
+    write_result_of(folder, "steady", "pass", "");
 }
 
 static void read_page(const char *dir, char *page, size_t size)
@@ -303,7 +304,7 @@ static void an_index_begins_with_the_failures_that_stand(void **state)
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, runs[i][0]);
-        write_result_of(path, runs[i][1], runs[i][2]);
+        write_result_of(path, runs[i][1], runs[i][2], "");
     }
     read_page(dir, page, sizeof page);
     const char *at = page;
@@ -313,6 +314,25 @@ static void an_index_begins_with_the_failures_that_stand(void **state)
         assert_non_null(at);
     }
     assert_non_null(strstr(page, "<tr class=\"older\"><td><a href=\"b/2"));
+    assert_true(workdir_remove_tree(dir));
+}
+
+// A row says why a run is inconclusive, and leaves the promises to its title.
+static void an_index_says_why_in_the_row(void **state)
+{
+    char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/a/1", dir);
+    write_result_of(path, "a", "inconclusive",
+        ", \"reasons\": [\"the load fell behind (others 90%)\", \"more\"], \"program\": \"mine\", "
+        "\"changed\": "
+        "\"--promises no_loss,once --collector ./mine\"");
+    read_page(dir, page, sizeof page);
+    assert_non_null(strstr(page, "fell behind (others 90%)\">the load fell behind</td>"));
+    assert_non_null(strstr(page, "title=\"--promises no_loss,once --collector ./mine\">mine; "
+                                 "--collector ./mine</td>"));
     assert_true(workdir_remove_tree(dir));
 }
 
@@ -371,6 +391,7 @@ int main(void)
         cmocka_unit_test(groups_name_the_fault_that_explains_them),
         cmocka_unit_test(an_index_links_the_runs_below_it),
         cmocka_unit_test(an_index_begins_with_the_failures_that_stand),
+        cmocka_unit_test(an_index_says_why_in_the_row),
         cmocka_unit_test(results_are_found_five_levels_down),
     };
 

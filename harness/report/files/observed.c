@@ -47,15 +47,48 @@ static bool copy_samples(struct observed *o, const struct sampler *s, struct err
     return true;
 }
 
+// Appends an override as the option with which a user says it. Returns how many overrides it took.
+static size_t append_override(struct buf *out, const char *const *sets)
+{
+    static const char subject[] = "collector.subject=", layout[] = "collector.layout=",
+                      promises[] = "collector.promises=[", provider[] = "postgres.provider=";
+    const char *set = *sets;
+    size_t len = strlen(set);
+
+    buf_append_str(out, out->len ? " " : "");
+    if (strncmp(set, subject, strlen(subject)) == 0) {
+        // A queue's manifest says the layout and the promises.
+        size_t took = 1;
+        took += sets[took] && strncmp(sets[took], layout, strlen(layout)) == 0;
+        took += sets[took] && strncmp(sets[took], promises, strlen(promises)) == 0;
+        buf_append_str(out, "--subject ");
+        append_word(out, set + strlen(subject));
+        return took;
+    }
+    if (strncmp(set, promises, strlen(promises)) == 0 && set[len - 1] == ']' && !strchr(set, ' '))
+        buf_printf(
+            out, "--promises %.*s", (int)(len - strlen(promises) - 1), set + strlen(promises));
+    else if (strncmp(set, provider, strlen(provider)) == 0)
+        // A conninfo may hold a password, so it is not stored.
+        buf_printf(out, "--postgres %s",
+            strcmp(set, "postgres.provider=url") == 0 ? "CONNINFO" : set + strlen(provider));
+    else if (strncmp(set, "seed=", strlen("seed=")) == 0)
+        buf_printf(out, "--seed %s", set + strlen("seed="));
+    else {
+        buf_append_str(out, "--set ");
+        append_word(out, set);
+    }
+    return 1;
+}
+
 static char *changed_by(const struct scenario *s, const char *collector)
 {
+    const char *const *sets = (const char *const *)s->sets;
     struct buf text;
 
     buf_init(&text, 1 << 20);
-    for (size_t i = 0; s->sets && s->sets[i]; i++) {
-        buf_append_str(&text, text.len ? " --set " : "--set ");
-        append_word(&text, s->sets[i]);
-    }
+    while (sets && *sets)
+        sets += append_override(&text, sets);
     if (collector) {
         buf_append_str(&text, text.len ? " --collector " : "--collector ");
         append_word(&text, collector);

@@ -34,9 +34,9 @@ static bool is_stored_name(const char *name, size_t size)
 
 // Copies a text. Control characters become question marks, and a long text is cut between
 // characters.
-static void stored_text(char *out, size_t size, json_t *root, const char *key)
+static void stored_text(char *out, size_t size, const json_t *value)
 {
-    const char *text = json_string_value(json_object_get(root, key));
+    const char *text = json_string_value(value);
     size_t len = text ? strlen(text) : 0;
 
     if (len >= size) {
@@ -57,8 +57,9 @@ static void take_origin(struct stored *s, json_t *root)
     s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));
     if (is_stored_name(mode, sizeof s->mode))
         snprintf(s->mode, sizeof s->mode, "%s", mode);
-    stored_text(s->program, sizeof s->program, root, "program");
-    stored_text(s->changed, sizeof s->changed, root, "changed");
+    stored_text(s->program, sizeof s->program, json_object_get(root, "program"));
+    stored_text(s->changed, sizeof s->changed, json_object_get(root, "changed"));
+    stored_text(s->reason, sizeof s->reason, json_array_get(json_object_get(root, "reasons"), 0));
 }
 
 static void take_missed(struct stored *s, const json_t *expectations)

@@ -13,9 +13,10 @@ struct stored {
     uint64_t seed;
     enum verdict verdict;
     bool interrupted;                // a signal ended the run early
-    char program[160], changed[240]; // may be cut; "": not known, or nothing was changed
+    char program[160], changed[500]; // may be cut; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
+    char reason[240]; // the first reason why the run is inconclusive; may be cut; "": none
     char missed[160]; // the expectations that do not hold; may be cut
 };
 

@@ -57,6 +57,51 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
+// Puts what broke beside the verdict, because a row of results is scanned for just that. Without a
+// reason nobody knows whether to run an inconclusive run again or to mend something; who took the
+// processors, in brackets, is left to the title.
+static void put_broke(struct buf *out, const struct stored *s)
+{
+    const char *reason = s->verdict == VERDICT_INCONCLUSIVE ? s->reason : "";
+    const char *bracket = strstr(reason, " (");
+    char broke[200], shown[sizeof s->reason];
+
+    stored_broke(s, broke, sizeof broke);
+    snprintf(shown, sizeof shown, "%.*s",
+        (int)(bracket ? (size_t)(bracket - reason) : strlen(reason)), reason);
+    buf_append_str(out, "<td class=\"broke\" title=\"");
+    append_escaped(out, reason);
+    buf_append_str(out, "\">");
+    append_escaped(out, broke);
+    append_escaped(out, broke[0] && shown[0] ? "; " : "");
+    append_escaped(out, shown);
+    buf_append_str(out, "</td>");
+}
+
+// Puts the program and what was changed. The promises are one long word that is the same in most
+// rows, so they are left to the title and to the run's page.
+static void put_ran(struct buf *out, const struct stored *s)
+{
+    static const char option[] = "--promises ";
+    char shown[sizeof s->changed];
+    const char *between = s->program[0] && s->changed[0] ? "; " : "";
+
+    snprintf(shown, sizeof shown, "%s", s->changed);
+    char *at = strstr(shown, option);
+    if (at) {
+        char *rest = at + strlen(option);
+        rest += strcspn(rest, " ");
+        memmove(at, rest + (*rest == ' '), strlen(rest + (*rest == ' ')) + 1);
+    }
+    buf_append_str(out, "<td class=\"ran\" title=\"");
+    append_escaped(out, s->changed);
+    buf_append_str(out, "\">");
+    append_escaped(out, s->program);
+    append_escaped(out, shown[0] ? between : "");
+    append_escaped(out, shown);
+    buf_append_str(out, "</td>");
+}
+
 // Returns the link of a run: its page, or result.json when a recorded run has no page.
 static const char *page_of(const char *folder)
 {
@@ -90,7 +135,6 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
 {
     const struct stored *s = &row->run;
     const char *below = path_below(dir, row->folder), *slash = strrchr(row->folder, '/');
-    char broke[200];
 
     buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
@@ -102,17 +146,10 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
     put_index_time(out, slash ? slash + 1 : row->folder);
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
-    // What broke stands beside the verdict, because a row of results is scanned for just that.
-    stored_broke(s, broke, sizeof broke);
-    buf_append_str(out, "<td class=\"broke\">");
-    append_escaped(out, broke);
-    buf_append_str(out, "</td>");
+    put_broke(out, s);
     put_figures(out, s);
-    buf_append_str(out, "<td class=\"ran\">");
-    append_escaped(out, s->program);
-    buf_append_str(out, s->program[0] && s->changed[0] ? "; " : "");
-    append_escaped(out, s->changed);
-    buf_append_str(out, "</td></tr>\n");
+    put_ran(out, s);
+    buf_append_str(out, "</tr>\n");
 }
 
 // Reads the runs, the newest first. Returns how many could be read.
