@@ -137,8 +137,9 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
 }
 
 static void take_outcome(
-    struct suite_run *run, bool judged, const struct run_outcome *outcome, const struct err *e)
+    struct suite_item *ran, bool judged, const struct run_outcome *outcome, const struct err *e)
 {
+    struct suite_run *run = &ran->run;
     struct stored stored;
     struct err ignored;
 
@@ -152,9 +153,9 @@ static void take_outcome(
     if (judged && stored_read(&stored, outcome->folder, &ignored))
         stored_broke(&stored, run->broke, sizeof run->broke);
     if (judged)
-        snprintf(run->folder, sizeof run->folder, "%s", outcome->folder);
+        snprintf(ran->folder, sizeof ran->folder, "%s", outcome->folder);
     else
-        snprintf(run->why, sizeof run->why, "%s", e->text);
+        snprintf(ran->why, sizeof ran->why, "%s", e->text);
 }
 
 // Prints why a run has no verdict, and returns its exit code.
@@ -197,18 +198,19 @@ static void run_one(
     suite_hide(&t->table);
     ran->run.scenario = s->name;
     ran->run.took_ns = clock_now_ns() - t->table.run_began_ns;
-    take_outcome(&ran->run, judged, &outcome, &e);
+    take_outcome(ran, judged, &outcome, &e);
     ran->exit_code = judged ? verdict_exit_code(outcome.verdict) : tell_failure(s, &e, &ran->junit);
 }
 
 // Adds a run to the results of all, whether it was made now, earlier or by another machine.
-static void add_run(struct tally *t, const struct suite_item *ran)
+static void add_run(struct tally *t, const struct options *o, const struct suite_item *ran)
 {
     t->runs++;
     t->skipped += ran->run.state == SUITE_SKIPPED;
     t->exit_code = cli_worse(t->exit_code, ran->exit_code);
     suite_end(&t->table, &ran->run);
-    buf_append(&t->suites, ran->junit.data, ran->junit.len);
+    if (o->run.junit)
+        buf_append(&t->suites, ran->junit.data, ran->junit.len);
 }
 
 // Returns the line of an item that is over already; NULL when there is none. The items come in
@@ -256,6 +258,14 @@ static void show_so_far(struct tally *t, const struct options *o)
     refresh_index(o->out);
 }
 
+// All that a soak has done is told by its tables and in its files. In memory it would grow for as
+// long as the soak goes on. What an earlier call has done comes before all that is made now.
+static void forget_lines(struct tally *t)
+{
+    json_array_clear(t->known);
+    record_forget(&t->record);
+}
+
 // Takes the run of a number from the record, or makes it. A run of another shard is left out.
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
@@ -273,14 +283,17 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     t->item = number;
     suite_item_init(&ran);
     suite_begin(&t->table, scenario);
+    if (!line && o->run.soak)
+        forget_lines(t);
     if (line)
         ok = (suite_item_read(&ran, line, e) &&
-                 command_record_path(ran.run.folder, &t->record, line, "folder", e)) ||
+                 command_record_path(ran.folder, &t->record, line, "folder", e)) ||
              err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
     else
         run_one(s, o, t, &ran);
+    ran.run.scenario = s->name; // it outlives the line
     if (ok)
-        add_run(t, &ran);
+        add_run(t, o, &ran);
     // Only for a segment that was run now: those of the record were shown before.
     if (ok && !line && o->run.soak)
         show_so_far(t, o);

@@ -94,7 +94,7 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 void command_record_close(struct record *r)
 {
     struct err ignored;
-    bool left = r->passing && r->file, any = left && json_array_size(r->lines) > 0;
+    bool left = r->passing && r->file, any = left && (r->forgot || json_array_size(r->lines) > 0);
 
     if (any)
         fprintf(

@@ -31,6 +31,10 @@ bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
 void suite_fini(struct suite *s)
 {
     buf_fini(&s->text);
+    for (size_t i = 0; i < s->run_count; i++) {
+        free(s->runs[i].folder);
+        free(s->runs[i].why);
+    }
     free(s->rows);
     free(s->runs);
     free(s->width);
@@ -73,6 +77,21 @@ static double sum(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
+// Without memory for it the run is missing in the files, but the row has counted it.
+static void keep_run(struct suite *s, const struct suite_run *run)
+{
+    struct suite_run kept = *run;
+
+    kept.folder = strdup(run->folder);
+    kept.why = strdup(run->why);
+    if (kept.folder && kept.why && array_grow(&s->runs, s->run_count, 1, sizeof *s->runs)) {
+        s->runs[s->run_count++] = kept;
+        return;
+    }
+    free(kept.folder);
+    free(kept.why);
+}
+
 void suite_end(struct suite *s, const struct suite_run *run)
 {
     struct suite_row *r = &s->rows[s->running];
@@ -91,9 +110,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
     if (run->broke[0])
         snprintf(r->broke, sizeof r->broke, "%s", run->broke);
-    // Without memory for it the run is missing in the files, but the row has counted it.
-    if (array_grow(&s->runs, s->run_count, 1, sizeof *s->runs))
-        s->runs[s->run_count++] = *run;
+    keep_run(s, run);
 }
 
 int suite_severity(const struct suite_run *run)

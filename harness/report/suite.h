@@ -5,7 +5,6 @@
 // and changes nothing else, so that the terminal stays usable if the program ends.
 #pragma once
 
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,7 +31,7 @@ struct suite_row {
     char broke[SUITE_BROKE];                 // what broke in the last run in which anything did
 };
 
-// The result of one run.
+// The result of one run. A soak of weeks keeps thousands of them.
 struct suite_run {
     const char *scenario;   // borrowed
     enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
@@ -40,8 +39,8 @@ struct suite_run {
     int64_t took_ns;
     double lost, duplicated, p50_ms, p99_ms;
     char broke[SUITE_BROKE]; // the broken invariants with their counts
-    char folder[PATH_MAX];   // its result folder; "" when there is none
-    char why[SUITE_WHY];     // why it was skipped or failed
+    char *folder;            // its result folder; "" when there is none
+    char *why;               // why it was skipped or failed
 };
 
 // What a run takes beyond its load, until others tell.
@@ -50,7 +49,7 @@ struct suite_run {
 struct suite {
     struct suite_row *rows; // owned
     size_t count, running;
-    struct suite_run *runs; // owned; those that are over, in their order
+    struct suite_run *runs; // owned, and so are their texts; those that are over, in their order
     size_t run_count, not_run;
     const char *out;       // borrowed; the folder that holds the result folders
     const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none
@@ -70,7 +69,8 @@ void suite_fini(struct suite *s);
 
 void suite_begin(struct suite *s, size_t row);
 void suite_show(struct suite *s, const struct progress *p);
-// Ends the running row's run. Without memory the run counts in its row, and summary.md lacks it.
+// Ends the running row's run, and copies its texts. Without memory the run counts in its row, and
+// summary.md lacks it.
 void suite_end(struct suite *s, const struct suite_run *run);
 
 // Returns how bad a verdict is: 0 pass, more for a worse one.

@@ -16,6 +16,8 @@ static const char *const states[] = {
 void suite_item_init(struct suite_item *r)
 {
     *r = (struct suite_item){.run = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN}};
+    r->run.folder = r->folder;
+    r->run.why = r->why;
     buf_init(&r->junit, JUNIT_MAX);
 }
 
@@ -32,15 +34,17 @@ static json_t *item_figure(double value)
 json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out)
 {
     struct suite_run run = r->run;
+    char why[SUITE_WHY];
 
-    utf8_mend(run.why);
+    snprintf(why, sizeof why, "%s", r->why);
+    utf8_mend(why);
     utf8_mend(run.broke);
     return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s%}", "n",
         (json_int_t)number, "scenario", run.scenario, "state", states[run.state], "verdict",
         verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,
         "lost", item_figure(run.lost), "duplicated", item_figure(run.duplicated), "p50_ms",
         item_figure(run.p50_ms), "p99_ms", item_figure(run.p99_ms), "broke", run.broke, "folder",
-        command_record_below(run.folder, out), "why", run.why, "junit",
+        command_record_below(r->folder, out), "why", why, "junit",
         r->junit.len > 0 ? r->junit.data : "", r->junit.len);
 }
 
@@ -94,6 +98,6 @@ bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e)
     run->p50_ms = read_figure(line, "p50_ms");
     run->p99_ms = read_figure(line, "p99_ms");
     parse_text(line, "broke", run->broke, sizeof run->broke);
-    parse_text(line, "why", run->why, sizeof run->why);
+    parse_text(line, "why", r->why, sizeof r->why);
     return !junit || buf_append_str(&r->junit, junit) || err_memory(e);
 }

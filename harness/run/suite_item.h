@@ -2,16 +2,19 @@
 #pragma once
 
 #include <jansson.h>
+#include <limits.h>
 
 #include "base/buf.h"
 #include "report/suite.h"
 
 struct suite_item {
-    struct suite_run run;
+    struct suite_run run; // its texts are the two below
+    char folder[PATH_MAX], why[SUITE_WHY];
     int exit_code;    // 0 also for a skipped run
     struct buf junit; // its <testsuite>
 };
 
+// The item must not be moved.
 void suite_item_init(struct suite_item *r);
 void suite_item_fini(struct suite_item *r);
 

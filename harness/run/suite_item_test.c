@@ -20,7 +20,7 @@ static void write_and_read(size_t junit_len)
     item.run.verdict = VERDICT_VIOLATED;
     item.run.lost = 3;
     item.exit_code = 1;
-    snprintf(item.run.why, sizeof item.run.why, "a name that is not UTF-8: \xff");
+    snprintf(item.why, sizeof item.why, "a name that is not UTF-8: \xff");
     for (size_t i = 0; i < junit_len; i++)
         assert_true(buf_append(&item.junit, "x", 1));
     const char *data = item.junit.data;

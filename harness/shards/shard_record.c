@@ -243,6 +243,12 @@ bool record_finish(struct record *r, struct err *e)
     return ok;
 }
 
+void record_forget(struct record *r)
+{
+    r->forgot = r->forgot || json_array_size(r->lines) > 0;
+    json_array_clear(r->lines);
+}
+
 // --- what it holds --------------------------------------------------------------------------
 
 bool record_has(const struct record *r, uint64_t number)

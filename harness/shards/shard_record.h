@@ -51,7 +51,8 @@ struct record {
     char folder[PATH_MAX]; // "": it is kept in memory only
     FILE *file;
     json_t *head;  // owned
-    json_t *lines; // owned; all lines but the first and the last
+    json_t *lines; // owned; all lines but the first, the last and those that were forgotten
+    bool forgot;   // the file has more lines
     struct shard shard;
     bool passing;
     const struct merged *merged; // borrowed; NULL: runs are made here
@@ -69,6 +70,9 @@ MUST_USE bool record_add(struct record *r, json_t *line, struct err *e);
 
 // Says that all items of this shard are done. The lines stay in memory.
 MUST_USE bool record_finish(struct record *r, struct err *e);
+
+// Frees the lines in memory. Those of the file stay there.
+void record_forget(struct record *r);
 
 // True when the item is to be done here: it belongs to this shard, and nothing was merged.
 bool record_has(const struct record *r, uint64_t number);

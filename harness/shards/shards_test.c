@@ -245,6 +245,31 @@ static void a_record_goes_on(void **state)
     workdir_remove_tree(dir);
 }
 
+static void what_was_forgotten_is_in_the_file(void **state)
+{
+    (void)state;
+    char dir[] = DIR_TEMPLATE;
+    struct record_head head = head_of((struct shard){0});
+    struct record r;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    open_in(&r, dir, &head);
+    record_forget(&r);
+    assert_false(r.forgot);
+    for (int n = 0; n < 3; n++) {
+        record_forget(&r);
+        assert_true(record_add(&r, json_pack("{s:i}", "n", n), &e));
+        assert_int_equal(json_array_size(r.lines), 1);
+    }
+    assert_true(r.forgot);
+    record_close(&r);
+    open_in(&r, dir, &head);
+    assert_int_equal(json_array_size(r.lines), 3);
+    record_close(&r);
+    workdir_remove_tree(dir);
+}
+
 static void what_is_no_record_is_refused(void **state)
 {
     (void)state;
@@ -278,6 +303,7 @@ int main(void)
         cmocka_unit_test(missing_shards_are_named),
         cmocka_unit_test(shards_that_do_not_fit_are_refused),
         cmocka_unit_test(a_record_goes_on),
+        cmocka_unit_test(what_was_forgotten_is_in_the_file),
         cmocka_unit_test(what_is_no_record_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
