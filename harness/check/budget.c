@@ -76,7 +76,7 @@ static void find_unread(struct check *c)
         int64_t read_ns = log->lines[i].read_ns;
         c->spent[i] = c->spent[i] ||
                       check_written_ns(c, &log->lines[i]) < read_ns - c->r->slack_ns ||
-                      stall_list_ns(&c->stalls, read_ns - c->r->slack_ns, read_ns) > 0;
+                      check_unread_ns(c, EVERY, read_ns - c->r->slack_ns, read_ns) > 0;
     }
 }
 

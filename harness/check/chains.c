@@ -1,27 +1,11 @@
 // Finds since when full lines have followed each other: the subject works as fast as it can. Where
 // the budget is spent, the subject can write only shorter lines.
-//
-// A line was written when it was read, unless a span of its instance or a stall lies between its
-// reading and the last time at which the reader found the pipe empty: then at any time since both
-// the pipe was empty and the first of them began.
 #include "check/inside.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "check/lookup.h"
-
-int64_t check_written_ns(const struct check *c, const struct line_record *line)
-{
-    int writer = c->l->log->processes[line->process].instance;
-    const struct span *span = timeline_span(&c->timeline, writer, line->empty_ns, line->read_ns);
-    const struct stall *stall = stall_list_first(&c->stalls, line->empty_ns, line->read_ns);
-    int64_t kept_ns =
-        clock_min(span ? span->from_ns : CLOCK_NEVER, stall ? stall->from_ns : CLOCK_NEVER);
-
-    // Until something kept it, the reader read each line at once, so this one was not there yet.
-    return clock_min(clock_max(line->empty_ns, kept_ns), line->read_ns);
-}
 
 // Returns the longest gap between lines of a collector that works as fast as it can. With a budget,
 // it waits for the next token.
@@ -35,6 +19,11 @@ static int64_t chain_ns(const struct check *c)
     return line_ns > c->r->slack_ns ? line_ns : c->r->slack_ns;
 }
 
+static bool any_away(const struct check *c, int64_t at_ns)
+{
+    return timeline_span(&c->timeline, ANYBODY, at_ns, at_ns);
+}
+
 // True when more tokens may wait behind this line. A short line says that none do, unless the
 // budget was spent. And while several collectors share the work, a fault keeps the tokens that one
 // of them had taken, so a short line of the others says nothing. The line may have lain unread
@@ -45,17 +34,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
     bool share = s->collector.instances > 1 && scenario_shares(s);
 
     return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
-           (share && (timeline_lasts(&c->timeline, line->read_ns) ||
-                         timeline_lasts(&c->timeline, check_written_ns(c, line))));
-}
-
-// Returns how much of a gap the machine took: stalls, and what starved the process.
-static int64_t denied_ns(const struct check *c, const struct line_record *line, int64_t until_ns)
-{
-    int64_t starved_ns = check_denied_ns(c->l, line->process, line->read_ns, until_ns);
-
-    return stall_list_ns(&c->stalls, line->read_ns, until_ns) +
-           (starved_ns > c->r->slack_ns / 2 ? starved_ns : 0);
+           (share && (any_away(c, line->read_ns) || any_away(c, check_written_ns(c, line))));
 }
 
 // True when the chain of full lines goes on until the next line. A fault, a stall or a starved
@@ -74,7 +53,7 @@ static bool lasts(
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
-    return free_ns - denied_ns(c, line, until_ns) <= apart_ns;
+    return check_left(c, line->process, line->read_ns, until_ns, free_ns, 1).felt_ns <= apart_ns;
 }
 
 // Returns when the oldest token of a line was sent; 0 when it names none of the plan.

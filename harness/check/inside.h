@@ -53,11 +53,6 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
-// Returns when a line was written at the earliest. The reader wakes when something comes, so that
-// is when it was read, unless a fault or a stall kept the reader from it: then since that began, or
-// since the pipe was last empty.
-int64_t check_written_ns(const struct check *c, const struct line_record *line);
-
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
 // other from due_ns or earlier up to this line, and each of them held a token that was sent at
 // due_ns or before.
@@ -151,6 +146,54 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 
 // True when the generator fell behind its plan.
 bool check_generator_lags(const struct result *r, const struct scenario *s);
+
+// --- held_up.c ----------------------------------------------------------------------
+
+#define ANY_PROCESS UINT32_MAX
+#define NO_PROCESS (UINT32_MAX - 1)
+
+struct left {
+    int64_t ns, felt_ns; // felt_ns: without a short wait for a processor, which every machine shows
+};
+
+// Returns what is left of a stretch of time, of which the faults leave free_ns, without the stalls,
+// each of which delays so many steps, and without the time in which others kept the processors from
+// the process; ANY_PROCESS: from the one that waited longest.
+struct left check_left(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns,
+    int64_t free_ns, int steps);
+
+// Returns the one cause that explains that something came so much later than it may: the stalls,
+// twice their length, or the wait for a processor.
+struct cause check_explained_by(
+    const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns);
+
+// Returns `fault` or, if that is CAUSE_NONE, what else can have disturbed a process between two
+// times: a stall of that length or more, or others that kept the processors away. NO_PROCESS: only
+// a stall.
+struct cause check_kept_by(const struct check *c, uint32_t process, int64_t from_ns,
+    int64_t until_ns, int64_t least_ns, struct cause fault);
+
+// Returns when a line was written at the earliest. The reader wakes when something comes, so that
+// is when it was read, unless a span of its instance or a stall lies between its reading and the
+// last time at which the reader found the pipe empty: then since both the pipe was empty and the
+// first of them began.
+int64_t check_written_ns(const struct check *c, const struct line_record *line);
+
+// Returns for how long lines of an instance, EVERY: of any, may have lain unread between two times.
+int64_t check_unread_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
+
+// Returns how much of a stretch of time an instance had for its work: no fault kept its lines,
+// nothing stood still, and its processes had a processor when they were ready to run, by the
+// samples that tell them from those of other instances.
+int64_t check_awake_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
+
+struct sight {
+    int64_t by_ns;      // when all have seen what happened: the slack later, or more in a stall
+    struct cause cause; // the fault that may have disturbed one of them until then
+};
+
+// Asks about what happened at a time, and what came of it until another.
+struct sight check_seen(const struct check *c, int64_t at_ns, int64_t until_ns);
 
 // --- holds.c ------------------------------------------------------------------------
 

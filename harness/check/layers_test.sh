@@ -5,6 +5,8 @@
 # - Each source is one file that sees the ledger, the bounds and the timeline, and calls no other.
 # - Nobody but `check.c`, which makes the timeline, and `foresee.c`, which has only the plan, asks a
 #   source.
+# - Only `held_up.c` asks for stalls and for waits for a processor, and puts them together with what
+#   the faults leave. What they are made of is read in their own files.
 # - No headers of the folder include each other in a circle.
 #
 # Then it plants each of these faults in a copy, and must find it.
@@ -49,6 +51,22 @@ a_source_is_one_file() {
         "$(find . -maxdepth 1 -name '*.[ch]' ! -name check.c ! -name foresee.c)"
 }
 
+# The files of C of the product, without those that are named.
+product_but() { # names
+    local names=$1
+    find . -name '*.[ch]' ! -name '*_test.c' ! -name '*_bench.c' ! -name 'simulated*' |
+        grep -vE "^\\./($names)\$"
+}
+
+one_file_puts_sources_together() {
+    none_in '\b(stall_list_(ns|over_ns|touches)|check_(denied|starved)_ns)\(|\bstalls\.(items|count)\b' \
+        "asks for a stall or a wait for a processor by itself; ask held_up.c" \
+        "$(product_but 'held_up\.c|stall_list\.[ch]|processor_wait\.c|inside\.h')" || return
+    none_in '(->|\.)(probes|flushes|starved|starved_us|collector_us)\b' \
+        "reads what stalls or waits for a processor are made of" \
+        "$(product_but 'stall_list\.c|processor_wait\.c')"
+}
+
 # The edges from each header to those that it includes.
 headers_have_an_order() {
     local edges
@@ -59,7 +77,10 @@ headers_have_an_order() {
     tsort <<<"$edges" >/dev/null || fail "headers include each other in a circle"
 }
 
-judge() { invariants_ask_the_timeline && a_source_is_one_file && headers_have_an_order; }
+judge() {
+    invariants_ask_the_timeline && a_source_is_one_file && one_file_puts_sources_together &&
+        headers_have_an_order
+}
 
 # finds FILE LINE: true when the fault is seen in a copy whose file begins with this line.
 finds() {
@@ -91,5 +112,10 @@ finds invariants/late.c 'static int64_t first_ns(const struct ledger *l) { retur
 finds sources/returns.c '#include "check/inside.h"'
 finds sources/returns.c 'static void both(struct sources *s) { source_faults(s); }'
 finds chains.c '#include "check/sources/sources.h"'
+finds chains.c 'static int64_t taken_ns(const struct check *c, int64_t a, int64_t b) { return timeline_allowance(&c->timeline, a, b).ns + stall_list_ns(&c->stalls, a, b); }'
+finds invariants/late.c 'static int64_t free_ns(const struct check *c, int64_t a, int64_t b) { return timeline_free(&c->timeline, EVERY, a, b).ns - check_denied_ns(c->l, 0, a, b); }'
+finds invariants/holds.c 'static int64_t still_ns(const struct check *c) { return c->stalls.items[0].until_ns - c->stalls.items[0].from_ns; }'
+finds invariants/idle.c 'static int64_t starved_us(const struct ledger *l) { return (int64_t)l->log->samples[0].starved_us; }'
+finds verdict.c 'static int64_t took_ns(const struct ledger *l) { return l->probes[0].took_ns; }'
 finds timeline.h '#include "check/inside.h"'
 finds invariants/backlog.h '#include "check/invariants/backlog.h"'

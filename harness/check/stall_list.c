@@ -224,16 +224,13 @@ int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns)
     return i < s->count && s->items[i].from_ns <= at_ns ? s->items[i].until_ns : at_ns;
 }
 
-const struct stall *stall_list_first(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
+struct cause stall_list_touches(
+    const struct stall_list *s, int64_t from_ns, int64_t until_ns, int64_t least_ns)
 {
-    size_t i = first_stall_after(s, from_ns);
-
-    return i < s->count && s->items[i].from_ns < until_ns ? &s->items[i] : NULL;
-}
-
-struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
-{
-    const struct stall *first = stall_list_first(s, from_ns, until_ns);
-
-    return first ? (struct cause){CAUSE_STALL, (uint32_t)(first - s->items)} : CAUSE_IS_NONE;
+    for (size_t i = first_stall_after(s, from_ns); i < s->count && s->items[i].from_ns < until_ns;
+         i++) {
+        if (s->items[i].until_ns - s->items[i].from_ns >= least_ns)
+            return (struct cause){CAUSE_STALL, (uint32_t)i};
+    }
+    return CAUSE_IS_NONE;
 }

@@ -31,11 +31,10 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
 // Returns at_ns, or the end of the stall that lasts at that time.
 int64_t stall_list_over_ns(const struct stall_list *s, int64_t at_ns);
 
-// Returns the first stall that touches it; NULL when none does.
-const struct stall *stall_list_first(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
-
-// Returns it as a cause; CAUSE_NONE when none does.
-struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
+// Returns the first stall of that length or more that touches it; CAUSE_NONE when none does. The
+// index of the cause is its place in the list.
+struct cause stall_list_touches(
+    const struct stall_list *s, int64_t from_ns, int64_t until_ns, int64_t least_ns);
 
 // Returns the p99 of the probe's commits, in ns; 50 ms when there are none.
 int64_t check_flush_ns(const struct ledger *l);

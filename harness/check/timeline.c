@@ -34,7 +34,7 @@ static size_t first_after(const struct timeline *t, int64_t from_ns)
 
 static bool excuses(const struct span *s, int instance)
 {
-    return s->instance == EVERY || s->instance == instance;
+    return s->instance == EVERY || s->instance == instance || instance == ANYBODY;
 }
 
 static bool excuses_lines(const struct span *s, int instance)
@@ -106,18 +106,7 @@ struct cause timeline_cause(
 {
     const struct span *s = timeline_span(t, instance, from_ns, until_ns);
 
-    return s ? s->cause : CAUSE_IS_NONE;
-}
-
-bool timeline_lasts(const struct timeline *t, int64_t at_ns)
-{
-    for (size_t i = first_after(t, at_ns - 1); i < t->span_count; i++) {
-        if (t->spans[i].from_ns > at_ns)
-            return false;
-        if (t->spans[i].until_ns >= at_ns)
-            return true;
-    }
-    return false;
+    return s ? s->cause : timeline_allowance(t, from_ns, until_ns).cause;
 }
 
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
@@ -139,19 +128,10 @@ struct cause timeline_hit(const struct timeline *t, int instance, int64_t from_n
 {
     for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns < until_ns; i++) {
         const struct strike *k = &t->strikes[i];
-        if ((k->instance == EVERY || k->instance == instance) &&
-            clock_max(k->undone_ns, k->back_ns) > from_ns)
-            return k->cause;
-    }
-    return timeline_allowance(t, from_ns, until_ns).cause;
-}
-
-struct cause timeline_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns <= until_ns; i++) {
-        const struct strike *k = &t->strikes[i];
-        int64_t back_ns = k->back_ns == CLOCK_NEVER ? k->others_ns : k->back_ns;
-        if (clock_max(k->undone_ns, back_ns) >= from_ns)
+        bool on_it = instance == ANYBODY || k->instance == EVERY || k->instance == instance;
+        // One that never comes back disturbs the others until they have taken over.
+        bool left = instance == ANYBODY && k->back_ns == CLOCK_NEVER;
+        if (on_it && clock_max(k->undone_ns, left ? k->others_ns : k->back_ns) > from_ns)
             return k->cause;
     }
     return timeline_allowance(t, from_ns, until_ns).cause;

@@ -5,7 +5,8 @@
 #include "check/cause.h"
 #include "ledger/ledger.h"
 
-#define EVERY (-1) // a span with this instance excuses the lines of all
+#define EVERY (-1)   // a span with this instance excuses the lines of all
+#define ANYBODY (-2) // asks for the spans and strikes of any instance
 
 struct span {
     int64_t from_ns, until_ns;
@@ -83,12 +84,9 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
 const struct span *timeline_span(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns its cause.
+// Returns its cause, or the slow fault that lasts then.
 struct cause timeline_cause(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
-
-// True in the middle of a span, for at least one instance.
-bool timeline_lasts(const struct timeline *t, int64_t at_ns);
 
 // Returns the first strike after `after` (NULL: the first of all) on this instance, or on all, that
 // lasts in a stretch of time; NULL: there is none. instance EVERY: on any.
@@ -99,10 +97,6 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
 // instance is on its way back then. What strikes others is no excuse for this one.
 struct cause timeline_hit(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
-
-// Returns the first fault that may disturb any instance in a stretch of time, while it lasts or on
-// the way back from it.
-struct cause timeline_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns);
 
 // Returns until when the faults last that begin before until_ns and disturb this instance, with its
 // return; INT64_MIN without one. instance EVERY: any of them.

@@ -257,31 +257,6 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// Returns whether the machine may explain an early line. A line that was read late was written
-// earlier than it seems. If its writer got no processor between its look and its write, an
-// announcement may have come in between. If the collector or its backend got no processor, a look
-// showed tokens long before their announcements arrived, and the collector had to treat them as
-// tokens that nobody announced.
-static struct cause of_machine(const struct check *c, const struct line_record *line,
-    const struct line_record *before, int64_t late_ns)
-{
-    const struct ledger *l = c->l;
-    int64_t read_ns = line->read_ns, emptied_ns = before->read_ns;
-    int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
-    struct cause stall = stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
-
-    if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
-                                        emptied_ns) > c->r->slack_ns / 2)
-        return (struct cause){CAUSE_PROCESSORS, before->process};
-    int64_t denied_ns = check_denied_ns(l, line->process, from_ns, read_ns);
-    int64_t stalled_ns = stall_list_ns(&c->stalls, from_ns, read_ns);
-    if (stall.kind == CAUSE_NONE &&
-        (denied_ns > travel_ns(c) || (late_ns <= travel_ns(c) + c->r->slack_ns &&
-                                         late_ns - denied_ns - stalled_ns <= usually_late_ns(c))))
-        return (struct cause){CAUSE_PROCESSORS, line->process};
-    return stall;
-}
-
 // Returns what another instance had left behind and this line holds: that goes out at once.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
@@ -295,22 +270,41 @@ static struct cause of_bequest(
     return CAUSE_IS_NONE;
 }
 
-// Returns what on the timeline may explain an early line: what waits at the end of a span goes out
-// at once, and under a slow fault nobody knows when an announcement arrives.
-static struct cause of_timeline(const struct check *c, const struct line_record *line,
+// True when its writer or its backend may have had no processor. If that was between its look and
+// its write, an announcement may have come in between. If it was before, a look showed tokens long
+// before their announcements arrived, and the collector had to treat them as tokens that nobody
+// announced.
+static bool is_starved(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
-    const struct ledger *l = c->l;
-    int64_t from_ns = check_written_ns(c, line) - l->scenario->collector.batch_timeout_ns;
-    struct cause span = timeline_cause(
-        &c->timeline, l->log->processes[line->process].instance, from_ns, line->read_ns);
+    int64_t emptied_ns = before->read_ns, travel = travel_ns(c);
+    int64_t from_ns = line->read_ns - c->l->scenario->collector.batch_timeout_ns;
+    int instance = c->l->log->processes[before->process].instance;
 
-    // The order only decides which cause is shown.
-    if (span.kind == CAUSE_NONE)
-        span = of_bequest(c, line, from_ns);
-    if (span.kind == CAUSE_NONE)
-        span = timeline_allowance(&c->timeline, from_ns, line->read_ns).cause;
-    return span.kind != CAUSE_NONE ? span : of_machine(c, line, before, late_ns);
+    return check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
+               NS_PER_MS - c->r->slack_ns / 2 ||
+           check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel ||
+           (late_ns <= travel + c->r->slack_ns &&
+               check_left(c, line->process, from_ns, line->read_ns, late_ns, 1).ns <=
+                   usually_late_ns(c));
+}
+
+// Returns what held up the collector or the harness: what waits at the end of a span goes out at
+// once, under a slow fault nobody knows when an announcement arrives, and a line that was read late
+// was written earlier than it seems.
+static struct cause held_up_by(const struct check *c, const struct line_record *line,
+    const struct line_record *before, int64_t late_ns)
+{
+    int64_t from_ns = check_written_ns(c, line) - c->l->scenario->collector.batch_timeout_ns;
+    int instance = c->l->log->processes[line->process].instance;
+    struct cause cause = timeline_cause(&c->timeline, instance, from_ns, line->read_ns);
+
+    if (cause.kind == CAUSE_NONE)
+        cause = of_bequest(c, line, from_ns);
+    cause = check_kept_by(c, NO_PROCESS, before->read_ns - NS_PER_MS, before->read_ns, 0, cause);
+    return cause.kind == CAUSE_NONE && is_starved(c, line, before, late_ns)
+               ? (struct cause){CAUSE_PROCESSORS, line->process}
+               : cause;
 }
 
 // Returns what may explain an early line; `before` is the last line behind which no tokens waited,
@@ -325,7 +319,7 @@ static struct cause why_early(
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};
-    return of_timeline(c, &lines[index], &lines[before], late_ns);
+    return held_up_by(c, &lines[index], &lines[before], late_ns);
 }
 
 static void judge_line_early(const struct early *t, uint32_t index)

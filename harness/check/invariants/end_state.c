@@ -45,14 +45,15 @@ static struct last_words last_words_of(const struct check *c)
     return words;
 }
 
-// True when the instance that wrote the token was hit.
+// Returns the instance that wrote the token.
+static int writer_of(const struct ledger *l, uint32_t token)
+{
+    return l->log->processes[l->log->lines[l->tokens[token].first_line].process].instance;
+}
+
 static bool is_hit(const struct check *c, uint32_t token, int64_t from_ns, int64_t until_ns)
 {
-    const struct subject_log *log = c->l->log;
-    uint32_t writer = log->lines[c->l->tokens[token].first_line].process;
-
-    return timeline_hit(&c->timeline, log->processes[writer].instance, from_ns, until_ns).kind !=
-           CAUSE_NONE;
+    return timeline_hit(&c->timeline, writer_of(c->l, token), from_ns, until_ns).kind != CAUSE_NONE;
 }
 
 // True when the same process had the time to write and to confirm, and nothing came in between. An
@@ -71,7 +72,7 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
 
     return read_ns + c->r->slack_ns > end_ns || is_hit(c, token, read_ns, end_ns) ||
-           stall_list_ns(&c->stalls, read_ns, end_ns + ending_ns) >= ending_ns / 2;
+           check_unread_ns(c, writer_of(c->l, token), read_ns, end_ns + ending_ns) >= ending_ns / 2;
 }
 
 // Returns how the collector's tables contradict what is known of a token; NULL when they agree. A

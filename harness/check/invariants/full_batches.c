@@ -105,11 +105,10 @@ static void judge_full(const struct fill *f, const struct line_record *line, int
 {
     const struct check *c = f->c;
     int64_t slowed_ns = timeline_allowance(&c->timeline, since_ns, line->read_ns).ns;
-    int64_t denied_ns = check_denied_ns(c->l, line->process, since_ns, line->read_ns);
-    int64_t waited_ns = timeline_free(&c->timeline, EVERY, since_ns, line->read_ns).ns;
-    int64_t beyond_ns = waited_ns - bound_ns(c) - slowed_ns - denied_ns -
-                        // As for a token, a stall may delay two steps of a batch's way.
-                        2 * stall_list_ns(&c->stalls, since_ns, line->read_ns);
+    int64_t free_ns = timeline_free(&c->timeline, EVERY, since_ns, line->read_ns).ns;
+    // As for a token, a stall may delay two steps of a batch's way.
+    int64_t left_ns = check_left(c, line->process, since_ns, line->read_ns, free_ns, 2).ns;
+    int64_t beyond_ns = left_ns - bound_ns(c) - slowed_ns;
 
     if (beyond_ns <= 0)
         return;
@@ -194,14 +193,7 @@ static struct cause why_left(const struct check *c, const struct line_record *li
     int instance = c->l->log->processes[line->process].instance;
     struct cause cause = timeline_cause(&c->timeline, instance, seen, line->read_ns);
 
-    if (cause.kind == CAUSE_NONE)
-        cause = timeline_allowance(&c->timeline, seen, line->read_ns).cause;
-    if (cause.kind == CAUSE_NONE)
-        cause = stall_list_touches(&c->stalls, seen, line->read_ns);
-    if (cause.kind == CAUSE_NONE &&
-        check_denied_ns(c->l, line->process, seen, line->read_ns) > c->r->slack_ns / 2)
-        return (struct cause){CAUSE_PROCESSORS, line->process};
-    return cause;
+    return check_kept_by(c, line->process, seen, line->read_ns, 0, cause);
 }
 
 // Returns a token that waited since `seen` at the latest and is of a later line; NO_TOKEN: none is.

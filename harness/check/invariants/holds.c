@@ -36,25 +36,12 @@ static int64_t free_ns(
     return ns;
 }
 
-// Returns how long stalls and other programs can have kept the collector or the looks back.
-static int64_t held_up_ns(const struct check *c, int64_t from_ns, int64_t until_ns)
-{
-    int64_t denied_ns = 0;
-
-    for (uint32_t i = 0; i < c->l->log->process_count; i++) {
-        const struct process_record *p = &c->l->log->processes[i];
-        if (p->started_ns < until_ns && p->ended_ns > from_ns)
-            denied_ns = clock_max(denied_ns, check_denied_ns(c->l, i, from_ns, until_ns));
-    }
-    return denied_ns + stall_list_ns(&c->stalls, from_ns, until_ns);
-}
-
 static void check_hold(const struct check *c, const struct presence_hold *h)
 {
     struct cause cause;
+    int64_t ns = free_ns(c, h->from_ns, h->until_ns, &cause);
 
-    if (free_ns(c, h->from_ns, h->until_ns, &cause) - held_up_ns(c, h->from_ns, h->until_ns) <
-        held_ns)
+    if (check_left(c, ANY_PROCESS, h->from_ns, h->until_ns, ns, 1).ns < held_ns)
         return;
     if (h->pid == 0)
         finding_add(c->r, METRIC_HOLDS, "a prepared transaction, from %.3f s to %.3f s at least",

@@ -88,29 +88,16 @@ static bool wrote_until(struct idle *t, int64_t at_ns)
     return wrote;
 }
 
-// Returns for how long its processes had no processor though they were ready to run.
-static int64_t starved_ns(const struct idle *t, int64_t from_ns, int64_t until_ns)
-{
-    const struct ledger *l = t->c->l;
-    int64_t ns = 0;
-
-    for (uint32_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        if (p->instance == t->instance && p->started_ns < until_ns && p->ended_ns > from_ns)
-            ns += check_starved_ns(l, i, from_ns, until_ns);
-    }
-    return ns;
-}
-
 static bool could_work(const struct idle *t, size_t step)
 {
     const struct check *c = t->c;
     int64_t from_ns = backlog_at_ns(&t->backlog, step), until_ns = from_ns + t->backlog.step_ns;
+    const struct span *span = timeline_span(&c->timeline, t->instance, from_ns + 1, until_ns - 1);
 
     return lives(c->l, t->instance, from_ns) && !is_spent(t) &&
            !(t->leased.on && t->unanswered[step] >= t->leased.in_flight) &&
-           !timeline_span(&c->timeline, t->instance, from_ns + 1, until_ns - 1) &&
-           stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
+           check_kept_by(c, NO_PROCESS, from_ns, until_ns, 0, span ? span->cause : CAUSE_IS_NONE)
+                   .kind == CAUSE_NONE;
 }
 
 // True when more than two batches wait beyond those that the others may have taken already.
@@ -141,7 +128,7 @@ static void check_instance(struct idle *t)
         }
         since_ns = clock_min(since_ns, at_ns);
         if (told || at_ns - since_ns < idle_ns ||
-            at_ns - since_ns - starved_ns(t, since_ns, at_ns) < idle_ns)
+            check_awake_ns(c, t->instance, since_ns, at_ns) < idle_ns)
             continue;
         // One finding for each stretch, however long it lasts.
         told = true;

@@ -73,11 +73,6 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
-static bool is_disturbed(const struct check *c, int64_t from_ns, int64_t until_ns)
-{
-    return timeline_disturbed(&c->timeline, from_ns, until_ns).kind != CAUSE_NONE;
-}
-
 // Checks the lower lane's share. While an aged token waits, more than `most` lines in a row without
 // any token of its lane are a violation. The database rounds a token's time to the second, so a
 // token has certainly aged one second after the bound.
@@ -96,11 +91,10 @@ static void judge_share(const struct lanes *n)
         // From here on no token of a lower lane waits.
         if (at == n->waiting)
             return;
-        int64_t due_ns = stall_list_over_ns(&c->stalls,
-                             ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S) +
-                         c->r->slack_ns;
+        int64_t aged_ns = ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S;
+        struct sight aged = check_seen(c, aged_ns, now_ns);
         look_into(n, i, &lower, &young, &again);
-        run = lower || again || due_ns > now_ns || is_disturbed(c, due_ns, now_ns) ? 0 : run + 1;
+        run = lower || again || aged.by_ns > now_ns || aged.cause.kind != CAUSE_NONE ? 0 : run + 1;
         if (run <= most)
             continue;
         finding_add(c->r, METRIC_STARVED,
@@ -120,14 +114,11 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
 {
     const struct check *c = n->c;
     const struct ledger *l = c->l;
-    int64_t from_ns =
-        stall_list_over_ns(&c->stalls, ledger_txn(l, token)->ended_ns) + c->r->slack_ns;
-    uint32_t from = (uint32_t)line_after(l->log, from_ns), to = l->tokens[token].first_line;
-    struct cause cause =
-        timeline_disturbed(&c->timeline, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
+    struct sight seen = check_seen(c, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
+    uint32_t from = (uint32_t)line_after(l->log, seen.by_ns), to = l->tokens[token].first_line;
 
-    judged_add(c->r, METRIC_STARVED, 1, cause);
-    if (from >= to || cause.kind != CAUSE_NONE)
+    judged_add(c->r, METRIC_STARVED, 1, seen.cause);
+    if (from >= to || seen.cause.kind != CAUSE_NONE)
         return;
     uint32_t lower = n->lower[to] - n->lower[from], young = n->young[to] - n->young[from];
     // Each instance counts its own lines, so each may have given the lower lane one more.

@@ -56,13 +56,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
     int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
 
-    if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, until_ns))
-        return stall_list_touches(&c->stalls, start_ns, until_ns);
-    // A wait of less than slack/2 is what every machine shows.
-    int64_t waited_ns = check_denied_ns(c->l, process, start_ns, until_ns);
-    if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
-        return (struct cause){CAUSE_PROCESSORS, process};
-    return CAUSE_IS_NONE;
+    return check_explained_by(c, process, start_ns, until_ns, beyond_ns);
 }
 
 struct lateness {

@@ -129,7 +129,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
                 line_of(h->c->l, h->last)->read_ns);
-    } else if (timeline_disturbed(&h->c->timeline, h->last->replied_ns, again_ns).kind ==
+    } else if (timeline_hit(&h->c->timeline, ANYBODY, h->last->replied_ns, again_ns).kind ==
                CAUSE_NONE) {
         // Only a retry that nothing disturbed shows the delay that the collector chose.
         w->total_ns += (double)(again_ns - h->last->replied_ns);
@@ -258,18 +258,6 @@ static void judge_waits(struct result *r, const struct waits *w)
                 w->most_ns / (double)w->count / 2e6);
 }
 
-// Returns for how long a reader was away between two times, so that lines may have lain unread.
-static int64_t unread_ns(const struct check *c, int64_t from_ns, int64_t until_ns)
-{
-    int64_t unread_ns = stall_list_ns(&c->stalls, from_ns, until_ns);
-    const struct strike *k = NULL;
-
-    while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns)))
-        if (k->verb->takes & THING_READER)
-            unread_ns += clock_min(k->undone_ns, until_ns) - clock_max(k->struck_ns, from_ns);
-    return unread_ns;
-}
-
 // Returns how many tokens, paid for earlier, may come late because of what happened between two
 // times: all that lay unread, and what the collectors had in hand when a fault began.
 static double late_tokens(
@@ -279,7 +267,7 @@ static double late_tokens(
     int64_t away_ns = until_ns - from_ns - timeline_free(&c->timeline, EVERY, from_ns, until_ns).ns;
     double in_hand = 2.0 * s->batch_limit * s->instances; // the line in hand, and the next one
 
-    return (double)unread_ns(c, from_ns, until_ns) / 1e9 * m->budget_per_s +
+    return (double)check_unread_ns(c, EVERY, from_ns, until_ns) / 1e9 * m->budget_per_s +
            fmin((double)away_ns / 1e9 * m->budget_per_s, in_hand);
 }
 

@@ -95,22 +95,6 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
-// Returns the longest time for which others can have kept the processors from a process that lived
-// between the two times. A collector starts and connects no faster than it gets a processor.
-static int64_t recovery_denied_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    int64_t longest_ns = 0;
-
-    for (uint32_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        if (p->started_ns >= until_ns || p->ended_ns <= from_ns)
-            continue;
-        int64_t ns = check_denied_ns(l, i, from_ns, until_ns);
-        longest_ns = ns > longest_ns ? ns : longest_ns;
-    }
-    return longest_ns;
-}
-
 static void check_fault(const struct check *c, uint32_t fault, double *recovery_ms)
 {
     const struct ledger *l = c->l;
@@ -129,10 +113,10 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
-    int64_t beyond_ns = until_ns - from_ns - limit_ns;
-    if (beyond_ns <= 0 || beyond_ns <= covered_ns(c, k, from_ns, until_ns) +
-                                           recovery_denied_ns(l, from_ns, until_ns) +
-                                           stall_list_ns(&c->stalls, from_ns, until_ns))
+    // A collector starts and connects no faster than it gets a processor.
+    int64_t free_ns = until_ns - from_ns - covered_ns(c, k, from_ns, until_ns);
+    if (until_ns - from_ns <= limit_ns ||
+        check_left(c, ANY_PROCESS, from_ns, until_ns, free_ns, 1).ns <= limit_ns)
         return;
     finding_add(c->r, METRIC_UNRECOVERED, "%s at %.3f s: no fresh token within %.1f s of %s",
         f->spec->verb->name, ledger_seconds(l, f->began_ns), (double)limit_ns / 1e9,

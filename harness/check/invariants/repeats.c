@@ -77,20 +77,6 @@ static bool takes_turn(const struct check *c, const struct strike *away)
                outlasts_grace(c, away));
 }
 
-// True when the whole machine stood still for so long, at a time between the two, that others may
-// have taken the turn of whoever had it.
-static bool stall_takes_turn(const struct check *c, int64_t from_ns, int64_t until_ns)
-{
-    int64_t hang_ns = bounds_hang_ns(c->l->scenario);
-
-    for (size_t i = 0; i < c->stalls.count && c->stalls.items[i].from_ns <= until_ns; i++) {
-        const struct stall *s = &c->stalls.items[i];
-        if (s->until_ns >= from_ns && s->until_ns - s->from_ns >= hang_ns)
-            return true;
-    }
-    return false;
-}
-
 // --- causes -----------------------------------------------------------------------
 
 // True when the line may not have been confirmed although its writer ended at TERM as it liked. 75
@@ -102,9 +88,9 @@ static bool ended_unconfirmed(
     int64_t written_ns = check_written_ns(c, line);
 
     return WEXITSTATUS(p->status) == unconfirmed &&
-           (check_ending_disturbed(c, p->instance, written_ns, p->ended_ns).kind != CAUSE_NONE ||
-               stall_list_ns(&c->stalls, written_ns, p->ended_ns) > 0 ||
-               check_denied_ns(c->l, line->process, written_ns, p->ended_ns) > c->r->slack_ns / 2);
+           check_kept_by(c, line->process, written_ns, p->ended_ns, 0,
+               check_ending_disturbed(c, p->instance, written_ns, p->ended_ns))
+                   .kind != CAUSE_NONE;
 }
 
 // A process that died may not have confirmed its last line. The harness saw its end a little after
@@ -161,20 +147,22 @@ static bool lost_turn_unconfirmed(
 
     int instance = l->log->processes[line->process].instance;
     int64_t slack_ns = t->c->r->slack_ns;
+    struct cause lost = CAUSE_IS_NONE;
     const struct strike *k = NULL;
 
-    // A stall has no instance, and nobody knows whose turn it took; but whoever writes again after
-    // it still had its turn.
-    if (!returned && stall_takes_turn(t->c, written_ns, again->read_ns))
-        return true;
     while ((
         k = timeline_strike(&t->c->timeline, k, instance, written_ns - slack_ns, again->read_ns))) {
         if (takes_turn(t->c, k) &&
             (!returned || (written_ns <= k->struck_ns + slack_ns && next_ns >= k->undone_ns &&
                               heir_died(l, line->process, k->struck_ns, again->read_ns))))
-            return true;
+            lost = k->cause;
     }
-    return false;
+    // A stall has no instance, and nobody knows whose turn it took; but whoever writes again after
+    // it still had its turn.
+    if (!returned)
+        lost = check_kept_by(
+            t->c, NO_PROCESS, written_ns, again->read_ns, bounds_hang_ns(l->scenario), lost);
+    return lost.kind != CAUSE_NONE;
 }
 
 // A collector that hung between its last look and its write may still write one line on its return.

@@ -48,7 +48,7 @@ static bool could_not_write(const struct check *c, const struct process_record *
     while ((k = timeline_strike(&c->timeline, k, p->instance, from_ns, p->ended_ns)))
         if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER)
             return true;
-    return stall_list_ns(&c->stalls, from_ns, p->ended_ns) >= NS_PER_S / 2;
+    return check_unread_ns(c, p->instance, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
 // True when a process left half a line although it ended by itself and its output was read. A

@@ -158,7 +158,7 @@ static bool is_late(const struct check *c, const struct process_record *p, int64
 
     return !scenario_is_queue(c->l->scenario) && asked_ns != CLOCK_NEVER &&
            !(killed && asked_ns >= c->l->drain_end_ns) && !is_paused(c, asked_ns, p) &&
-           p->ended_ns - asked_ns - check_denied_ns(c->l, process, asked_ns, p->ended_ns) >
+           check_left(c, process, asked_ns, p->ended_ns, p->ended_ns - asked_ns, 0).ns >
                ending_ns + c->r->slack_ns;
 }
 
@@ -178,7 +178,8 @@ bool check_exits(const struct check *c, struct err *e)
         if (!is_late(c, p, asked_ns))
             continue;
         // The harness sees an end when it wakes up, so a stall of its own looks like a late end.
-        if (stall_list_ns(&c->stalls, asked_ns, p->ended_ns) > 0)
+        if (check_kept_by(c, NO_PROCESS, asked_ns, p->ended_ns, 0, CAUSE_IS_NONE).kind !=
+            CAUSE_NONE)
             stalled++;
         else
             finding_add(c->r, METRIC_UNPLANNED_EXIT,

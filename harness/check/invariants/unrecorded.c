@@ -29,11 +29,10 @@ static bool ended_before_record(const struct check *c, const struct delivery *d,
     const struct process_record *p = &c->l->log->processes[process];
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
     int64_t ending_ns = killed ? 0 : NS_PER_S;
-    int64_t denied_ns = check_denied_ns(c->l, process, d->replied_ns, p->ended_ns) +
-                        stall_list_ns(&c->stalls, d->replied_ns, p->ended_ns);
+    int64_t left_ns =
+        check_left(c, process, d->replied_ns, p->ended_ns, p->ended_ns - d->replied_ns, 1).ns;
 
-    return p->ended_ns <= again_ns && p->ended_ns - d->replied_ns - denied_ns <=
-                                          recorded_within_ns(c, d->replied_ns) + ending_ns;
+    return p->ended_ns <= again_ns && left_ns <= recorded_within_ns(c, d->replied_ns) + ending_ns;
 }
 
 struct cause check_unrecorded_by(
