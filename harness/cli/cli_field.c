@@ -135,18 +135,43 @@ static void describe_run(struct field_run *f)
         f->grid.program, sizeof f->grid.program, "mailproof %s (%s)", here.mailproof, here.commit);
 }
 
-static bool write_field_file(const char *option, const char *path,
-    void (*print)(const struct grid *, struct buf *), const struct grid *g, struct err *e)
+static bool write_field_markdown(const struct grid *g, const char *path, struct err *e)
 {
     struct buf text;
 
     if (!path)
         return true;
     buf_init(&text, TABLE_MAX);
-    print(g, &text);
-    bool ok = file_write(option, path, &text, e);
+    grid_markdown(g, &text);
+    bool ok = file_write("markdown", path, &text, e);
+    if (ok)
+        printf("markdown  %s\n", path);
     buf_fini(&text);
     return ok;
+}
+
+// Writes the pages, by default beside the record. A shard has only a part of the rows.
+static bool write_pages(const struct field_run *f, struct err *e)
+{
+    const char *dir = f->options->field.site;
+
+    if (!dir && (!f->record.passing || !f->record.folder[0]))
+        return true;
+    dir = dir ? dir : f->record.folder;
+    bool ok = site_write(&f->grid, &f->answers, dir, e);
+    if (ok)
+        printf("pages     %s/index.html\n", dir);
+    return ok;
+}
+
+// Ends the record. That of one machine stays, so that the same command with --resume writes its
+// pages elsewhere, or as Markdown, without a run.
+static bool end_field_record(struct record *r, struct err *e)
+{
+    if (!r->passing)
+        return record_finish(r, e);
+    record_keep(r);
+    return true;
 }
 
 static void print_field_table(const struct grid *g, bool commands)
@@ -229,11 +254,9 @@ static bool field(struct field_run *f, char *const *names, size_t count, struct 
         !answers_open(&f->answers, f->options->field.answers, e) || !take_answers(f, e) ||
         !make_rows(f, names, count, e))
         return false;
-    bool ok = cells_fill(f, e) && (f->options->merged || record_finish(&f->record, e));
+    bool ok = cells_fill(f, e) && (f->options->merged || end_field_record(&f->record, e));
     print_field_table(&f->grid, f->options->field.commands);
-    const char *site = f->options->field.site;
-    return write_field_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
-           (!site || site_write(&f->grid, &f->answers, site, e)) && ok;
+    return write_field_markdown(&f->grid, f->options->markdown, e) && write_pages(f, e) && ok;
 }
 
 static int field_finding(const struct options *o)

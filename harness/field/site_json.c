@@ -10,6 +10,8 @@
 #include "scenario/grammar.h"
 #include "scenario/promises.h"
 
+#define FEW 4 // subjects that are shown as cards, and not as rows of a table
+
 static const char *or_nothing(const char *text)
 {
     return text && strcmp(text, MANIFEST_NONE) != 0 ? text : "";
@@ -227,6 +229,15 @@ static json_t *findings_json(struct err *e)
     return NULL;
 }
 
+static bool has_broken(const struct grid *g)
+{
+    bool broken = false;
+
+    for (size_t i = 0; i < g->row_count; i++)
+        broken = broken || count_marks(g, &g->rows[i], CELL_BROKEN) > 0;
+    return broken;
+}
+
 static json_t *titles_json(const struct grid *g, size_t from, size_t to)
 {
     json_t *titles = json_array();
@@ -275,13 +286,16 @@ json_t *site_json(const struct grid *g, struct err *e)
     }
     // Our own collector stands last and apart, because we have an interest in it.
     json_t *root =
-        findings ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
-                       "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres,
-                       "machine", g->machine, "speeds_measured", has_speeds(g), "unsent",
-                       has_drafts(findings), "columns", titles_json(g, 0, verdicts),
-                       "speed_columns", titles_json(g, verdicts, g->columns), "subjects", subjects,
-                       "own", own, "absent", absent, "findings", findings)
-                 : NULL;
+        findings
+            ? json_pack(
+                  "{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
+                  "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres,
+                  "machine", g->machine, "speeds_measured", has_speeds(g), "broken", has_broken(g),
+                  "few", json_array_size(subjects) + json_array_size(own) <= FEW, "unsent",
+                  has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
+                  titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent",
+                  absent, "findings", findings)
+            : NULL;
     if (!root && e->kind == ERR_NONE)
         err_memory(e);
     json_decref(findings);

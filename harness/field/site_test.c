@@ -139,6 +139,10 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "<a href=\"dbos-5.html#run-1\">broken 2 of 3</a>"));
     assert_non_null(
         strstr(text, "<li class=\"broken\">dbos 5: 1 of 1 broken: server &lt;killed&gt;</li>"));
+    assert_null(strstr(text, "No promise was broken"));
+    // Few subjects are cards on every screen, each cell with its column's name.
+    assert_non_null(strstr(text, "<style media=\"all\">"));
+    assert_non_null(strstr(text, "<td class=\"broken\" data-title=\"server &lt;killed&gt;\">"));
     assert_true(strstr(text, "dbos-5.html") < strstr(text, "mailroom-1.html"));
     assert_null(strstr(text, "{{"));
     read_page(dir, "dbos-5.html", text, sizeof text);

@@ -157,7 +157,8 @@ static const struct {
         "run each test once, or three times when the first run broke a promise; do not look for "
         "the highest rate"},
     {"site", "DIR", SCOPE_FIELD | SCOPE_MERGE, TEXT(field.site),
-        "write the table, a page for each subject, findings, badges and raw results as pages"},
+        "write the table, a page for each subject, findings, badges and raw results here, and not "
+        "below --out"},
     {"finding", "ID", SCOPE_FIELD, TEXT(field.finding),
         "repeat a finding with ten seeds and say how many runs show it; exit code "
         "1 when one does"},

@@ -249,6 +249,13 @@ void record_forget(struct record *r)
     json_array_clear(r->lines);
 }
 
+void record_keep(struct record *r)
+{
+    if (r->file)
+        fclose(r->file);
+    r->file = NULL;
+}
+
 // --- what it holds --------------------------------------------------------------------------
 
 bool record_has(const struct record *r, uint64_t number)

@@ -74,6 +74,9 @@ MUST_USE bool record_finish(struct record *r, struct err *e);
 // Frees the lines in memory. Those of the file stay there.
 void record_forget(struct record *r);
 
+// Ends a record whose lines a later call may want, though all is done: its file stays.
+void record_keep(struct record *r);
+
 // True when the item is to be done here: it belongs to this shard, and nothing was merged.
 bool record_has(const struct record *r, uint64_t number);
 

@@ -169,9 +169,18 @@ field_plans_what_is_left() { # record
     sed -n '/^{"n":2,"run":/{/seed=/!p}' "$1" >"$place/answers"
     expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
     ! grep -q 'runs*: about' "$place/err" || fail "no run is left: $(cat "$place/err")"
+    pages=$(sed -n 's/^pages  *//p' "$place/out")
+    [ -n "$pages" ] && grep -q 'No promise was broken' "$pages" || fail "no page at '$pages'"
     sed -i '$d' "$place/answers"
     expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
     grep -q '^1 run: about ' "$place/err" || fail "one run is left: $(cat "$place/err")"
+    # A record that is complete stays, and --resume makes other pages of it without a run.
+    local record=${pages%/*}/record.jsonl
+    { head -n 2 "$record" && sed -n '/^{"n":2,"run":/{/seed=/!s/"n":2/"n":0/p}' "$1"; } >"$place/complete"
+    mv "$place/complete" "$record"
+    expect_exit 0 "$mailproof" field mailroom --verdicts --quick --resume --site "$place/site" --out "$place/field-left"
+    ! grep -q 'runs*: about' "$place/err" || fail "--resume with --site begins anew: $(cat "$place/err")"
+    grep -qx "pages  *$place/site/index.html" "$place/out" && [ -f "$place/site/index.html" ] || fail "no pages at --site"
 }
 
 # --- tune -----------------------------------------------------------------------------------
