@@ -241,7 +241,9 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
         work_wake_at(c, at_ns);
         return true;
     }
-    bool timeout = t->at_once || window_timeout_ns(&c->window) <= c->now_ns;
+    // A full line leaves the window the times of tokens that went with it. What it left of them may
+    // be younger, and the next look tells its times.
+    bool timeout = t->at_once || (!t->more && window_timeout_ns(&c->window) <= c->now_ns);
     t->reason = t->at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
     // Behind a line in hand only a full one is wanted: the timeout may be that of the tokens in

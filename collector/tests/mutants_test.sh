@@ -29,6 +29,11 @@ mutant() { # name
         target=mailroom-collector
         test=(sh collector/tests/clock_test.sh)
         ;;
+    left-behind) # what a full line leaves has waited as long as what went with it
+        edits=(collector/loop/take.c 's/(!t->more \&\& window_timeout_ns(/(window_timeout_ns(/')
+        target=mailroom-collector
+        test=(sh collector/tests/timeout_test.sh)
+        ;;
     silent) # the mend of B3 must not forget a silent producer
         edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT false AND EXISTS (/')
         target=mailroom-collector
