@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The results of 1, 2, 3 and 16 shards, named in any order, are merged into the same tables and
-# pages, byte for byte, once times and folders are left out. A missing shard is inconclusive, and is
+# pages, byte for byte, once times and folders are left out. Any missing shard is inconclusive, and is
 # named. With arguments it tests these commands only.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -29,30 +29,59 @@ blank() {
     sed -E "s/[0-9]{8}T[0-9]{6}Z/TIME/g; s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g" "$@"
 }
 
-# same_for_any_number RECORD FILE…: merges the record from 1, 2, 3 and 16 shards, and compares the
-# output and the files below the folder of results.
+# Three orders of the folders: the last first, the first first, and the odd ones behind the even ones.
+orders=('{print NR "\t" $0}' '{print -NR "\t" $0}' '{print NR % 2 * 1000 + NR "\t" $0}')
+
+# in_order ORDER FOLDER…: puts the folders into `ordered`.
+in_order() {
+    mapfile -t ordered < <(printf '%s\n' "${@:2}" | awk "$1" | sort -n | cut -f 2)
+}
+
+# same_for_any_number RECORD FILE…: merges the record from 1, 2, 3 and 16 shards in three orders, and
+# compares the output and the files below the folder of results. Then it leaves out each shard.
 same_for_any_number() {
-    local record=$1 n file dealt
+    local record=$1 n order file dealt ordered
     shift
     for n in 1 2 3 16; do
         dealt=()
         deal "$record" "$n" "$place/dealt-$n"
-        expect_exit "$want" "$mailproof" merge --out "$place/merged-$n" "${dealt[@]}"
-        [ ! -s "$place/err" ] || fail "$(cat "$place/err")"
-        cp "$place/out" "$place/whole"
-        for file in "$place/out" "${@/#/$place/merged-$n/}"; do
-            # shellcheck disable=SC2086 # the name may be a pattern
-            blank $file >>"$place/pages-$n" || fail "no $file"
+        for order in "${orders[@]}"; do
+            in_order "$order" "${dealt[@]}"
+            rm -rf "$place/merged"
+            expect_exit "$want" "$mailproof" merge --out "$place/merged" "${ordered[@]}"
+            [ ! -s "$place/err" ] || fail "$(cat "$place/err")"
+            cp "$place/out" "$place/whole"
+            : >"$place/pages"
+            for file in "$place/out" "${@/#/$place/merged/}"; do
+                # shellcheck disable=SC2086 # the name may be a pattern
+                blank $file >>"$place/pages" || fail "no $file"
+            done
+            [ -e "$place/pages-of-one" ] || cp "$place/pages" "$place/pages-of-one"
+            cmp "$place/pages-of-one" "$place/pages" || fail "$n shards gave something else: ${ordered[*]##*/}"
         done
-        cmp "$place/pages-1" "$place/pages-$n" || fail "$n shards gave something else"
+        [ "$n" = 1 ] || each_is_missed "$n"
     done
-    dealt=()
+    # The caller looks further at three shards without the second.
     rm -rf "$place/part"
-    deal "$record" 3 "$place/part"
+    mv "$place/dealt-3" "$place/part"
     rm -r "$place/part/machine-2"
-    expect_exit "$missing" "$mailproof" merge --out "$place/merged-part" "$place/part"
-    grep -q 'shard 2 of 3 is missing, so this is inconclusive' "$place/err" || fail "$(cat "$place/err")"
-    rm -rf "$place"/dealt-* "$place"/merged-* "$place"/pages-*
+    misses 2 3 "$place/part"
+    rm -rf "$place"/dealt-* "$place"/merged* "$place"/pages*
+}
+
+# each_is_missed N: leaves out each of the N dealt shards.
+each_is_missed() {
+    local i
+    for ((i = 1; i <= $1; i++)); do
+        in_order "\$0 !~ /machine-$i\$/ ${orders[0]}" "${dealt[@]}"
+        misses "$i" "$1" "${ordered[@]}"
+    done
+}
+
+# misses I N FOLDER…: merges the folders, in which shard I of N is not.
+misses() {
+    expect_exit "$missing" "$mailproof" merge --out "$place/merged-part" "${@:3}"
+    grep -q "shard $1 of $2 is missing, so this is inconclusive" "$place/err" || fail "$(cat "$place/err")"
 }
 
 # --- explore --------------------------------------------------------------------------------
@@ -242,7 +271,7 @@ cuts_merges() {
 
 # Deals out lines of 30 runs; in one, a good collector was convicted.
 trust_merges() {
-    local n i verdict
+    local n i verdict order ordered
     for n in 1 2 3 16; do
         for ((i = 1; i <= n; i++)); do
             mkdir -p "$place/trust-$n/machine-$i/shard-$i-of-$n"
@@ -255,14 +284,20 @@ trust_merges() {
                 "$i" "$i" "$verdict" "$((60 + i % 7))" "$((i % 5))" \
                 >>"$place/trust-$n/machine-$((i % n + 1))/shard-$((i % n + 1))-of-$n/runs.tsv"
         done
-        expect_exit 1 "$SOURCE_DIR/ci/trust" --merge "$place/trust-$n"/*
-        cp "$place/out" "$place/trust-$n.out"
-        cmp "$place/trust-1.out" "$place/trust-$n.out" || fail "$n shards gave something else"
+        for order in "${orders[@]}"; do
+            in_order "$order" "$place/trust-$n"/*
+            expect_exit 1 "$SOURCE_DIR/ci/trust" --merge "${ordered[@]}"
+            [ -e "$place/trust-1.out" ] || cp "$place/out" "$place/trust-1.out"
+            cmp "$place/trust-1.out" "$place/out" || fail "$n shards gave something else"
+        done
+        # Without a conviction, what is missing decides.
+        for ((i = 1; i <= n && n > 1; i++)); do
+            in_order "\$0 !~ /machine-$i\$/ ${orders[1]}" "$place/trust-$n"/*
+            expect_exit "$((14 % n + 1 == i ? 2 : 1))" "$SOURCE_DIR/ci/trust" --merge "${ordered[@]}"
+            grep -q "shard $i of $n is missing" "$place/err" || fail "$(cat "$place/err")"
+        done
     done
-    grep -q '^| quiet | 30 | 1 | 30 | 1 |' "$place/out" || fail "$(cat "$place/out")"
-    rm -r "$place/trust-3/machine-3" # the one with the conviction
-    expect_exit 2 "$SOURCE_DIR/ci/trust" --merge "$place/trust-3"
-    grep -q 'shard 3 of 3 is missing' "$place/err" || fail "$(cat "$place/err")"
+    grep -q '^| quiet | 30 | 1 | 30 | 1 |' "$place/trust-1.out" || fail "$(cat "$place/trust-1.out")"
 }
 
 [ $# -gt 0 ] || set -- explore run field tune trust cuts
