@@ -1,6 +1,8 @@
 // Collects the measurements of a pair's runs. Pure.
 #pragma once
 
+#include <jansson.h>
+
 #include "compare/compare.h"
 #include "tune/recording.h"
 #include "tune/schedule.h"
@@ -12,6 +14,10 @@ struct measurement {
     struct recording recording;
     bool counted; // true: it only counts round trips, because its proxy slows everything else
 };
+
+// Reads the cost from a result.json. Without `local`, backend_cpu_ms is NAN, because the processes
+// of a remote server cannot be seen.
+struct tune_cost cost_of(const json_t *result, bool local);
 
 #define MEASURED_MAX 100
 

@@ -84,9 +84,7 @@ static void append_cell(
 
 static void append_map(const struct tune *t, enum tune_figure figure, struct buf *out)
 {
-    int limits[TUNE_PAIRS_MAX];
-    int64_t timeouts_ns[TUNE_PAIRS_MAX];
-    size_t rows = figure_limits(t, limits), columns = figure_timeouts(t, timeouts_ns);
+    const struct figure_axes a = figure_axes(t);
 
     buf_printf(out,
         "<div class=\"box\"><table class=\"map\" data-figure=\"%s\"><caption>%s<span "
@@ -94,15 +92,15 @@ static void append_map(const struct tune *t, enum tune_figure figure, struct buf
         figure_texts[figure].key, figure_texts[figure].title);
     append_escaped(out, figure_texts[figure].help);
     buf_append_str(out, "</span></caption><tr><th scope=\"col\">limit</th>");
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; c < a.columns; c++) {
         buf_append_str(out, "<th scope=\"col\">");
-        units_print_duration(out, timeouts_ns[c]);
+        units_print_duration(out, a.timeouts_ns[c]);
         buf_append_str(out, "</th>");
     }
-    for (size_t r = 0; r < rows; r++) {
-        buf_printf(out, "</tr>\n<tr><th scope=\"row\">%d</th>", limits[r]);
-        for (size_t c = 0; c < columns; c++) {
-            const struct tune_pair *p = figure_at(t, limits[r], timeouts_ns[c]);
+    for (size_t r = 0; r < a.rows; r++) {
+        buf_printf(out, "</tr>\n<tr><th scope=\"row\">%d</th>", a.limits[r]);
+        for (size_t c = 0; c < a.columns; c++) {
+            const struct tune_pair *p = figure_at(t, a.limits[r], a.timeouts_ns[c]);
             if (p)
                 append_cell(t, p, figure, out);
             else
@@ -123,9 +121,7 @@ static bool has_map(const struct tune *t, enum tune_figure figure)
 
 static void print_columns(const struct tune *t, struct buf *out)
 {
-    int64_t timeouts_ns[TUNE_PAIRS_MAX];
-
-    buf_printf(out, "%zu", figure_timeouts(t, timeouts_ns));
+    buf_printf(out, "%zu", figure_axes(t).columns);
 }
 
 static void print_maps(const struct tune *t, struct buf *out)

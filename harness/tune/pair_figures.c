@@ -99,30 +99,21 @@ const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeo
     return NULL;
 }
 
-size_t figure_limits(const struct tune *t, int *limits)
+struct figure_axes figure_axes(const struct tune *t)
 {
-    size_t count = 0;
+    struct figure_axes a = {0};
 
     for (size_t i = 0; i < t->count; i++) {
-        size_t k = 0;
-        while (k < count && limits[k] != t->pairs[i].limit)
-            k++;
-        if (k == count)
-            limits[count++] = t->pairs[i].limit;
+        const struct tune_pair *p = &t->pairs[i];
+        size_t row = 0, column = 0;
+        while (row < a.rows && a.limits[row] != p->limit)
+            row++;
+        while (column < a.columns && a.timeouts_ns[column] != p->timeout_ns)
+            column++;
+        if (row == a.rows)
+            a.limits[a.rows++] = p->limit;
+        if (column == a.columns)
+            a.timeouts_ns[a.columns++] = p->timeout_ns;
     }
-    return count;
-}
-
-size_t figure_timeouts(const struct tune *t, int64_t *timeouts_ns)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < t->count; i++) {
-        size_t k = 0;
-        while (k < count && timeouts_ns[k] != t->pairs[i].timeout_ns)
-            k++;
-        if (k == count)
-            timeouts_ns[count++] = t->pairs[i].timeout_ns;
-    }
-    return count;
+    return a;
 }

@@ -48,7 +48,10 @@ void figure_print_short(
 // Finds the pair of a limit and a timeout; NULL when the grid has none.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 
-// These write the values on the grid's axes, each value once and in the order of the pairs, into
-// room for TUNE_PAIRS_MAX. They return how many values there are.
-size_t figure_limits(const struct tune *t, int *limits);
-size_t figure_timeouts(const struct tune *t, int64_t *timeouts_ns);
+// The values on the grid's axes, each value once and in the order of the pairs.
+struct figure_axes {
+    size_t rows, columns;
+    int limits[TUNE_PAIRS_MAX];
+    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+};
+struct figure_axes figure_axes(const struct tune *t);

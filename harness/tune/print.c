@@ -105,23 +105,21 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
 
 static void print_map(const struct tune *t, enum tune_figure figure, bool colours, struct buf *out)
 {
-    int limits[TUNE_PAIRS_MAX];
-    int64_t timeouts_ns[TUNE_PAIRS_MAX];
-    size_t rows = figure_limits(t, limits), columns = figure_timeouts(t, timeouts_ns);
+    const struct figure_axes a = figure_axes(t);
 
     buf_printf(out, "  %s\n  limit  ", figure_texts[figure].title);
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; c < a.columns; c++) {
         struct buf text;
         buf_init(&text, 64);
-        units_print_duration(&text, timeouts_ns[c]);
+        units_print_duration(&text, a.timeouts_ns[c]);
         if (buf_str(&text))
             buf_printf(out, "%*s   ", WIDTH, text.data);
         buf_fini(&text);
     }
-    for (size_t r = 0; r < rows; r++) {
-        buf_printf(out, "\n  %5d  ", limits[r]);
-        for (size_t c = 0; c < columns; c++)
-            print_cell(t, figure_at(t, limits[r], timeouts_ns[c]), figure, colours, out);
+    for (size_t r = 0; r < a.rows; r++) {
+        buf_printf(out, "\n  %5d  ", a.limits[r]);
+        for (size_t c = 0; c < a.columns; c++)
+            print_cell(t, figure_at(t, a.limits[r], a.timeouts_ns[c]), figure, colours, out);
     }
     buf_append_char(out, '\n');
 }

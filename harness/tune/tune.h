@@ -7,8 +7,15 @@
 #include "base/buf.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
-#include "tune/cost.h"
 #include "tune/precision.h"
+
+// What a run costs besides time. NAN: the figure was not measured.
+struct tune_cost {
+    double wal_bytes;        // bytes per token; of the whole server, so the inserts are included
+    double backend_cpu_ms;   // CPU time of the collector's backends, ms per 1,000 tokens
+    double collector_cpu_ms; // CPU time of the collector itself, ms per 1,000 tokens
+    double round_trips;      // round trips of the collector per token; not in result.json
+};
 
 struct tune_pair {
     int limit;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "tune/scatter.h"
+#include "tune/measured.h"
 #include "tune/pair_figures.h"
 #include "tune/model.h"
 #include "tune/tune.h"
@@ -319,8 +320,7 @@ static void heat(void **state)
 {
     struct tune_pair pairs[] = {pair(1, 100, 1), pair(10, 110, 10), pair(50, NAN, 100)};
     const struct tune t = {.pairs = pairs, .count = 3};
-    int limits[TUNE_PAIRS_MAX];
-    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+    const struct figure_axes axes = figure_axes(&t);
 
     (void)state;
     assert_true(figure_heat(&t, &pairs[0], FIGURE_P99) < 1e-9);
@@ -330,9 +330,9 @@ static void heat(void **state)
     assert_within(figure_heat(&t, &pairs[0], FIGURE_TOKENS), 1, 1e-6);
     assert_within(figure_heat(&t, &pairs[1], FIGURE_TOKENS), 0.5, 1e-6);
     assert_true(figure_heat(&t, &pairs[2], FIGURE_TOKENS) < 1e-9);
-    assert_int_equal(figure_limits(&t, limits), 3);
-    assert_int_equal(figure_timeouts(&t, timeouts_ns), 1);
-    assert_int_equal(limits[2], 50);
+    assert_int_equal(axes.rows, 3);
+    assert_int_equal(axes.columns, 1);
+    assert_int_equal(axes.limits[2], 50);
     assert_ptr_equal(figure_at(&t, 10, NS_PER_S), &pairs[1]);
     assert_null(figure_at(&t, 10, 1));
 }
