@@ -71,12 +71,6 @@ static void show_search(struct exploring *x)
     fflush(stderr);
 }
 
-static void hide(const struct exploring *x)
-{
-    if (!x->options->quiet && terminal_is(STDERR_FILENO))
-        fputs("\r\x1b[K", stderr);
-}
-
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {
@@ -90,7 +84,8 @@ static bool write_explore_page(struct exploring *x, struct err *e)
               page_html(&page, &html) && file_write("out", path, &html, e) &&
               page_text(&page, &text);
     // The progress line would stand in the midst of the text.
-    hide(x);
+    if (!x->options->quiet && terminal_is(STDERR_FILENO))
+        fputs("\r\x1b[K", stderr);
     if (ok)
         printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
             *x->collector ? x->collector : "the reference collector", text.data, path);

@@ -12,16 +12,13 @@ static const char *metric_unit_text(const struct compared *row)
     return metric_unit_name(metrics[row->id].unit);
 }
 
-static const char *unit_separator(const struct compared *row)
-{
-    return *metric_unit_text(row) ? " " : "";
-}
-
 // A figure is not known when most runs were inconclusive.
 static void put_metric_value(const struct compared *row, double value, char *text, size_t size)
 {
+    const char *unit = metric_unit_text(row);
+
     if (isfinite(value))
-        snprintf(text, size, "%.4g%s%s", value, unit_separator(row), metric_unit_text(row));
+        snprintf(text, size, "%.4g%s%s", value, *unit ? " " : "", unit);
     else
         snprintf(text, size, "unknown");
 }

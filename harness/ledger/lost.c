@@ -12,11 +12,6 @@ static int64_t acknowledged_ns(const struct probe_sample *s)
     return s->due_ns + s->stall_ns + s->took_ns;
 }
 
-static bool is_acknowledged(const struct probe_sample *s)
-{
-    return s->took_ns != CLOCK_NEVER;
-}
-
 // Returns when the last commit was acknowledged that survived this fault: the one before the first
 // that is gone, of those between the fault before and this one. 0: the fault lost none of them.
 static int64_t first_lost_ns(
@@ -26,7 +21,7 @@ static int64_t first_lost_ns(
 
     for (size_t i = 0; i < l->flush_count; i++) {
         const struct probe_sample *s = &l->flushes[i];
-        if (!is_acknowledged(s) || acknowledged_ns(s) > until_ns)
+        if (s->took_ns == CLOCK_NEVER || acknowledged_ns(s) > until_ns)
             continue;
         if (!there[i] && acknowledged_ns(s) > since_ns)
             return kept_ns;

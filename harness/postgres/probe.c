@@ -63,12 +63,6 @@ void probe_free(struct probe *p)
 
 // --- a sample -------------------------------------------------------------------
 
-static void keep_probe_sample(struct probe *p, const struct probe_sample *sample)
-{
-    if (array_grow(&p->samples, p->count, 1, sizeof *sample))
-        p->samples[p->count++] = *sample;
-}
-
 static bool is_probe_answered(struct probe *p, struct err *e)
 {
     char number[24];
@@ -104,5 +98,6 @@ static void ask_probe(void *arg, int64_t due_ns)
         PQfinish(p->conn);
         p->conn = NULL;
     }
-    keep_probe_sample(p, &sample);
+    if (array_grow(&p->samples, p->count, 1, sizeof sample))
+        p->samples[p->count++] = sample;
 }

@@ -252,12 +252,6 @@ static bool ask_server(struct sampler *s, struct sample *sample)
     return false;
 }
 
-static void keep_sample(struct sampler *s, const struct sample *sample)
-{
-    if (array_grow(&s->samples, s->count, 1, sizeof *sample))
-        s->samples[s->count++] = *sample;
-}
-
 static void take_sample(void *arg, int64_t due_ns)
 {
     struct sampler *s = arg;
@@ -283,5 +277,6 @@ static void take_sample(void *arg, int64_t due_ns)
     sample.collector_rss_kb = s->usage.collector_rss_kb;
     if (process_stat(getpid(), &self))
         sample.harness_kb = (double)self.rss_kb;
-    keep_sample(s, &sample);
+    if (array_grow(&s->samples, s->count, 1, sizeof sample))
+        s->samples[s->count++] = sample;
 }

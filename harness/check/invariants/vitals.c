@@ -189,11 +189,6 @@ static bool check_waits(const struct check *c, struct err *e)
     return true;
 }
 
-static bool is_idle(const struct load_phase *phase)
-{
-    return phase->rate_from <= 0 && phase->rate_to <= 0;
-}
-
 static void check_rest(const struct check *c)
 {
     const struct ledger *l = c->l;
@@ -201,7 +196,7 @@ static void check_rest(const struct check *c)
 
     for (size_t i = 0; i < l->scenario->load_count; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
-        if (is_idle(phase))
+        if (phase->rate_from <= 0 && phase->rate_to <= 0)
             judge_idle_phase(c, at_ns, at_ns + phase->for_ns);
         at_ns += phase->for_ns;
     }

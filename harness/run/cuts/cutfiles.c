@@ -224,11 +224,6 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
     return true;
 }
 
-static bool is_sum(enum metric_id id)
-{
-    return metrics[id].invariant || id <= METRIC_HOLDS;
-}
-
 static void add_judged(struct judged *sum, const struct judged *j)
 {
     sum->judged += j->judged;
@@ -252,7 +247,7 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
         // Percentiles and rates of trials have no meaningful sum.
-        if (isnan(t->values[id]) || !is_sum(id))
+        if (isnan(t->values[id]) || (!metrics[id].invariant && id > METRIC_HOLDS))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
         r->broken[id] = r->broken[id] || t->broken[id];

@@ -328,12 +328,6 @@ static void *work_through_cuts(void *arg)
     return NULL;
 }
 
-static void show_cut_progress(const struct cuts *c)
-{
-    if (!c->options->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);
-}
-
 static size_t count_known(const struct cuts *c)
 {
     size_t known = 0;
@@ -388,7 +382,8 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     if (!ok)
         fail_cuts(c, e);
     while (ok && atomic_load(&c->done) < c->points.count && !atomic_load(&c->failed)) {
-        show_cut_progress(c);
+        if (!c->options->quiet && isatty(STDERR_FILENO))
+            fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);
         interrupt_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
         // Trials that are finished are in the record, so the next call goes on from here.
         if (interrupt_signal())

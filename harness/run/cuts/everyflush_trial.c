@@ -160,12 +160,6 @@ static bool find_tokens(PGconn *conn, const char *sql, bool found[TOKENS], struc
     return rows != NULL;
 }
 
-static bool find_present(PGconn *conn, bool present[TOKENS], struct err *e)
-{
-    return find_tokens(
-        conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id", present, e);
-}
-
 bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct err *e)
 {
     return find_tokens(conn,
@@ -205,7 +199,9 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
 {
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
-    bool ok = conn && find_present(conn, f->present, &e) &&
+    bool ok = conn &&
+              find_tokens(conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id",
+                  f->present, &e) &&
               (!setting->leased || flush_trial_find_ended(conn, f->recorded, &e)) &&
               (!before->amcheck || look_for_damage(conn, r, &e));
 

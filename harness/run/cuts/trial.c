@@ -59,11 +59,6 @@ struct trial {
 
 // --- the faults --------------------------------------------------------------------
 
-static const struct verb *verb_of(enum cut_action action)
-{
-    return verb_find(action == ACTION_KILL ? "kill-collector" : "cut-at");
-}
-
 static void make_faults(struct trial *t)
 {
     for (int i = 0; i < t->cuts->count; i++) {
@@ -71,7 +66,7 @@ static void make_faults(struct trial *t)
         snprintf(t->messages[i], sizeof t->messages[i], "%s %s", message_sender_name(p->sender),
             message_name(p->sender, p->type));
         t->steps.faults[i] = (struct fault_spec){
-            .verb = verb_of(t->setting->action),
+            .verb = verb_find(t->setting->action == ACTION_KILL ? "kill-collector" : "cut-at"),
             .target = TARGET_COLLECTOR,
             .instance = -1,
             .message = t->messages[i],
