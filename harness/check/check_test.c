@@ -82,6 +82,21 @@ static void an_example_names_the_faults_around(void **state)
     }
 }
 
+// A queue has jobs, and they have no kind.
+static void an_example_of_a_queue_names_a_job(void **state)
+{
+    static struct told t;
+    struct result r;
+
+    (void)state;
+    judge(&t, &r, "set collector.subject=textbook\ntoken 0 at 1000\n");
+    assert_int_equal(
+        strncmp(r.findings[METRIC_LOST].examples[0], "job 0: intended", strlen("job 0: intended")),
+        0);
+    result_fini(&r);
+    story_fini(&t);
+}
+
 static void assert_unpromised(int promises, int needs, const char *expect, const char *want)
 {
     struct expectation named = {.metric = (char *)expect};
@@ -128,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
+        cmocka_unit_test(an_example_of_a_queue_names_a_job),
         cmocka_unit_test(an_example_quotes_only_characters),
         cmocka_unit_test(an_invariant_without_a_promise_is_named),
     };

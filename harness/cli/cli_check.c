@@ -61,14 +61,14 @@ static bool draw_token(
 
 static int print_token(const struct ledger *l, const struct options *o)
 {
-    char login[NAMES_MAX], at_the_end[200];
+    char name[LEDGER_FULL_NAME_MAX], at_the_end[200];
     uint32_t token;
     struct err e;
 
     if (!rejudge_token(l, o->token, &token, &e))
         return cli_fail(&e);
-    names_login(login, token);
-    printf("%s (%s)\n", login, token_kind_name(l->plan->kinds[token]));
+    ledger_full_name(l, token, name);
+    puts(name);
     if (!life_each(l, token, print_event, NULL)) {
         err_memory(&e);
         return cli_fail(&e);

@@ -195,3 +195,23 @@ void ledger_guess_written(struct ledger *l)
         }
     }
 }
+
+void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX])
+{
+    if (scenario_is_queue(l->scenario))
+        snprintf(out, NAMES_MAX, "job %" PRIu32, token);
+    else
+        names_login(out, token);
+}
+
+void ledger_full_name(const struct ledger *l, uint32_t token, char out[LEDGER_FULL_NAME_MAX])
+{
+    char name[NAMES_MAX];
+
+    ledger_name(l, token, name);
+    if (scenario_is_queue(l->scenario))
+        snprintf(out, LEDGER_FULL_NAME_MAX, "%s", name);
+    else
+        snprintf(
+            out, LEDGER_FULL_NAME_MAX, "%s (%s)", name, token_kind_name(l->plan->kinds[token]));
+}

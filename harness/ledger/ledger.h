@@ -15,6 +15,7 @@
 #include "ledger/rows.h"
 #include "load/load.h"
 #include "os/starved.h"
+#include "plan/names.h"
 #include "plan/plan.h"
 #include "postgres/presence.h"
 #include "postgres/probe.h"
@@ -166,6 +167,14 @@ int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
 // True when the token existed before the collector started.
 bool ledger_is_backlog(const struct ledger *l, uint32_t token);
+
+// Writes a token's name for messages: t0000048, or of a queue: job 48.
+void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX]);
+
+#define LEDGER_FULL_NAME_MAX (2 * NAMES_MAX)
+
+// Writes the name with the token's kind, which a queue's jobs do not have: t0000048 (activation).
+void ledger_full_name(const struct ledger *l, uint32_t token, char out[LEDGER_FULL_NAME_MAX]);
 
 // Returns the intended time of the insert on the run's clock; for a token of the backlog, the real
 // time of the insert.

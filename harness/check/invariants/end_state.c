@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "plan/names.h"
 
 static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
 
@@ -109,7 +108,7 @@ bool check_end_state(const struct check *c, struct err *e)
     struct result *r = c->r;
     const struct ledger *l = c->l;
     struct last_words words = last_words_of(c);
-    char login[NAMES_MAX];
+    char name[LEDGER_FULL_NAME_MAX];
 
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -119,9 +118,8 @@ bool check_end_state(const struct check *c, struct err *e)
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)
             continue;
-        names_login(login, token);
-        finding_add(r, METRIC_END_STATE, "%s (%s): %s", login,
-            token_kind_name(l->plan->kinds[token]), wrong);
+        ledger_full_name(l, token, name);
+        finding_add(r, METRIC_END_STATE, "%s: %s", name, wrong);
     }
     return true;
 }

@@ -219,7 +219,7 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
     judged_add(c->r, METRIC_UNDERFULL, 1, cause);
     if (token == NO_TOKEN || cause.kind != CAUSE_NONE)
         return;
-    names_login(login, token);
+    ledger_name(c->l, token, login);
     finding_add(c->r, METRIC_UNDERFULL,
         "pid %d, read at %.3f s: %u %s, limit %d, but %s had waited since %.3f s",
         (int)c->l->log->processes[line->process].pid, ledger_seconds(c->l, line->read_ns),

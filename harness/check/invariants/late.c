@@ -207,7 +207,7 @@ static void check_token(const struct late *t, uint32_t token)
     // The verdict compares it with the lag of the load on a busy machine.
     if (read_ns - late.due_ns > r->latest_ns)
         r->latest_ns = read_ns - late.due_ns;
-    names_login(login, token);
+    ledger_name(l, token, login);
     finding_add(r, METRIC_LATE,
         "%s was committed at %.3f s, could go from %.3f s on, and was read %.0f ms later; allowed: "
         "%.0f ms",

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "plan/names.h"
 
 static bool is_own_column(const struct scenario *s, const char *column)
 {
@@ -35,7 +34,7 @@ static const char *changed_column(const struct ledger *l, uint32_t token)
 bool check_meddles(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;
-    char login[NAMES_MAX];
+    char name[LEDGER_FULL_NAME_MAX];
 
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -54,9 +53,8 @@ bool check_meddles(const struct check *c, struct err *e)
         column = changed_column(l, token);
         if (!column)
             continue;
-        names_login(login, token);
-        finding_add(c->r, METRIC_MEDDLES, "%s (%s): %s is not as it was inserted", login,
-            token_kind_name(l->plan->kinds[token]), column);
+        ledger_full_name(l, token, name);
+        finding_add(c->r, METRIC_MEDDLES, "%s: %s is not as it was inserted", name, column);
     }
     return true;
 }

@@ -63,8 +63,8 @@ static void check_order(
     if (txn->outcome == TXN_COMMITTED)
         judged_add(r, METRIC_OUT_OF_ORDER, 1, CAUSE_IS_NONE);
     if (txn->outcome == TXN_COMMITTED && y->sent_ns > txn->ended_ns) {
-        names_login(login, token);
-        names_login(youngest, y->token);
+        ledger_name(l, token, login);
+        ledger_name(l, y->token, youngest);
         finding_add(r, METRIC_OUT_OF_ORDER,
             "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", login,
             ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, y->sent_ns));
@@ -101,7 +101,7 @@ static void check_expiry(const struct check *c, const struct past *p, uint32_t t
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         expires_ns + 3 * NS_PER_S >= p->empty_ns[2] || is_reader_slow(c, p))
         return;
-    names_login(login, token);
+    ledger_name(l, token, login);
     finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", login,
         ledger_seconds(l, expires_ns), ledger_seconds(l, p->this_ns));
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
@@ -137,7 +137,7 @@ static void check_change(const struct check *c, const struct past *p, uint32_t t
 
     if (!change || from_ns >= p->empty_ns[2] || is_reader_slow(c, p))
         return;
-    names_login(login, token);
+    ledger_name(l, token, login);
     finding_add(r, METRIC_INELIGIBLE, "%s: %s was acknowledged at %.3f s, read at %.3f s", login,
         change_kind_name(change->kind), ledger_seconds(l, record->ended_ns),
         ledger_seconds(l, p->this_ns));

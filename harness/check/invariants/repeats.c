@@ -223,15 +223,14 @@ static void add_readings(struct repeats *t, uint32_t token, uint32_t first, uint
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first], *later = &l->log->lines[again];
-    char login[NAMES_MAX];
+    const char *who = scenario_is_queue(l->scenario) ? "consumer" : "collector";
+    char name[LEDGER_FULL_NAME_MAX];
 
-    names_login(login, token);
+    ledger_full_name(l, token, name);
     finding_add(t->c->r, METRIC_DUPLICATED,
-        "%s (%s): committed at %.3f s, read at %.3f s from collector %d and at %.3f s from "
-        "collector %d",
-        login, token_kind_name(l->plan->kinds[token]),
-        ledger_seconds(l, ledger_txn(l, token)->ended_ns), ledger_seconds(l, line->read_ns),
-        l->log->processes[line->process].instance, ledger_seconds(l, later->read_ns),
+        "%s: committed at %.3f s, read at %.3f s from %s %d and at %.3f s from %s %d", name,
+        ledger_seconds(l, ledger_txn(l, token)->ended_ns), ledger_seconds(l, line->read_ns), who,
+        l->log->processes[line->process].instance, ledger_seconds(l, later->read_ns), who,
         l->log->processes[later->process].instance);
     finding_add_faults(t->c->r, METRIC_DUPLICATED, l, line->read_ns);
 }

@@ -5,8 +5,6 @@
 // data. Of a log of more than 128 MiB it reads the first and the last 64.
 #include "check/inside.h"
 
-#include "plan/names.h"
-
 bool check_secrets(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;
@@ -25,7 +23,7 @@ bool check_secrets(const struct check *c, struct err *e)
         judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
         if (!(l->tokens[token].flags & TOKEN_TOLD))
             continue;
-        names_login(login, token);
+        ledger_name(l, token, login);
         finding_add(
             c->r, METRIC_TELLS_SECRETS, "%s: its secret stands in the collector's log", login);
     }

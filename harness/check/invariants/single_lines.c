@@ -118,7 +118,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     }
     // A delivery of no planned token has no login of ours.
     if (ours)
-        names_login(login, d->token);
+        ledger_name(l, d->token, login);
     if (d->flags & DELIVERY_FORGED)
         finding_add(
             r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at, note_of(l, d->line, d->token));

@@ -24,7 +24,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "plan/names.h"
 
 static const char *outcome_name(const struct ledger *l, uint32_t token)
 {
@@ -46,7 +45,7 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
 // Describes a token's life in one line: the example that every finding about it shows.
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
-    char login[NAMES_MAX], read[48] = "not delivered";
+    char name[LEDGER_FULL_NAME_MAX], read[48] = "not delivered";
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
 
@@ -55,13 +54,12 @@ void finding_add_token(struct result *r, enum metric_id id, const struct ledger 
         r->findings[id].count++;
         return;
     }
-    names_login(login, token);
+    ledger_full_name(l, token, name);
     if (read_ns != CLOCK_NEVER)
         snprintf(read, sizeof read, "read at %.3f s", ledger_seconds(l, read_ns));
-    finding_add(r, id, "%s (%s): intended at %.3f s, sent %.3f s, %s %.3f s, %s", login,
-        token_kind_name(l->plan->kinds[token]), ledger_seconds(l, ledger_intended_ns(l, token)),
-        ledger_seconds(l, txn->sent_ns), outcome_name(l, token), ledger_seconds(l, txn->ended_ns),
-        read);
+    finding_add(r, id, "%s: intended at %.3f s, sent %.3f s, %s %.3f s, %s", name,
+        ledger_seconds(l, ledger_intended_ns(l, token)), ledger_seconds(l, txn->sent_ns),
+        outcome_name(l, token), ledger_seconds(l, txn->ended_ns), read);
     finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 

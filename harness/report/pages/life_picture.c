@@ -270,14 +270,14 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
     enum { TITLE, END, PICTURE, KEY, EVENTS };
     static const char *const marks[] = {"title", "end", "picture", "key", "events", NULL};
     const char *rest = page_token;
-    char login[NAMES_MAX];
+    char name[LEDGER_FULL_NAME_MAX];
     size_t picture = 0;
     bool ok = true;
 
-    names_login(login, token);
+    ledger_full_name(l, token, name);
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
         if (mark == TITLE)
-            buf_printf(out, "%s (%s)", login, token_kind_name(l->plan->kinds[token]));
+            append_escaped(out, name);
         else if (mark == PICTURE) {
             picture = out->len;
             ok = draw_life(l, token, out) && ok;

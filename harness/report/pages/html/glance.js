@@ -26,7 +26,7 @@ function glanceLanes() {
   return [
     ...states.map((state) => ({ ...glanceStates[state], state })),
     // A fault does not say which instance it hit; deaths are marked on the process itself.
-    ...instances.map((instance) => ({ name: `collector ${instance}`, instance, faults: hit('collector') })),
+    ...instances.map((instance) => ({ name: `${data.queue ? 'consumer' : 'collector'} ${instance}`, instance, faults: hit('collector') })),
     ...['server', 'network', 'reader'].map((name) => ({ name, faults: hit(name) }))
       .filter((lane) => lane.faults.length > 0),
   ];
@@ -111,13 +111,13 @@ function tellToken(event) {
     .reduce((best, t) => (!best || Math.abs(glanceX(t[2]) - x) < Math.abs(glanceX(best[2]) - x) ? t : best), null);
   if (!near) return;
   const [number, state, commit, read, instance, times] = near;
-  const name = `t${String(number).padStart(7, '0')}`;
+  const name = data.queue ? `job ${number}` : `t${String(number).padStart(7, '0')}`, who = data.queue ? 'consumer' : 'collector';
   const fault = result.faults.filter((f) => f.at_s !== null)
     .reduce((best, f) => (!best || Math.abs(f.at_s - commit) < Math.abs(best.at_s - commit) ? f : best), null);
   byId('glance-token').textContent = `${name}: committed at ${commit} s, ` +
-    (read === undefined ? 'never read' : `read at ${read} s from collector ${instance}${times > 1 ? `, ${times} times in all` : ''}`) +
+    (read === undefined ? 'never read' : `read at ${read} s from ${who} ${instance}${times > 1 ? `, ${times} times in all` : ''}`) +
     `: ${glanceStates[state].name}.` + (fault ? ` Nearest fault: ${fault.do} at ${rounded(fault.at_s)} s.` : '') +
-    ` All of it: mailproof check RESULT --token ${name}`;
+    ` All of it: mailproof check RESULT --token ${data.queue ? number : name}`;
 }
 
 function zoomGlance(place) {

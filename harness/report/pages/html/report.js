@@ -373,11 +373,11 @@ function tables() {
   byId('scenario').textContent = data.scenario_yaml;
 }
 
-// A queue has jobs where a collector has tokens. The figures' own words are changed, and nothing that
+// A queue has jobs and consumers where mail has tokens and collectors. The figures' own words are changed, and nothing that
 // a program has printed.
 function callJobs() {
   const words = document.querySelectorAll('.hint, .on-screen, caption, th, .axis span, [aria-label]');
-  const changed = (s) => s.replace(/\btoken(s?)\b/g, 'job$1');
+  const changed = (s) => s.replace(/\btoken(s?)\b/g, 'job$1').replace(/\bcollector(s?)\b/g, 'consumer$1');
   for (const e of words) {
     for (const node of e.childNodes)
       if (node.nodeType === Node.TEXT_NODE) node.nodeValue = changed(node.nodeValue);
