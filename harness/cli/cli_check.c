@@ -9,6 +9,7 @@
 #include "options/files.h"
 #include "report/rejudge.h"
 #include "plan/names.h"
+#include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/gather.h"
 #include "report/life.h"
@@ -52,6 +53,8 @@ static bool draw_token(
     struct buf text;
 
     buf_init(&text, 64u << 20);
+    // A signal must not leave half a file.
+    interrupt_at_once(0);
     bool ok = (life_html(l, token, &text) ||
                   err_set(e, ERR_INTERNAL, "--html: the token's life is too long")) &&
               file_write("html", o->html, &text, e);
@@ -244,6 +247,9 @@ int cli_check(const struct options *o)
                      : "check: name a result folder or a story");
         return cli_fail(&e);
     }
+    interrupt_at_once(EXIT_SIGNAL);
+    // What is judged is told, even if a signal comes meanwhile.
+    setvbuf(stdout, NULL, _IOLBF, 0);
     for (char *const *folder = o->args; *folder; folder++)
         worst = cli_worse(
             worst, story_is_path(*folder) ? check_story(*folder, o) : check_result(*folder, o));

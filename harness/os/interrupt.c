@@ -3,13 +3,16 @@
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
-static volatile sig_atomic_t pending, asked, deferred;
+static volatile sig_atomic_t pending, asked, deferred, at_once;
 
 static void remember_signal(int signal)
 {
+    if (at_once)
+        _exit(at_once + signal);
     if (deferred && !asked)
         asked = signal;
     else
@@ -40,6 +43,11 @@ void interrupt_defer(bool on)
     deferred = on;
     if (!on && asked && !pending)
         pending = asked;
+}
+
+void interrupt_at_once(int code)
+{
+    at_once = code;
 }
 
 int interrupt_asked(void)
