@@ -145,10 +145,11 @@ static void take_outcome(
 
     run->state = judged ? SUITE_JUDGED : e->kind == ERR_SKIP ? SUITE_SKIPPED : SUITE_FAILED;
     run->verdict = outcome->verdict;
-    run->lost = outcome->lost;
-    run->duplicated = outcome->duplicated;
-    run->p50_ms = outcome->p50_ms;
-    run->p99_ms = outcome->p99_ms;
+    // What was not judged has no figures; a zero would read as one.
+    run->lost = judged ? outcome->lost : NAN;
+    run->duplicated = judged ? outcome->duplicated : NAN;
+    run->p50_ms = judged ? outcome->p50_ms : NAN;
+    run->p99_ms = judged ? outcome->p99_ms : NAN;
     // From the folder, as a merge reads it, so that both show the same.
     if (judged && stored_read(&stored, outcome->folder, &ignored))
         stored_broke(&stored, run->broke, sizeof run->broke);

@@ -4,6 +4,7 @@
 // the factor four until the findings name the token as those of the whole run do, and none is
 // broken that the run does not break. To follow the causes of a finding instead was rejected: each
 // invariant would need a rule for what belongs to it.
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,21 @@ struct said {
     bool any;
 };
 
+// True when the text has the name, and not only as the beginning of another: job 4 of job 48.
+static bool has_name(const char *text, const char *name)
+{
+    const char *at = text;
+
+    while ((at = strstr(at, name)) && isdigit((unsigned char)at[strlen(name)]))
+        at++;
+    return at;
+}
+
 static void add_said(struct said *s, const struct result *r, const char *text)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         for (size_t i = 0; r->findings[id].count > 0 && i < r->findings[id].example_count; i++)
-            s->any |= s->by[id] |= strstr(r->findings[id].examples[i], text) != NULL;
+            s->any |= s->by[id] |= has_name(r->findings[id].examples[i], text);
 }
 
 static struct said said_of(const struct result *r, const struct history *h, uint32_t token)
@@ -33,7 +44,7 @@ static struct said said_of(const struct result *r, const struct history *h, uint
     char text[NAMES_MAX];
     struct said s = {0};
 
-    names_login(text, token);
+    ledger_name(&h->ledger, token, text);
     add_said(&s, r, text);
     for (size_t i = 0; i < h->log.delivery_count; i++) {
         const struct delivery *d = &h->log.deliveries[i];

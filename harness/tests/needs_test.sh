@@ -52,6 +52,7 @@ grep -q 'collector.deaths: ">= 1"' "$yaml" || fail "as many deaths are expected 
 # --skip and --skip-tag name what is left out, and a misspelled name is an error.
 expect_exit 0 run steady hostile-names collector-killed --scale 0.05 \
     --skip hostile-names --skip-tag fault
+grep -qE '^hostile-names +skipped +0.0 s +- +- +- +- *$' "$place/out" || fail "a skipped row has figures"
 grep -q '^hostile-names: skipped: --skip names it$' "$place/out" || fail "--skip"
 grep -q "^collector-killed: skipped: --skip-tag names its tag 'fault'$" "$place/out" || fail "--skip-tag"
 expect_exit 64 run steady --skip stedy

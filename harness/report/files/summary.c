@@ -171,6 +171,15 @@ static void put_hours(const struct suite *s, struct buf *out)
         put_hour(s, number, &hour, out);
 }
 
+static bool any_judged(const struct suite *s)
+{
+    for (size_t i = 0; i < s->run_count; i++) {
+        if (s->runs[i].state == SUITE_JUDGED)
+            return true;
+    }
+    return false;
+}
+
 bool summary_write(const struct suite *s, const char *out, struct err *e)
 {
     struct folder folder = {0};
@@ -185,8 +194,10 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     // The length tells whether a row followed.
     size_t head = text.len;
     each_bad(s, &text, put_summary_row);
+    // Where all were skipped, nothing has passed.
     if (text.len == head)
-        buf_append_str(&text, "| every one | pass | |\n");
+        buf_append_str(
+            &text, any_judged(s) ? "| every one | pass | |\n" : "| none | not run | |\n");
     if (s->soak)
         put_hours(s, &text);
     each_bad(s, &text, put_details);
