@@ -223,6 +223,8 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
     struct result *r = h->c->r;
     const struct ledger_token *t = &h->c->l->tokens[h->token];
     bool retry = h->last->reply != REPLY_SENT && h->last->reply != REPLY_PERMANENT;
+    int64_t ended_ns =
+        is_answered(h->last) ? h->last->replied_ns : line_of(h->c->l, h->last)->read_ns;
 
     // A deleted account has taken the records of its token with it.
     if (!(t->flags & TOKEN_PRESENT))
@@ -236,10 +238,16 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
         r->values[METRIC_PENDING]++;
     else if (retry)
         finding_add(r, METRIC_NEVER_RETRIED,
-            NAMES_TOKEN ": failed at %.3f s, and never tried again", h->token,
-            ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns));
+            is_answered(h->last) ? NAMES_TOKEN ": failed at %.3f s, and never tried again"
+                                 : NAMES_TOKEN
+                ": read at %.3f s without an answer, and never tried again",
+            h->token, ledger_seconds(h->c->l, ended_ns));
     else
-        finding_add_token(r, METRIC_LOST, h->c->l, h->token);
+        // It was delivered, so "lost" alone would not say what is missing.
+        finding_add(r, METRIC_LOST,
+            NAMES_TOKEN ": read at %.3f s, answered at %.3f s, and the database holds no outcome",
+            h->token, ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns),
+            ledger_seconds(h->c->l, ended_ns));
 }
 
 // With full jitter any single retry may come at once, but their mean is half of the maximum. With

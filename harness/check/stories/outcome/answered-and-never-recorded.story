@@ -9,4 +9,4 @@ set collector.env.MAILROOM_ANSWER_TIMEOUT=1000
 token 0 at 50
 line at 150: 0 sent 160
 row 0 open
-=> lost 1
+=> lost 1, says "read at 0.150 s, answered at 0.160 s"
