@@ -9,14 +9,14 @@
 
 // Returns the longest gap between lines of a collector that works as fast as it can. With a budget,
 // it waits for the next token.
-static int64_t chain_ns(const struct check *c)
+static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     int64_t line_ns = s->capacity > 0 ? (int64_t)((double)s->batch_limit / s->capacity * 1e9) : 0;
     int64_t token_ns = c->spent ? s->batch_timeout_ns + (int64_t)(NS_PER_S / c->budget_per_s) : 0;
 
     line_ns = token_ns > line_ns ? token_ns : line_ns;
-    return line_ns > c->r->slack_ns ? line_ns : c->r->slack_ns;
+    return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
 }
 
 static bool any_away(const struct check *c, int64_t at_ns)
@@ -44,8 +44,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
-    int64_t slowed_ns = timeline_allowance(&c->timeline, line->read_ns, until_ns).ns;
-    int64_t apart_ns = chain_ns(c) + slowed_ns;
+    int64_t apart_ns = chain_ns(c, check_slack(c, line->read_ns, until_ns).ns);
 
     if (!is_link(c, line))
         return false;

@@ -1,7 +1,7 @@
 // Puts together what can have held a collector up: the only file that asks more than one source.
 //
-// Faults take whole spans of time, and slow faults lengthen each way; the timeline knows both, and
-// each question here takes what it says. Beside them, two things take a part of a time:
+// Faults take whole spans of time. An invariant asks the timeline for these, and hands over what they
+// leave. Slow faults lengthen a way, and so add to the slack. Two things take a part of a time:
 // - A stall of the harness, the machine or the server. It may delay two steps of a way, so it
 //   explains twice its length.
 // - A wait for a processor that others caused. Up to slack/2 is what every machine shows, and
@@ -9,6 +9,13 @@
 #include "check/inside.h"
 
 #include "base/clock.h"
+
+struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t until_ns)
+{
+    struct free_time slowed = timeline_allowance(&c->timeline, from_ns, until_ns);
+
+    return (struct free_time){.ns = c->r->slack_ns + slowed.ns, .cause = slowed.cause};
+}
 
 // Returns how long others kept the processors from a process.
 static int64_t denied_ns(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns)

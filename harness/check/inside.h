@@ -149,6 +149,10 @@ bool check_generator_lags(const struct result *r, const struct scenario *s);
 
 // --- held_up.c ----------------------------------------------------------------------
 
+// Returns the slack of a way between two times: the run's, and what slow faults add to it
+// meanwhile. `cause` is the last of these.
+struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t until_ns);
+
 #define ANY_PROCESS UINT32_MAX
 #define NO_PROCESS (UINT32_MAX - 1)
 

@@ -5,8 +5,8 @@
 # - Each source is one file that sees the ledger, the bounds and the timeline, and calls no other.
 # - Nobody but `check.c`, which makes the timeline, and `foresee.c`, which has only the plan, asks a
 #   source.
-# - Only `held_up.c` asks for stalls and for waits for a processor, and puts them together with what
-#   the faults leave. What they are made of is read in their own files.
+# - Only `held_up.c` asks for slow faults, stalls and waits for a processor, and puts them together
+#   with what the other faults leave. What they are made of is read in their own files.
 # - No headers of the folder include each other in a circle.
 #
 # Then it plants each of these faults in a copy, and must find it.
@@ -59,9 +59,9 @@ product_but() { # names
 }
 
 one_file_puts_sources_together() {
-    none_in '\b(stall_list_(ns|over_ns|touches)|check_(denied|starved)_ns)\(|\bstalls\.(items|count)\b' \
-        "asks for a stall or a wait for a processor by itself; ask held_up.c" \
-        "$(product_but 'held_up\.c|stall_list\.[ch]|processor_wait\.c|inside\.h')" || return
+    none_in '\b(stall_list_(ns|over_ns|touches)|check_(denied|starved)_ns|timeline_allowance)\(|\bstalls\.(items|count)\b' \
+        "asks for a slow fault, a stall or a wait for a processor by itself; ask held_up.c" \
+        "$(product_but 'held_up\.c|stall_list\.[ch]|processor_wait\.c|inside\.h|timeline\.[ch]')" || return
     none_in '(->|\.)(probes|flushes|starved|starved_us|collector_us)\b' \
         "reads what stalls or waits for a processor are made of" \
         "$(product_but 'stall_list\.c|processor_wait\.c')"
@@ -112,8 +112,9 @@ finds invariants/late.c 'static int64_t first_ns(const struct ledger *l) { retur
 finds sources/returns.c '#include "check/inside.h"'
 finds sources/returns.c 'static void both(struct sources *s) { source_faults(s); }'
 finds chains.c '#include "check/sources/sources.h"'
-finds chains.c 'static int64_t taken_ns(const struct check *c, int64_t a, int64_t b) { return timeline_allowance(&c->timeline, a, b).ns + stall_list_ns(&c->stalls, a, b); }'
+finds chains.c 'static int64_t taken_ns(const struct check *c, int64_t a, int64_t b) { return b - a - stall_list_ns(&c->stalls, a, b); }'
 finds invariants/late.c 'static int64_t free_ns(const struct check *c, int64_t a, int64_t b) { return timeline_free(&c->timeline, EVERY, a, b).ns - check_denied_ns(c->l, 0, a, b); }'
+finds invariants/recovery.c 'static int64_t slow_ns(const struct check *c, int64_t a, int64_t b) { return b - a - timeline_allowance(&c->timeline, a, b).ns; }'
 finds invariants/holds.c 'static int64_t still_ns(const struct check *c) { return c->stalls.items[0].until_ns - c->stalls.items[0].from_ns; }'
 finds invariants/idle.c 'static int64_t starved_us(const struct ledger *l) { return (int64_t)l->log->samples[0].starved_us; }'
 finds verdict.c 'static int64_t took_ns(const struct ledger *l) { return l->probes[0].took_ns; }'

@@ -91,24 +91,25 @@ static bool list_tokens(struct fill *f)
 
 // Returns how long a full batch may wait: for the look, for the commit of the line before and its
 // own, and for as long as it takes to read so many rows.
-static int64_t bound_ns(const struct check *c)
+static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     const double rows_per_s = 5000;
     double capacity = s->capacity > 0 && s->capacity < rows_per_s ? s->capacity : rows_per_s;
 
-    return clock_max(
-        c->r->slack_ns + 3 * c->flush_ns, (int64_t)((double)s->batch_limit / capacity * NS_PER_S));
+    int64_t read_ns = (int64_t)((double)s->batch_limit / capacity * NS_PER_S);
+
+    return slack_ns + clock_max(3 * c->flush_ns, read_ns - c->r->slack_ns);
 }
 
 static void judge_full(const struct fill *f, const struct line_record *line, int64_t since_ns)
 {
     const struct check *c = f->c;
-    int64_t slowed_ns = timeline_allowance(&c->timeline, since_ns, line->read_ns).ns;
+    int64_t slack_ns = check_slack(c, since_ns, line->read_ns).ns;
     int64_t free_ns = timeline_free(&c->timeline, EVERY, since_ns, line->read_ns).ns;
     // As for a token, a stall may delay two steps of a batch's way.
     int64_t left_ns = check_left(c, line->process, since_ns, line->read_ns, free_ns, 2).ns;
-    int64_t beyond_ns = left_ns - bound_ns(c) - slowed_ns;
+    int64_t beyond_ns = left_ns - bound_ns(c, slack_ns);
 
     if (beyond_ns <= 0)
         return;
@@ -156,7 +157,7 @@ static bool shows_full(const struct check *c)
 
     for (size_t i = 0; i < s->load_count; i++)
         each = each && s->load[i].rows_to <= 1; // announcements of one transaction are one
-    return each && s->collector.batch_timeout_ns >= 5 * bound_ns(c);
+    return each && s->collector.batch_timeout_ns >= 5 * bound_ns(c, c->r->slack_ns);
 }
 
 static void check_full(struct fill *f)

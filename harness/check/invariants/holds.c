@@ -19,11 +19,11 @@ static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart say no
 static int64_t free_ns(
     const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {
-    struct free_time slowed = timeline_allowance(&c->timeline, from_ns, until_ns);
-    int64_t ns = until_ns - from_ns - slowed.ns;
+    struct free_time slack = check_slack(c, from_ns, until_ns);
+    int64_t ns = until_ns - from_ns - (slack.ns - c->r->slack_ns);
     const struct strike *k = NULL;
 
-    *cause = slowed.cause;
+    *cause = slack.cause;
     while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns))) {
         if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER ||
             // A lock of the database holds the transaction that waits for it; the looks take that

@@ -73,19 +73,18 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     const struct ledger *l = c->l;
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
-    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns, slack_ns = c->r->slack_ns;
-    struct free_time slowed = timeline_allowance(&c->timeline, start_ns, line->read_ns);
-    struct lateness in_time = {.due_ns = start_ns + timeout_ns + slack_ns};
+    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
+    struct lateness in_time = {.due_ns = start_ns + timeout_ns + c->r->slack_ns};
 
     // Nearly all tokens end here, and the spans need not be asked.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
-    int64_t need_ns = timeout_ns + slack_ns + slowed.ns;
-    int64_t due_ns = timeline_due_ns(&c->timeline, instance, start_ns, need_ns);
+    struct free_time slack = check_slack(c, start_ns, line->read_ns);
+    int64_t due_ns = timeline_due_ns(&c->timeline, instance, start_ns, timeout_ns + slack.ns);
     if (line->read_ns <= due_ns || check_had_to_wait(c, index, due_ns))
         return (struct lateness){
-            .cause = free.cause.kind != CAUSE_NONE ? free.cause : slowed.cause, .due_ns = due_ns};
+            .cause = free.cause.kind != CAUSE_NONE ? free.cause : slack.cause, .due_ns = due_ns};
     struct cause cause = why_late(c, index, start_ns, due_ns);
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
 }
@@ -126,8 +125,8 @@ static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b,
     const struct ledger *l = c->l;
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
-    int64_t need_ns = l->scenario->collector.batch_timeout_ns + c->r->slack_ns +
-                      timeline_allowance(&c->timeline, b->struck_ns, line->read_ns).ns;
+    int64_t need_ns =
+        l->scenario->collector.batch_timeout_ns + check_slack(c, b->struck_ns, line->read_ns).ns;
 
     return timeline_due_ns(&c->timeline, instance, handed_ns(b, instance), need_ns);
 }
@@ -147,10 +146,11 @@ static struct bequest *second_bequest(
 {
     const struct scenario *s = c->l->scenario;
     int64_t taken_ns = first->struck_ns + bounds_grace_ns(s);
-    int64_t until_ns = taken_ns + s->collector.batch_timeout_ns + c->r->slack_ns;
+    int64_t timeout_ns = s->collector.batch_timeout_ns;
+    int64_t late_ns = taken_ns + timeout_ns + c->r->slack_ns + NS_PER_S;
+    int64_t until_ns = taken_ns + timeout_ns + check_slack(c, taken_ns, late_ns).ns;
     struct bequest *b = NULL;
 
-    until_ns += timeline_allowance(&c->timeline, taken_ns, until_ns + NS_PER_S).ns;
     for (const struct bequest *after = first;
          (b = timeline_bequest(&c->timeline, after, taken_ns, until_ns)); after = b)
         if (explains(c, b, index))

@@ -16,8 +16,7 @@ bool check_timed_out(
 // Returns within what time an answer is recorded: the commit that holds it may be behind another.
 static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
 {
-    return c->r->slack_ns + 2 * c->flush_ns +
-           timeline_allowance(&c->timeline, at_ns, at_ns + NS_PER_S).ns;
+    return check_slack(c, at_ns, at_ns + NS_PER_S).ns + 2 * c->flush_ns;
 }
 
 // True when the process ended so soon after the answer that it may not have recorded it. One that
