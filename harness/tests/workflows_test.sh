@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# actionlint understands our workflows and the samples, and refuses one that puts text of others into
-# a command.
+# actionlint and gitlab-ci-local understand our workflows and the samples, and refuse one that puts text
+# of others into a command, a wrong key, and a job that is not there. The commands of the samples do what
+# they are for.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,6 +14,12 @@ sed 's/run: mailproof\/ci\/install-packages/run: echo ${{ github.event.pull_requ
 expect_exit 1 "$SOURCE_DIR/ci/lint-workflows" "$place/bad.yml"
 grep -q 'potentially untrusted' "$place/err" || fail "refused for another reason: $(cat "$place/err")"
 expect_exit 66 "$SOURCE_DIR/ci/lint-workflows" "$place/none.yml"
+for damage in 's/parallel: 4/paralel: 4/' 's/needs: .search./needs: [serch]/' 's/stage: merge/stage: later/'; do
+    sed "$damage" "$SOURCE_DIR/ci/examples/gitlab.yml" >"$place/gitlab-bad.yml"
+    ! cmp -s "$SOURCE_DIR/ci/examples/gitlab.yml" "$place/gitlab-bad.yml" || fail "$damage finds nothing"
+    expect_exit 1 "$SOURCE_DIR/ci/lint-workflows" "$place/gitlab-bad.yml"
+    grep -qE 'paralel|serch|later' "$place/err" || fail "$damage: refused for another reason: $(cat "$place/err")"
+done
 
 # The commands of the shards, and of the job after them, do what the samples need, with two shards and
 # other draws. A shell stands in for the runner.
@@ -68,4 +75,37 @@ for sample in github gitlab; do
     expect_exit 2 bash -e "$place/$sample-merge"
     grep -q 'shard 1 of 2 is missing' "$place/err" || fail "$sample: $(cat "$place/err")"
 done
+
+# The line for GNU parallel. A script stands in for ssh: each host is a folder.
+parallel_sample() {
+    local line
+    line=$(awk '/^parallel /, /^```/' "$SOURCE_DIR/harness/cli/COMMANDS.md" | sed '/^```/d')
+    [[ $line == *'mailproof explore --draws 1600 '*'{1..16}; mailproof merge results' ]] || fail "it reads: $line"
+    line=${line/--draws 1600/--draws 2 --only cancel-query,cursor}
+    mkdir -p "$place/bin" "$place/parallel/home"
+    cat >"$place/bin/ssh" <<'SH'
+#!/bin/bash
+while [[ $1 == -* ]]; do
+    [[ $1 != -l ]] || shift
+    shift
+done
+mkdir -p "$HOSTS/$1" && cd "$HOSTS/$1" || exit 1
+shift
+[ "$1" != -- ] || shift
+HOME=$PWD exec sh -c "$*"
+SH
+    chmod 755 "$place/bin/ssh"
+    cd "$place/parallel"
+    mkdir home/.parallel && : >home/.parallel/will-cite # else it asks for a citation
+    echo "${line//16/2}" >"$place/parallel-sample"
+    PATH=$place/bin:$PATH HOSTS=$place/hosts HOME=$place/parallel/home judges parallel-sample
+    grep -q '^  tried  *2 draws' "$place/out" || fail "GNU parallel: $(cat "$place/out")"
+    [ "$(find "$place"/hosts/host*/results -maxdepth 1 -name 'shard-*-of-2' | wc -l)" = 2 ] || fail "not on the hosts"
+    cd "$place"
+}
+if command -v parallel >/dev/null && command -v rsync >/dev/null; then
+    parallel_sample
+else
+    echo "without GNU parallel and rsync, which are not installed"
+fi
 expect_nothing_left
