@@ -250,14 +250,15 @@ static void groups_name_the_fault_that_explains_them(void **state)
     assert_groups("token 0 at 1000\ntoken 1 at 1050\ntoken 2 at 4000\n"
                   "line at 1100: 0 1\nline at 1110: 0 1\nline at 4100: 2\nline at 4110: 2\n"
                   "fault {do: reset} struck 1090\nfault 0 struck 4090\n",
-        METRIC_DUPLICATED, "3 duplicated in 2 groups, each within 89 ms before a reset");
+        METRIC_DUPLICATED,
+        "3 duplicated in 2 groups from 1.001 to 4.001 s, each within 89 ms before a reset");
     assert_groups("token 0 at 1000\nline at 1100: 0\nline at 1110: 0\n"
                   "token 1 at 1200\nline at 1300: 1\nline at 1310: 1\n"
                   "token 2 at 1400\nline at 1500: 2\nline at 1510: 2\n"
                   "fault {do: reset} struck 1010\n",
-        METRIC_DUPLICATED, "3 duplicated, from 1.001 to 1.401 s");
+        METRIC_DUPLICATED, "3 duplicated from 1.001 to 1.401 s");
     assert_groups("token 0 at 1000\nline at 1100: 0\nline at 1110: 0\n", METRIC_DUPLICATED,
-        "1 duplicated, at 1.001 s");
+        "1 duplicated at 1.001 s");
 }
 
 static void write_result_of(

@@ -127,20 +127,20 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
     const struct nearness *n = is_before ? &before : &after;
 
     if (count > 1)
-        buf_printf(out, " in %zu groups,", count);
-    else
-        buf_append_str(out, ",");
+        buf_printf(out, " in %zu groups", count);
     // A fault that is seconds away explains nothing.
     if (n->verb && n->most_ns <= gap_ns + NS_PER_S) {
-        buf_printf(out, "%s within %.0f ms %s a %s",
-            count > 1                            ? " each"
-            : groups->until_ns > groups->from_ns ? " all"
-                                                 : "",
+        const struct group all = {groups[0].from_ns, groups[count - 1].until_ns};
+        print_span(l, &all, gap_ns, out);
+        buf_printf(out, ",%s within %.0f ms %s a %s",
+            count > 1                    ? " each"
+            : all.until_ns > all.from_ns ? " all"
+                                         : "",
             ceil((double)n->most_ns / 1e6), is_before ? "before" : "after", n->verb->name);
         return;
     }
     for (size_t i = 0; i < count && i < LISTED_MAX; i++) {
-        buf_append_str(out, i > 0 ? "," : "");
+        buf_append_str(out, i > 0 ? "," : count > 1 ? ":" : "");
         print_span(l, &groups[i], gap_ns, out);
     }
     if (count > LISTED_MAX)

@@ -58,13 +58,16 @@ function fill(table, caption, head, rows) {
 
 const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
 
-// Says what failed, and when: the groups of tokens, the counts of what has no group, and what was
-// expected in vain. With --every-cut "when" is a message.
+// Says what failed, and when: the groups of tokens, the counts and the first case of what has no
+// group, and what was expected in vain. With --every-cut "when" is a message.
 function failed() {
   if (data.cuts && result.cuts.broken > 0) return cutsFailed();
   const lines = [...data.glance.groups];
   const grouped = (name) => lines.some((line) => new RegExp(`^\\d+ ${name}\\b`).test(line));
-  for (const name of data.broken) if (!grouped(name)) lines.push(`${name} ${rounded(result.metrics[name], 1)}`);
+  for (const name of data.broken.filter((n) => !grouped(n))) {
+    const count = rounded(result.metrics[name], 1), [first] = result.examples[name] || [];
+    lines.push(`${name} ${count}` + (first ? `${count > 1 ? ', first' : ''}: ${first.split('; faults:')[0]}` : ''));
+  }
   for (const x of ['missed', 'violated'].includes(result.verdict) ? result.expectations : []) {
     if (!x.holds && x.got !== null && !data.broken.includes(x.metric)) lines.push(`${x.metric} is ${rounded(x.got)} ${x.unit}`.trim() + `, and should be ${x.want}`);
   }
