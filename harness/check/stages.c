@@ -93,8 +93,10 @@ static enum fired_by stage_reason(
 
     if (why == FIRED_BY_LIMIT || fire_ns == CLOCK_NEVER)
         return why;
+    // Since when the first token of the line waited.
     int64_t first_ns = fire_ns - l->scenario->collector.batch_timeout_ns;
     bool first = c->settled_ns == 0;
+    // What waited before the process began did not wait for its timeout.
     if (first && (first_ns < started_ns || (early && c->last_ns == 0)))
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))
@@ -188,6 +190,7 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
         return false;
     unsigned char *whys = stages_reasons(l, e);
     for (size_t i = 0; whys && i < l->log->line_count; i++) {
+        // A line that was cut off does not tell why it was sent.
         if (l->log->lines[i].state != LINE_WHOLE)
             continue;
         s->fired[whys[i]]++;

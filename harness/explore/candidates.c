@@ -142,6 +142,7 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             best = i;
         }
     }
+    // One that never promises most would else wait for ever.
     if (++x->taken % OLDEST_EVERY == 0)
         best = oldest(x);
     *c = x->pool[best];

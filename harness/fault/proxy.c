@@ -143,6 +143,7 @@ void proxy_free(struct proxy *p)
 {
     if (!p)
         return;
+    // The thread uses the links until it has ended.
     if (p->started) {
         lock_proxy(p);
         p->stopping = true;

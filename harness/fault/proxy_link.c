@@ -201,6 +201,7 @@ static void pass_on(struct flow *f, int to, size_t len)
         ssize_t put = send(to, f->bytes.data, len, MSG_NOSIGNAL);
         if (put < 0 && errno == EINTR)
             continue;
+        // Not connected yet is as good as full: poll tells when to go on.
         if (put < 0 && (errno == EAGAIN || errno == ENOTCONN)) {
             f->blocked = true;
             return;

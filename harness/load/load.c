@@ -84,6 +84,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     l->phase_end_ns = calloc(s->load_count + 1, sizeof *l->phase_end_ns);
     if (!l->phase_end_ns)
         return err_memory(e);
+    // Phases share their connections: there are as many as the phase needs that needs most.
     for (size_t i = 0; i < s->load_count; i++) {
         size_t wanted = (size_t)s->load[i].connections;
         l->conn_count = wanted > l->conn_count ? wanted : l->conn_count;

@@ -368,6 +368,7 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
 {
     struct plan *p = m->plan;
 
+    // Checked here, because only the arrivals tell how many tokens a plan has.
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);
     if (!array_grow(&p->txns, p->txn_count, 1, sizeof *p->txns) ||

@@ -34,6 +34,7 @@ bool script_parse(struct script *s, const char *text, struct err *e)
 
     *s = (struct script){.lines = calloc(SCRIPT_LINES_MAX, sizeof *s->lines)};
     bool ok = (copy && s->lines) || err_memory(e);
+    // Empty lines count, so that an error names the line that an editor shows.
     for (size_t number = 1; ok && rest; number++) {
         char *line = strsep(&rest, "\n");
         struct script_line parsed;

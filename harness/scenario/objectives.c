@@ -44,6 +44,7 @@ bool objectives_decode_judged(
     const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct judged_least **items = slot;
+    // In the scenario the count stands behind the pointer, as for each list of the grammar.
     size_t *count = (size_t *)(items + 1);
 
     (void)f;
@@ -58,6 +59,7 @@ bool objectives_decode_judged(
             return false;
         if (!units_share(item->text, &j->share, e))
             return node_err_here(item, e);
+        // Elsewhere a share may be more than a whole.
         if (j->share > 1)
             return node_err(item, e, "'%s' should be a share between 0 and 1", item->text);
     }

@@ -189,6 +189,7 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
 {
     char text[200];
 
+    // A claim without a number holds for any number but 0.
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))

@@ -136,6 +136,7 @@ void usual_rows(struct ledger_token *tokens, const struct history *h, const bool
         if (token_kind_unsendable(h->plan.kinds[t]) && committed)
             tokens[t].flags |= TOKEN_DEAD_LETTER;
     }
+    // An answer is recorded, unless the story says otherwise.
     for (size_t i = 0; leased && i < h->log.delivery_count; i++) {
         const struct delivery *d = &h->log.deliveries[i];
         if (d->replied_ns == 0 || d->token >= h->plan.token_count || (lines && !lines[d->line]))

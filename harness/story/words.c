@@ -71,6 +71,7 @@ size_t words_which(const struct origin *at, const char *word, const char *const 
     }
     buf_init(&text, 1024);
     buf_append_str(&text, suggest_text(&near, hint, sizeof hint));
+    // A near word is hint enough. Without one, all words that may stand here are named.
     for (size_t i = 0; i < count && !*near.best; i++)
         buf_printf(&text, "%s%s", i == 0 ? "; write " : i + 1 < count ? ", " : " or ", known[i]);
     origin_err(at, e, "'%.60s' is not a word that is known here%s", word, buf_str(&text));

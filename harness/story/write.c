@@ -309,6 +309,7 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     if (ok) {
         for (size_t i = 0; i < s->fault_count; i++)
             w.fault_no[i] = DROPPED;
+        // It takes back in what the part needs.
         write_pick(&w);
         if (part)
             part->number = w.token_no[part->token];

@@ -150,6 +150,8 @@ bool decode_subject_token(
     size_t action_len, secret_len;
     unsigned char both[SIGNED_LEN];
 
+    // All fields are read before one is judged, so that the rest of the line can be read in any
+    // case.
     const char *action = next_field(line, len, pos, &action_len);
     out->email = next_field(line, len, pos, &out->email_len);
     out->login = next_field(line, len, pos, &out->login_len);

@@ -340,6 +340,7 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
         err_sys(e, ERR_SYSTEM, "cannot make a pipe");
         goto failed;
     }
+    // Last, because the thread uses all of the above.
     if (pthread_create(&s->thread, NULL, serve_run, s) != 0) {
         err_set(e, ERR_SYSTEM, "cannot start a thread");
         goto failed;
@@ -393,6 +394,7 @@ void subject_free(struct subject *s)
 {
     if (!s)
         return;
+    // The thread uses all that follows until it has ended.
     subject_stop(s, 0);
     for (int i = 0; s->instances && i < s->config.instances; i++) {
         buf_fini(&s->instances[i].pending);

@@ -151,6 +151,7 @@ static void begin_plan(struct subject *s, struct fresh *f, const struct subject_
     struct reader *r = &s->reader;
     const size_t tokens = to->plan->token_count;
 
+    // The new arrays were made before, so that nothing can fail from here on.
     free(r->seen_ns);
     r->seen_ns = f->seen_ns;
     r->seen_count = tokens;

@@ -155,6 +155,7 @@ static bool simulate_recording(const struct recording *rec, const struct queries
         .trace_count = rec->count,
         .rows_from = 1,
         .rows_to = 1};
+    // It ends as the run did: the last batch had to wait for its timeout.
     const struct model m = {.phases = &arrivals,
         .phase_count = 1,
         .limit = p->limit,

@@ -217,6 +217,7 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
     uint32_t token = left_behind(f, index, seen);
     struct cause cause = why_left(c, line, seen);
 
+    // Also where nobody is to blame: this tells how many lines were excused, and by what.
     judged_add(c->r, METRIC_UNDERFULL, 1, cause);
     if (token == NO_TOKEN || cause.kind != CAUSE_NONE)
         return;

@@ -81,6 +81,7 @@ void source_bequests(struct sources *s)
 
     for (size_t i = 0; scenario_shares(sc) && i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
+        // A strike at all of them may leave what each had taken.
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {
             s->full = true;

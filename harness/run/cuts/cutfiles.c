@@ -360,6 +360,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";
+    // The link comes last: it leads to a folder in which nothing is missing.
     bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
               write_cuts_junit(c, n, v, e) &&
               folder_copy_log(c->folder, c->server->log_path, 0, e) &&

@@ -235,6 +235,7 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     {
         int link, sender, type, n;
         const char *text;
+        // The file may be somebody else's, and both numbers become indices of tables.
         if (json_unpack(one, "[i, i, i, i, s]", &link, &sender, &type, &n, &text) != 0 ||
             sender < 0 || sender > 1 || type < 0 || type > 255)
             return err_set(e, ERR_USAGE, "an entry of the record does not describe a message");

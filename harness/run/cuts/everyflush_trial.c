@@ -63,6 +63,7 @@ struct subject *flush_trial_start_collectors(const struct flush_trial_setting *s
         .env = (const char *const *)command->env.items,
         .key = command->key,
         .instances = instances,
+        // The server dies under them, and a collector may end because of that.
         .restart = true,
         .token_count = TOKENS,
         .sender = setting->leased ? &s->collector.sender : NULL,
