@@ -94,7 +94,8 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
     int instance, int64_t from_ns, int64_t until_ns);
 
 // Returns the first strike on this very instance that lasts in a stretch of time, or from which the
-// instance is on its way back then. What strikes others is no excuse for this one.
+// instance is on its way back then, or the first slow fault. What strikes others is no excuse for
+// this one. ANYBODY: on any; one that never comes back disturbs until others have taken over.
 struct cause timeline_hit(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
