@@ -326,6 +326,12 @@ static inline bool is_inside(const struct writer *w, int64_t from_ns, int64_t un
     return !w->part || (from_ns <= w->part->until_ns && until_ns >= w->part->from_ns);
 }
 
+// True when the tokens keep their numbers.
+static inline bool write_keeps_numbers(const struct writer *w)
+{
+    return w->h->plan.token_count <= STORY_TOKENS_MAX;
+}
+
 // Chooses what is written, and gives tokens and processes their new numbers.
 void write_pick(struct writer *w);
 

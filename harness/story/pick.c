@@ -36,9 +36,10 @@ static void pick_tokens(struct writer *w)
         if (d->token < plan->token_count && w->line_kept[d->line])
             w->token_no[d->token] = 0;
     }
+    // The names of a run's findings stay those of the run, unless a story cannot count so far.
     for (uint32_t t = 0; t < plan->token_count; t++)
         if (w->token_no[t] != DROPPED)
-            w->token_no[t] = count++;
+            w->token_no[t] = write_keeps_numbers(w) ? t : count++;
 }
 
 // Keeps the processes that live during the part, and those that wrote a kept line.

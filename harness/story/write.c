@@ -163,6 +163,35 @@ static void write_txn(struct writer *w, size_t i)
     }
 }
 
+// Writes the tokens that are left out, `first` to `last`, as ones that were never needed, so that
+// the others keep their numbers.
+static void write_gap(struct writer *w, uint32_t first, uint32_t last)
+{
+    const struct txn_record none = {.outcome = TXN_NOT_NEEDED};
+
+    for (uint32_t next; first <= last; first = next) {
+        struct event event = write_event_of(w, EVENT_TOKEN, &none);
+        next = last - first < UINT16_MAX ? last + 1 : first + UINT16_MAX;
+        event.first = first;
+        event.last = next - 1;
+        event.token.due_ns = STORY_START_NS + w->h->plan.txns[w->l->txn_of[first]].at_ns;
+        write_event(w, &event);
+    }
+}
+
+static void write_gaps(struct writer *w)
+{
+    uint32_t after = 0; // the first token that is not written yet
+
+    for (uint32_t t = 0; write_keeps_numbers(w) && t < w->h->plan.token_count; t++) {
+        if (w->token_no[t] == DROPPED)
+            continue;
+        if (t > after)
+            write_gap(w, after, t - 1);
+        after = t + 1;
+    }
+}
+
 static struct event item_of(const struct writer *w, const struct delivery *d)
 {
     struct event item = write_event_of(w, EVENT_ITEM, d);
@@ -232,7 +261,7 @@ static void write_numbers(const struct writer *w)
 {
     char login[NAMES_MAX];
 
-    for (uint32_t t = 0; w->part && t < w->h->plan.token_count; t++) {
+    for (uint32_t t = 0; !write_keeps_numbers(w) && t < w->h->plan.token_count; t++) {
         // A run of tokens that follow each other needs one comment.
         if (w->token_no[t] == DROPPED || (t > 0 && w->token_no[t - 1] != DROPPED))
             continue;
@@ -258,6 +287,7 @@ static bool write_events(struct writer *w)
         write_records(w, EVENT_PROCESS);
     for (size_t i = 0; i < w->h->plan.txn_count; i++)
         write_txn(w, i);
+    write_gaps(w);
     write_records(w, EVENT_CHANGE);
     write_records(w, EVENT_FAULT);
     write_records(w, EVENT_SESSION);
