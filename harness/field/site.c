@@ -52,16 +52,17 @@ static bool write_page(const char *dir, const char *name, const char *title, con
 // A subject's page sees the members of the root as well, such as the date.
 static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
 {
-    const char *subject_name = json_string_value(json_object_get(subject, "name"));
-    const char *version = json_string_value(json_object_get(subject, "version"));
+    const char *page = json_string_value(json_object_get(subject, "own_page"));
     json_t *both = json_copy((json_t *)root);
     char name[200], title[200];
 
     json_object_update(both, (json_t *)subject);
-    snprintf(name, sizeof name, "%s-%s.html", subject_name, version);
-    snprintf(title, sizeof title, "%s %s under faults", subject_name, version);
-    bool ok = write_page(dir, name, title, field_pages_subject, both, e);
-    snprintf(name, sizeof name, "badges/%s.svg", subject_name);
+    snprintf(title, sizeof title, "%s %s under faults",
+        json_string_value(json_object_get(subject, "short")),
+        json_string_value(json_object_get(subject, "version")));
+    bool ok = page ? write_page(dir, page, title, field_pages_subject, both, e) : err_memory(e);
+    snprintf(
+        name, sizeof name, "badges/%s.svg", json_string_value(json_object_get(subject, "short")));
     ok = ok && write_filled(dir, name, "", field_pages_badge, both, e);
     json_decref(both);
     return ok;
@@ -74,9 +75,7 @@ static bool write_subjects(const char *dir, const json_t *root, const char *list
 
     json_array_foreach(json_object_get(root, list), i, subject)
     {
-        // A folder of a user's own is named by its path, which is no name of a page.
-        if (!strchr(json_string_value(json_object_get(subject, "name")), '/') &&
-            !write_subject(dir, root, subject, e))
+        if (!write_subject(dir, root, subject, e))
             return false;
     }
     return true;
@@ -179,7 +178,7 @@ static void link_runs(json_t *root, const char *list, const struct answers *answ
     {
         json_array_foreach(json_object_get(subject, "cells"), c, cell)
             json_object_set_new(cell, "runs",
-                runs_of(json_string_value(json_object_get(subject, "name")),
+                runs_of(json_string_value(json_object_get(subject, "short")),
                     json_string_value(json_object_get(subject, "version")),
                     json_string_value(json_object_get(cell, "command")), answers));
     }

@@ -165,13 +165,15 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     const struct manifest *m = &r->manifest;
     size_t broken = count_marks(g, r, CELL_BROKEN), kept = count_marks(g, r, CELL_KEPT);
     size_t asked = verdicts - count_marks(g, r, CELL_EMPTY);
+    // A folder of a user's own is named by its path, which is no name of a file.
+    const char *plain = m->name ? m->name : r->name;
     char verdict[60];
 
     // What is broken is counted where there is any: "11 of 12 kept" would hide the twelfth.
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
         broken ? broken : kept, asked);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o, s:o}",
+                     "s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
@@ -179,7 +181,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", findings_of(r, findings, false), "fixed",
-        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r));
+        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r),
+        "own_page", json_sprintf("%s-%s.html", plain, r->version), "short", plain);
 }
 
 // The settings of the first subject that shows it: a finding also stands on the pages of rows with

@@ -132,6 +132,15 @@ static void pages_hold_the_table(void **state)
     assert_non_null(mkdtemp(dir));
     fill_grid(&g);
     store_runs(&answers, dir);
+    // A folder of a user's own is named by its path, and has a page, too.
+    snprintf(g.rows[1].name, sizeof g.rows[1].name, "./mine/dbos");
+    g.rows[1].manifest.name = strdup("dbos");
+    assert_true(site_write(&g, &answers, dir, &e));
+    read_page(dir, "index.html", text, sizeof text);
+    assert_non_null(strstr(text, "<a href=\"dbos-5.html\">dbos 5</a>"));
+    read_page(dir, "dbos-5.html", text, sizeof text);
+    assert_non_null(strstr(text, "asked, 1 of 1 broken: server &lt;killed&gt;.</p>"));
+    snprintf(g.rows[1].name, sizeof g.rows[1].name, "dbos");
     if (!site_write(&g, &answers, dir, &e))
         fail_msg("%s", e.text);
     read_page(dir, "index.html", text, sizeof text);
