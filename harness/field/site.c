@@ -178,7 +178,7 @@ static void link_runs(json_t *root, const char *list, const struct answers *answ
     {
         json_array_foreach(json_object_get(subject, "cells"), c, cell)
             json_object_set_new(cell, "runs",
-                runs_of(json_string_value(json_object_get(subject, "short")),
+                runs_of(json_string_value(json_object_get(subject, "name")),
                     json_string_value(json_object_get(subject, "version")),
                     json_string_value(json_object_get(cell, "command")), answers));
     }
