@@ -274,9 +274,6 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
 
 MUST_USE bool check_tokens(const struct check *c, struct err *e);
 
-// Adds a finding about a token, with the token's life in one line.
-void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
-
 // --- unrecorded.c -------------------------------------------------------------------
 
 // Returns why an answer may be unrecorded: it came when the collector had given the attempt up; or

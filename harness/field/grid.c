@@ -30,7 +30,8 @@ void grid_fini(struct grid *g)
     *g = (struct grid){0};
 }
 
-void grid_version(const struct grid_row *r, struct buf *out)
+// Appends the version, and which one is the newest where that cannot be installed.
+static void grid_version(const struct grid_row *r, struct buf *out)
 {
     const char *newest = r->manifest.newest;
 
@@ -39,7 +40,9 @@ void grid_version(const struct grid_row *r, struct buf *out)
         buf_printf(out, " (Debian's; newest %s)", newest);
 }
 
-void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out)
+// Appends some of the promises (bits of enum promise), each with its words and their address, one a
+// line after `before`.
+static void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out)
 {
     for (const struct word *w = promise_words; w->name; w++) {
         const struct quoted *q = quoted_find(&r->manifest.promises, (int)w->value);

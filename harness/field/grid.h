@@ -56,10 +56,3 @@ void grid_text(const struct grid *g, bool commands, struct buf *out);
 
 // Appends both tables, what was broken, and the commands.
 void grid_markdown(const struct grid *g, struct buf *out);
-
-// Appends the version, and which one is the newest where that cannot be installed.
-void grid_version(const struct grid_row *r, struct buf *out);
-
-// Appends some of the promises (bits of enum promise), each with its words and their address, one a
-// line after `before`.
-void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out);

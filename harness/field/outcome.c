@@ -57,7 +57,8 @@ static double count_meaning(
     return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
-bool outcome_convicts(const struct seen *s, const struct terms *t)
+// True when the run alone breaks a promise.
+static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
     for (enum part p = 0; s->judged && !s->missed && p < PARTS; p++) {
         if (count_meaning(s, p, MEANS_BROKEN, t) > 0)

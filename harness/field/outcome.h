@@ -69,9 +69,6 @@ struct outcome {
         .recovery_ms = NAN, .asks = ASKS_RECOVERY                                                  \
     }
 
-// True when the run alone breaks a promise.
-bool outcome_convicts(const struct seen *s, const struct terms *t);
-
 // Appends to `text` what convicts in this run, such as "2 exits"; else "kept" or "inconclusive".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 

@@ -92,7 +92,8 @@ static bool reaches_device(
     return true;
 }
 
-bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
+// Makes only the probe: the file system's name and the cost of one flush in `dir`.
+static bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
 {
     char path[PATH_MAX];
     bool is_volatile = false;

@@ -36,6 +36,3 @@ void durability_find_mount(
 // Reads dd's report on `blocks` blocks that were written and flushed one by one. Gives the mean
 // time of one block.
 MUST_USE bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns);
-
-// Makes only the probe: the file system's name and the cost of one flush in `dir`.
-MUST_USE bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e);

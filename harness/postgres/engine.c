@@ -17,7 +17,7 @@ static const int64_t log_limit_ns = 10 * NS_PER_S;
 
 // Runs the engine without a death signal, because an engine that is killed half-way may leave
 // things that we do not know of. When the engine outlives us, the next run removes what it made.
-bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
+static bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
 

@@ -18,14 +18,12 @@
 // ERR_SKIP when none does.
 MUST_USE const char *engine_find(struct err *e);
 
-// Runs argv to its end. Its output goes into text and is cut at `size`.
-MUST_USE bool engine_run(const char *const *argv, char *text, size_t size, struct err *e);
-
-// As engine_run, with one more variable in its environment, which other users cannot read.
+// Runs argv to its end, with one more variable in its environment, which other users cannot read.
+// Its output goes into text and is cut at `size`.
 MUST_USE bool engine_run_with(
     const char *variable, const char *const *argv, char *text, size_t size, struct err *e);
 
-// As engine_run, but calls the engine with up to 14 arguments.
+// The same for the engine and up to 14 arguments, without a variable.
 MUST_USE bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
 

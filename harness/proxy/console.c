@@ -210,7 +210,8 @@ bool console_parse(const char *line, struct order *o, struct err *e)
     return true;
 }
 
-void console_help(FILE *out)
+// Prints one line for each order.
+static void console_help(FILE *out)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
         char left[60];

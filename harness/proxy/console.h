@@ -45,9 +45,6 @@ struct order {
 // ERR_USAGE names the word that is wrong, and what the order takes.
 MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 
-// Prints one line for each order.
-void console_help(FILE *out);
-
 // The orders that are at work, and until when. The caller sets proxy, out and start_ns, and the
 // rest to zero.
 struct console {

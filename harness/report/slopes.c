@@ -45,16 +45,6 @@ static const struct {
     [SLOPE_LATENCY_P99] = {"latency p99, of a second", "ms", KIND_COLUMN, 0, "latency_p99_ms", 1},
 };
 
-const char *slope_name(enum slope_id id)
-{
-    return figures[id].name;
-}
-
-const char *slope_unit(enum slope_id id)
-{
-    return figures[id].unit;
-}
-
 // --- windows ----------------------------------------------------------------------------
 
 // The samples after the warm-up in which the server was up.

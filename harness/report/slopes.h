@@ -43,9 +43,6 @@ struct slopes_segment {
     double level[SLOPES];
 };
 
-const char *slope_name(enum slope_id id);
-const char *slope_unit(enum slope_id id);
-
 // Computes the slopes from the samples and the text of intervals.csv. ERR_USAGE when the run was
 // too short.
 MUST_USE bool slopes_take(

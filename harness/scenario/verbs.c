@@ -183,11 +183,6 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
-const char *fault_direction_name(enum fault_direction direction)
-{
-    return direction == TO_SERVER ? "to-server" : "to-collector";
-}
-
 const char *fault_through_name(enum fault_through through)
 {
     return through == THROUGH_KERNEL ? "kernel" : "proxy";

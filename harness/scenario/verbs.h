@@ -180,5 +180,4 @@ static inline bool verb_stops_server(const struct verb *v)
 const struct verb *verb_find(const char *name);
 
 const char *fault_target_name(enum fault_target target);
-const char *fault_direction_name(enum fault_direction direction);
 const char *fault_through_name(enum fault_through through);

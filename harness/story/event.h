@@ -245,9 +245,6 @@ struct words {
 // The word is cut at `size`, and `place` is its origin.
 bool words_next(struct words *w, char *word, size_t size, struct origin *place);
 
-// Reads a number as the words of an event have it.
-MUST_USE bool words_count(const struct origin *at, const char *word, int64_t *count, struct err *e);
-
 // Returns which of the known words it is; `count` with an error that shows them.
 size_t words_which(const struct origin *at, const char *word, const char *const *known,
     size_t count, struct err *e);

@@ -96,7 +96,8 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     return true;
 }
 
-bool words_count(const struct origin *at, const char *word, int64_t *count, struct err *e)
+// Reads a number as the words of an event have it.
+static bool words_count(const struct origin *at, const char *word, int64_t *count, struct err *e)
 {
     size_t digits = strspn(word, "0123456789");
 

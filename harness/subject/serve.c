@@ -110,7 +110,9 @@ static int64_t answer_due(struct subject *s, int64_t now)
     return next;
 }
 
-bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
+// Reads until the pipe is empty, but at most *most bytes, and lowers *most by their number. Every
+// line gets the time at which its read returned. Returns false at the end of the file.
+static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
 {
     while (*most > 0) {
         size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;

@@ -94,10 +94,6 @@ void serve_give_up(struct subject *s, const struct err *why);
 // Ends the run because of something that is not the collector's fault.
 void serve_fail(struct subject *s, const struct err *failure);
 
-// Reads until the pipe is empty, but at most *most bytes, and lowers *most by their number. Every
-// line gets the time at which its read returned. Returns false at the end of the file.
-bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most);
-
 // Reads what the pipe holds now. A process that has left its group may write on.
 void serve_empty_pipe(struct subject *s, struct instance *in);
 

@@ -43,7 +43,8 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
 }
 
 // Describes a token's life in one line: the example that every finding about it shows.
-void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
+static void finding_add_token(
+    struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
     char name[LEDGER_FULL_NAME_MAX], read[48] = "not delivered";
     const struct txn_record *txn = ledger_txn(l, token);

@@ -10,7 +10,9 @@
 // Groups whose times are listed where no fault explains them.
 #define LISTED_MAX 5
 
-enum glance_state glance_state(const struct ledger *l, const struct result *r, uint32_t token)
+// Returns the token's state at the end of the run.
+static enum glance_state glance_state(
+    const struct ledger *l, const struct result *r, uint32_t token)
 {
     const struct ledger_token *t = &l->tokens[token];
 

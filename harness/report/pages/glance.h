@@ -17,9 +17,6 @@ enum glance_state {
     GLANCE_STATES
 };
 
-// Returns the token's state at the end of the run.
-enum glance_state glance_state(const struct ledger *l, const struct result *r, uint32_t token);
-
 // Returns the tokens and processes as the page draws them: every token that is not simply
 // delivered, up to a few thousand, and a sample of the others.
 json_t *glance_json(const struct report *r, struct err *e);

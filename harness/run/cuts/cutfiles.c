@@ -14,7 +14,9 @@
 
 // --- the command ------------------------------------------------------------------------
 
-void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out)
+// Appends the options that repeat these trials, such as "--every-cut --cut-at 'client Bind'".
+// `only` restricts them to one kind of message; NULL: the options as they were given.
+static void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out)
 {
     const struct message_kind *kind = c->how->only;
 

@@ -23,10 +23,6 @@ MUST_USE bool cutfiles_write(const struct cutreport *c, const struct report_cuts
 MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct buf *out, struct err *e);
 
-// Appends the options that repeat these trials, such as "--every-cut --cut-at 'client Bind'".
-// `only` restricts them to one kind of message; NULL: the options as they were given.
-void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out);
-
 // Appends the whole command that repeats these trials.
 void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *out);
 
