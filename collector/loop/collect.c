@@ -16,13 +16,11 @@
 #include <malloc.h>
 #endif
 
-#include "base/log.h"
 #include "loop/peers.h"
 #include "loop/ring.h"
 #include "loop/settle.h"
 #include "loop/take.h"
 #include "loop/work.h"
-#include "queue/queue_lines.h"
 
 #define REMEMBERED 16 // lines that are over and stay known, for late answers
 

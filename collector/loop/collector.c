@@ -20,7 +20,6 @@
 #include "loop/ring.h"
 #include "loop/work.h"
 #include "process/random.h"
-#include "queue/queue_lines.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done
 

@@ -11,8 +11,6 @@
 // lost commit: if its process had written its next line by then, the collector is to blame.
 #include "check/inside.h"
 
-#include "base/clock.h"
-
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario_postgres *postgres = &l->scenario->postgres;

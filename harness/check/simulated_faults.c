@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
-
 enum { PROCESSES_MAX = 8 };
 
 static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)

@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "options/files.h"
 #include "report/rejudge.h"
-#include "plan/names.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/gather.h"

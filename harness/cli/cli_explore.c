@@ -23,7 +23,6 @@
 #include "explore/search_page.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
-#include "os/process.h"
 #include "base/utf8.h"
 #include "os/workdir.h"
 #include "report/files/parse_json.h"

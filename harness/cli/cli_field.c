@@ -13,7 +13,6 @@
 #include "field/reproduction.h"
 #include "options/command_record.h"
 #include "field/site.h"
-#include "os/interrupt.h"
 #include "report/files/environment.h"
 #include "report/files/parse_json.h"
 #include "scenario/scenario.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/noun.h"
 #include "doctor/patient.h"
 #include "scenario/scenario.h"

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "explore/draw.h"
 
 #define ELSEWHERE "draw.c writes it"

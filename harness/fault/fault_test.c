@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "fault/clear_text.h"
 #include "fault/family.h"
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "postgres/migrate.h"
-
 #define OTHER_DATABASE "mailproof_other"
 
 // The state of hold-horizon until its end.

@@ -8,7 +8,6 @@
 #include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
-#include "postgres/migrate.h"
 #include "postgres/sql.h"
 
 static struct disk *fault_server_disk(const struct server *s)

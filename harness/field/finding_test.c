@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "os/paths.h"
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
 

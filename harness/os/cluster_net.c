@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "os/netns.h"
-#include "os/process.h"
 
 const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
 {

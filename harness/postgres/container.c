@@ -19,7 +19,6 @@
 #include "os/process.h"
 #include "os/workdir.h"
 #include "postgres/engine.h"
-#include "postgres/sql.h"
 #include "postgres/target.h"
 
 #define DATA "/var/lib/postgresql/data"

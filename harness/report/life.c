@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/noun.h"
-#include "check/check.h"
 #include "report/met.h"
 
 const char *life_outcome(const struct ledger *l, uint32_t token)

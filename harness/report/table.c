@@ -1,7 +1,6 @@
 // Prints the verdict for a person at a terminal.
 #include "report/excused.h"
 #include "report/pages/glance.h"
-#include "scenario/units.h"
 
 #include <math.h>
 #include <string.h>

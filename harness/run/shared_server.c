@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "fault/fault.h"
-#include "postgres/migrate.h"
 #include "postgres/sql.h"
 
 bool shared_fits(const struct scenario *s)

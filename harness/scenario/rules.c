@@ -7,10 +7,8 @@
 
 #include "base/clock.h"
 #include "scenario/grammar.h"
-#include "scenario/messages.h"
 #include "scenario/metrics.h"
 #include "scenario/trace.h"
-#include "scenario/units.h"
 
 #define PHASES_MAX 100  // because a phase's number is one byte in the plan
 #define SETTING_MAX 255 // because YAML reads no longer key than 1,024 bytes without a '?'

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "scenario/metrics.h"
 #include "shrink/sketch.h"
 

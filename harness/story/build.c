@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "ledger/rows.h"
 #include "story/event.h"
 
 struct build {

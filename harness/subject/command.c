@@ -16,7 +16,6 @@
 #include "os/command_line.h"
 #include "plan/rng.h"
 #include "scenario/suggest.h"
-#include "subject/manifest.h"
 
 static const char ours[] = "MAILROOM_"; // begins the name of each setting of the collector
 

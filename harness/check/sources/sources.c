@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
-
 static int by_span_begin(const void *a, const void *b)
 {
     int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;

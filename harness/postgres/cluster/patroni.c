@@ -16,10 +16,8 @@
 
 #include "base/clock.h"
 #include "os/paths.h"
-#include "os/postmasters.h"
 #include "os/process.h"
 #include "postgres/migrate.h"
-#include "postgres/sql.h"
 #include "postgres/target.h"
 
 #define PORTS 7

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "postgres/local/initdb_template.h"
 
 #define TOOL_WORDS 7
 #define MOUNTED "loop,nosuid,nodev" // the server's user may write there

@@ -7,7 +7,6 @@
 #include "base/noun.h"
 #include "report/escape.h"
 #include "report/excused.h"
-#include "scenario/units.h"
 
 #define REPEAT_MAX (1u << 16)
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "check/intervals.h"
 
 static json_t *real(double value)

@@ -11,7 +11,6 @@
 #include "dygraphs_js.h"
 #include "page.h"
 #include "report/pages/charts.h"
-#include "report/escape.h"
 #include "report/excused.h"
 #include "report/pages/glance.h"
 #include "report/pages/template.h"

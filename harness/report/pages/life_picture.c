@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "page.h"
-#include "plan/names.h"
 #include "report/escape.h"
 #include "report/met.h"
 #include "report/pages/template.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "report/files/junit.h"
 #include "run/cuts/cutkinds.h"

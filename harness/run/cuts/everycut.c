@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fault/fault.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "report/forecast.h"
