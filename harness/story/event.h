@@ -287,7 +287,7 @@ MUST_USE bool story_base(struct node **root, struct err *e);
 // Keeps a copy of a text; NULL without memory.
 const char *story_keep(struct told *t, const char *text);
 
-// --- pick.c, records.c, settings.c, write.c ----------------------------------------------
+// --- pick.c, records.c, write.c, write_settings.c ----------------------------------------
 
 #define DROPPED UINT32_MAX // the new number of what is not written
 

@@ -12,7 +12,7 @@ import collections, os, re, sys
 # The folders whose file names are their own.
 done = ["harness/" + d + "/" for d in (
     "scenario plan os shards measure disk postgres subject load fault ledger check report options run "
-    "compare tune shrink explore doctor proxy field cli").split()]
+    "compare tune shrink explore doctor proxy field cli story").split()]
 
 def is_product(path):
     return not re.search(r"_test\.c$|_bench\.c$|/tests/|^harness/(fuzz|zoo)/", path)
