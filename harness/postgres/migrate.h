@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "postgres/provider.h"
-#include "postgres/sql.h"
 
 #define MIGRATE_COLLECTOR "mailproof_collector"
 #define MIGRATE_LOAD "mailproof_load"

@@ -5,8 +5,6 @@
 #include <stdatomic.h>
 
 #include "ledger/ledger.h"
-#include "os/starved.h"
-#include "postgres/probe.h"
 #include "postgres/sampler.h"
 
 struct observers {

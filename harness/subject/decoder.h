@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 
 #define DECODE_SECRET_LEN 32
 #define DECODE_FIELDS 5

@@ -2,7 +2,6 @@
 // behind it changes.
 #pragma once
 
-#include "base/err.h"
 
 // Returns a text such as "mailroom-collector sha256:1a2b3c4d5e6f". It has each word of the command
 // that names a file, with the beginning of the checksum of that file's content. argv[0] is looked

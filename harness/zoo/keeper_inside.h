@@ -3,7 +3,6 @@
 
 #include "batch.h"
 #include "doorbell.h"
-#include "keeper.h"
 #include "session.h"
 #include "sharing.h"
 #include "vices.h"

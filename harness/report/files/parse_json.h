@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 
 // Returns the file's object as a new reference. NULL with ERR_USAGE when the file cannot be

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "check/check.h"
-#include "fault/proxy.h"
 #include "postgres/provider.h"
 #include "run/cuts/freshdb.h"
 #include "run/cuts/points.h"
