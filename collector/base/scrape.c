@@ -1,6 +1,5 @@
 #include "base/scrape.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>

@@ -15,7 +15,6 @@
 // the request that leaves nothing in hand, because a trip of its own would delay the next line.
 #include "loop/settle.h"
 
-#include <assert.h>
 #include <inttypes.h>
 
 #include "base/log.h"

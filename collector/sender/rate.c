@@ -1,6 +1,5 @@
 #include "sender/rate.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 
 #include "queue/doubt.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define MANY 100000

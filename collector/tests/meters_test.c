@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "model.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define DEPTH 12
 

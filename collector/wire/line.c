@@ -1,7 +1,5 @@
 #include "wire/line.h"
 
-#include <string.h>
-
 // Finds characters that would end a field or a line, or control a reader or a terminal:
 // the control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
 static const char *forbidden(

@@ -3,8 +3,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "fault/transcript.h"
 
 // Takes a message such as "cP" or "sC": the sender (c client, s server), the type. Its content may

@@ -1,7 +1,5 @@
 #include "fault/wire.h"
 
-#include <string.h>
-
 #define HEADER 5
 #define STARTUP_HEADER 8
 #define STARTUP_MAX 10000 // the server's own limit

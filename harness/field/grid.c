@@ -1,6 +1,5 @@
 #include "field/grid.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

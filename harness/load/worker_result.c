@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STALLS_SENT_MAX 100000
 

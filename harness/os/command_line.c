@@ -1,6 +1,5 @@
 #include "os/command_line.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -1,6 +1,5 @@
 #include "os/own_clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>

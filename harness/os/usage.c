@@ -1,7 +1,6 @@
 #include "os/usage.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "os/process.h"

@@ -10,7 +10,6 @@
 // conninfo, one layer after another.
 #include "run/run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

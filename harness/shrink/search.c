@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 
@@ -175,7 +174,8 @@ struct confirmation search_confirm(struct search *s, int times)
         if (s->stopped || best.failed == times)
             break;
     }
-    // None of them failed again. The smallest did fail once, in the search, and that is a find, too.
+    // None of them failed again. The smallest did fail once, in the search, and that is a find,
+    // too.
     if (best.asked == times && best.failed == 0)
         best = (struct confirmation){.asked = times + 1, .failed = 1};
     while (s->kept_count > chosen + 1)

@@ -1,6 +1,5 @@
 #include "subject/install.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "tune/print.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "scenario/units.h"

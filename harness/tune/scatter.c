@@ -1,7 +1,6 @@
 #include "tune/scatter.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/pages/axis.h"

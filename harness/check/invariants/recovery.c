@@ -8,7 +8,6 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,12 +1,10 @@
 // The programs of a cluster: finds them, starts them on their leashes, kills them.
 #include "postgres/cluster/patroni.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"

@@ -1,6 +1,5 @@
 #include "postgres/cluster/rest.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <netdb.h>
@@ -8,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 #include "postgres/local/canary.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

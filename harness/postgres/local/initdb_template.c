@@ -1,7 +1,6 @@
 #include "postgres/local/initdb_template.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <pwd.h>

@@ -2,7 +2,6 @@
 // socket in a folder that nobody else may enter. No port is opened.
 #include "postgres/local/local.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
 #include "postgres/local/pages.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

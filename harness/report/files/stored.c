@@ -1,6 +1,5 @@
 #include "report/files/stored.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
