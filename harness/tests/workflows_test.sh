@@ -28,7 +28,7 @@ done
     exit 77
 }
 cat >"$place/samples.py" <<'PYTHON'
-import sys, yaml
+import os, re, sys, yaml
 
 examples, to = sys.argv[1:]
 
@@ -52,6 +52,32 @@ assert gitlab["search"]["parallel"] > 1 and gitlab["search"]["rules"] == gitlab[
 assert all(job["stage"] in gitlab["stages"] for job in gitlab.values() if "stage" in job)
 write("gitlab-search", gitlab["search"]["script"][-1])
 write("gitlab-merge", gitlab["merge"]["script"][-1])
+
+def texts(node):
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from texts(each)
+    if isinstance(node, str):
+        yield node
+
+compose = yaml.safe_load(open(examples + "/compose.yaml"))["services"]["mailproof"]["command"]
+calls = {" ".join(["mailproof", *compose])}
+for sample in github, gitlab, yaml.safe_load(open(examples + "/github.yml")):
+    for text in texts(sample):
+        text = text.replace("\\\n", " ")
+        calls |= set(re.findall(r"mailproof/build-release/bin/(mailproof [^|;\n]*)", text))
+        for script in re.findall(r"mailproof/(ci/[a-z-]+)", text):
+            assert os.access(f"{examples}/../../{script}", os.X_OK), script
+calls = sorted(call.replace("${{ matrix.shard }}", "1") for call in calls)
+assert len(calls) >= 9, calls
+open(to + "/calls", "w").write("".join(call.strip() + "\n" for call in calls))
+# The job that gives the verdict, with a scenario of a second.
+promises = {yaml.safe_load(open(examples + "/github.yml"))["env"]["PROMISES"], gitlab["variables"]["PROMISES"]}
+open(to + "/promises", "w").write("\n".join(promises) + "\n")
+verdicts = [call for call in calls if "--promises" in call]
+assert len(verdicts) == 2, verdicts
+open(to + "/verdicts", "w").write("".join(
+    call.replace("mailproof/scenarios --tag quick", "promise-limit --quiet --set load.0.for=1s --set 'expect={}' --set slack=3s") + "\n"
+    for call in verdicts))
 PYTHON
 /usr/bin/python3 "$place/samples.py" "$SOURCE_DIR/ci/examples" "$place"
 PATH=$(dirname "$mailproof"):$PATH
@@ -62,6 +88,21 @@ judges() {
     bash -e "$place/$1" >"$place/out" 2>"$place/err" || code=$?
     [[ $code = [02] ]] && [ ! -s "$place/err" ] || fail "$1: exit code $code: $(cat "$place/out" "$place/err")"
 }
+
+# mailproof has all options that the samples give it, and takes the promises that they begin with.
+cd "$place"
+export GITHUB_STEP_SUMMARY=$place/step.md
+while read -r call; do
+    expect_exit 0 env SHARDS=2 CI_NODE_INDEX=1 CONNINFO=host=db bash -c "$call --help"
+done <"$place/calls"
+while read -r PROMISES; do
+    export PROMISES
+    while read -r call; do
+        rm -f "$place/junit.xml"
+        expect_exit 0 bash -c "$call" </dev/null
+        grep -q '<testsuite ' "$place/junit.xml" || fail "no junit.xml by $call"
+    done <"$place/verdicts"
+done <"$place/promises"
 for sample in github gitlab; do
     mkdir "$place/$sample" && cd "$place/$sample"
     for CI_NODE_INDEX in 1 2; do
