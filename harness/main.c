@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/completion.h"
 #include "cli/manual.h"
 #include "os/interrupt.h"
 #include "os/child_env.h"

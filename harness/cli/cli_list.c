@@ -7,7 +7,7 @@
 #include "options/locate.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"
-#include "scenario/keys.h"
+#include "scenario/scenario.h"
 #include "scenario/metrics.h"
 #include "scenario/verbs.h"
 

@@ -10,12 +10,11 @@
 #include "base/clock.h"
 #include "options/files.h"
 #include "options/locate.h"
-#include "tune/sweep.h"
+#include "tune/tuning.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "report/terminal.h"
 #include "tune/export.h"
-#include "tune/print.h"
 
 #define TEXT_MAX (1u << 20)
 #define MEASURED_PAIRS 3

@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/manual.h"
 
 #include <stdio.h>
 #include <string.h>

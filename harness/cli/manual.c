@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/keys.h"
+#include "scenario/scenario.h"
 
 // Prints a text so that its minus signs can be copied, no line starts a request of roff, and a
 // terminal without Unicode shows all of it.

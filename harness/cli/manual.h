@@ -1,4 +1,4 @@
-// The manual page, from the tables that drive --help.
+// The manual page and the shell completions, from the tables that drive --help.
 #pragma once
 
 #include <stddef.h>
@@ -16,3 +16,6 @@ struct command {
 
 // Prints mailproof.1, in man's macros.
 void manual_print(const struct command *commands, size_t count);
+
+// Prints the completion for "bash", "zsh" or "fish". False for any other shell.
+bool completion_print(const char *shell, const struct command *commands, size_t count);

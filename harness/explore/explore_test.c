@@ -12,7 +12,7 @@
 #include "explore/search_record.h"
 #include "explore/search_page.h"
 #include "os/workdir.h"
-#include "scenario/keys.h"
+#include "scenario/scenario.h"
 #include "shards/merge.h"
 
 #define TEXT_MAX (64u << 10)

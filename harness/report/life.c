@@ -1,4 +1,4 @@
-#include "report/life_inside.h"
+#include "report/life.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,3 +18,12 @@ void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
 // Appends an HTML page that needs no other file. False when `out` is full or memory runs out.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);
+
+// --- texts for the pages too ----------------------------------------------------------
+
+// Returns the outcome of the token's transaction, in words.
+const char *life_outcome(const struct ledger *l, uint32_t token);
+// Writes when the fault ended, and its evidence.
+void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);
+// Writes which process wrote the line, and in what state it arrived.
+void life_delivery(const struct ledger *l, const struct delivery *d, char *out, size_t size);

@@ -1,4 +1,4 @@
-#include "scenario/keys.h"
+#include "scenario/scenario.h"
 
 #include <stdio.h>
 

@@ -295,3 +295,7 @@ int64_t scenario_starts_ns(const struct scenario *s);
 
 // Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);
+
+// Calls `tell` for each key, in the order of the format: "load.N.rate", and what it means, with its
+// default and its limits.
+void keys_each(void (*tell)(const char *path, const char *text));

@@ -7,7 +7,6 @@
 #include "scenario/units.h"
 #include "tune/export.h"
 #include "tune/pair_figures.h"
-#include "tune/scatter.h"
 #include "tune_page.h"
 
 static void print_title(const struct tune *t, struct buf *out)

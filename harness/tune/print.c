@@ -1,4 +1,4 @@
-#include "tune/print.h"
+#include "tune/export.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tune/scatter.h"
+#include "tune/export.h"
 
 #include <math.h>
 #include <string.h>

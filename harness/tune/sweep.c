@@ -8,7 +8,7 @@
 // Each run is a line of the record, and its figures are read back from its result folder, as after
 // a merge. A shard makes its rounds without looking at what is known, because it does not know what
 // the others have seen.
-#include "tune/sweep.h"
+#include "tune/tuning.h"
 
 #include <math.h>
 #include <stdio.h>

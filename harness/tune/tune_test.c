@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tune/scatter.h"
+#include "tune/export.h"
 #include "tune/measured.h"
 #include "tune/pair_figures.h"
 #include "tune/model.h"

@@ -37,3 +37,7 @@ void tuning_fini(struct tuning *t);
 // Gives the model its load and its query times. ERR_USAGE when the load is a closed loop and no
 // rate is given.
 MUST_USE bool tuning_model(struct tuning *t, struct err *e);
+
+// Runs each pair until enough is known about it, and fills in its figures. ERR_INTERRUPTED after a
+// signal.
+MUST_USE bool sweep(struct tuning *t, struct err *e);

@@ -1,5 +1,5 @@
 // Draws one token's life as a picture.
-#include "report/life_inside.h"
+#include "report/life.h"
 
 #include <stdio.h>
 #include <string.h>
