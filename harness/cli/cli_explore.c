@@ -364,7 +364,7 @@ static bool copy_found(
 
     buf_init(&text, PAGE_MAX_BYTES);
     bool ok = path_join(from, place, f->file, e) && path_join(to, x->dir, f->file, e) &&
-              file_read(from, &text, e) && file_write("out", to, &text, e);
+              path_read(from, &text, ERR_USAGE, e) && file_write("out", to, &text, e);
     buf_fini(&text);
     return ok;
 }

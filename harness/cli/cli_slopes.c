@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "options/files.h"
 #include "os/paths.h"
 #include "report/folder.h"
 #include "report/gather.h"
@@ -19,8 +18,8 @@ static bool read_result(struct observed *o, struct buf *csv, const char *folder,
 
     *o = (struct observed){0};
     buf_init(csv, CSV_MAX);
-    return folder_find(path, folder, "intervals.csv", e) && file_read(path, csv, e) &&
-           (buf_str(csv) || err_memory(e)) && observed_read(o, 0, folder, e);
+    return folder_find(path, folder, "intervals.csv", e) && path_read(path, csv, ERR_USAGE, e) &&
+           observed_read(o, 0, folder, e);
 }
 
 static bool take_run(struct slopes *s, const char *folder, struct err *e)

@@ -155,7 +155,7 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
     if (strchr(id, '/') || !path_exists(path))
         return refuse_finding(id, e);
     buf_init(&text, FINDING_MAX);
-    bool ok = manifest_read(path, &text, e) && parse_finding(f, path, text.data, e) &&
+    bool ok = path_read(path, &text, ERR_USAGE, e) && parse_finding(f, path, text.data, e) &&
               check_finding(f, path, e);
     buf_fini(&text);
     return ok;

@@ -110,18 +110,13 @@ static bool copy_result(
 {
     char path[PATH_MAX], place[80];
     struct buf text;
+    struct err none;
     bool ok = true;
 
     snprintf(place, sizeof place, "raw/%s", name);
     buf_init(&text, PAGE_MAX);
-    FILE *file = path_join(path, folder, "result.json", e) ? fopen(path, "re") : NULL;
-    char chunk[4096];
-    size_t got;
-    while (file && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_append(&text, chunk, got);
-    if (file)
-        fclose(file);
-    if (text.len > 0 && buf_str(&text)) {
+    if (path_join(path, folder, "result.json", &none) && path_read(path, &text, ERR_USAGE, &none) &&
+        text.len > 0) {
         ok = write_bytes(dir, place, text.data, text.len, e);
         append_checksum(sums, name, &text);
     }

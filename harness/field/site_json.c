@@ -91,7 +91,7 @@ static json_t *file_text(const struct grid_row *r, const char *name)
 
     buf_init(&text, 1 << 16);
     bool ok = !r->ours && path_join(path, r->manifest.dir, name, &ignored) && path_exists(path) &&
-              manifest_read(path, &text, &ignored);
+              path_read(path, &text, ERR_USAGE, &ignored);
     json_t *json = ok ? json_string(text.data) : NULL; // NULL: it is no UTF-8
     buf_fini(&text);
     return json ? json : json_string("");

@@ -63,18 +63,3 @@ bool file_is_writable(const char *option, const char *path, struct err *e)
         return true;
     return err_sys(e, ERR_USAGE, "--%s: cannot write %.500s", option, path);
 }
-
-bool file_read(const char *path, struct buf *text, struct err *e)
-{
-    FILE *file = fopen(path, "re");
-    char chunk[4096];
-    size_t got;
-
-    if (!file)
-        return err_sys(e, ERR_USAGE, "cannot read %.500s", path);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(text, chunk, got))
-        ;
-    bool ok = !ferror(file) && !text->failed;
-    fclose(file);
-    return ok || err_set(e, ERR_USAGE, "cannot read %.500s", path);
-}

@@ -16,6 +16,3 @@ MUST_USE bool file_write(
 // Checks before the work begins that file_write will be able to write. Leaves the file as it is,
 // and makes no folder.
 MUST_USE bool file_is_writable(const char *option, const char *path, struct err *e);
-
-// Appends the content of a file.
-MUST_USE bool file_read(const char *path, struct buf *text, struct err *e);

@@ -139,3 +139,19 @@ bool path_make(const char *dir, struct err *e)
             return true;
     }
 }
+
+bool path_read(const char *path, struct buf *text, enum err_kind kind, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    char chunk[4096];
+    size_t got;
+
+    if (!file)
+        return err_sys(e, kind, "cannot read %.500s", path);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(text, chunk, got))
+        ;
+    bool ok = !ferror(file) || err_sys(e, kind, "cannot read %.500s", path);
+    fclose(file);
+    return ok && (buf_str(text) ||
+                     err_set(e, kind, "%.500s is longer than %zu KiB", path, text->max >> 10));
+}

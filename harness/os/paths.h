@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 // Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
@@ -38,3 +39,7 @@ bool path_can_make_parent(const char *file);
 bool path_cache(char out[PATH_MAX]);
 
 bool path_exists(const char *path);
+
+// Appends the whole file to the text, behind which a NUL stands then. Fails with this kind of error
+// when it cannot be read, or is longer than the text may be.
+MUST_USE bool path_read(const char *path, struct buf *text, enum err_kind kind, struct err *e);

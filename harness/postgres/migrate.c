@@ -40,24 +40,12 @@ static bool create_database(const struct server *s, struct err *e)
 
 static bool apply_file(PGconn *conn, const char *path, struct err *e)
 {
-    FILE *file = fopen(path, "re");
     struct buf sql;
-    char chunk[4096];
-    size_t got;
 
-    if (!file)
-        return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
     // The whole file goes out as one query, so each migration is one transaction.
     buf_init(&sql, 1 << 20);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_append(&sql, chunk, got);
-    fclose(file);
-    bool ok = buf_str(&sql);
-    if (!ok)
-        err_set(e, ERR_SYSTEM, "%s is longer than 1 MiB", path);
-    ok = ok && sql_exec(conn, sql.data, e);
-    if (!ok)
-        err_prefix(e, "%s", path);
+    bool ok = path_read(path, &sql, ERR_SYSTEM, e) &&
+              (sql_exec(conn, sql.data, e) || err_prefix(e, "%s", path));
     buf_fini(&sql);
     return ok;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "os/paths.h"
 #include "scenario/units.h"
 
 #define SCRIPT_MAX (1u << 20)
@@ -54,28 +55,14 @@ bool script_parse(struct script *s, const char *text, struct err *e)
 
 bool script_read(struct script *s, const char *path, struct err *e)
 {
-    FILE *file = fopen(path, "re");
     struct buf text;
-    bool ok = true;
 
     *s = (struct script){0};
-    if (!file)
-        return err_sys(e, ERR_USAGE, "--script: cannot read %.200s", path);
     buf_init(&text, SCRIPT_MAX);
-    // The script may come from a pipe, so its length is not known before.
-    for (size_t got = 1; got > 0;) {
-        char part[4096];
-        got = fread(part, 1, sizeof part, file);
-        buf_append(&text, part, got);
-    }
-    if (ferror(file))
-        ok = err_sys(e, ERR_USAGE, "--script: cannot read %.200s", path);
-    else if (!buf_str(&text))
-        ok = err_set(e, ERR_USAGE, "--script: %.200s is too long", path);
-    fclose(file);
-    ok = ok && (script_parse(s, text.data, e) || err_prefix(e, "--script: %.200s", path));
+    bool ok = path_read(path, &text, ERR_USAGE, e) &&
+              (script_parse(s, text.data, e) || err_prefix(e, "%.200s", path));
     buf_fini(&text);
-    return ok;
+    return ok || err_prefix(e, "--script");
 }
 
 void script_fini(struct script *s)

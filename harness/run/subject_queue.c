@@ -61,23 +61,16 @@ static bool is_lacking(const struct manifest *m, struct err *e)
 
 static bool run_superuser_file(struct run *r, struct err *e)
 {
-    char path[PATH_MAX], chunk[4096];
+    char path[PATH_MAX];
     struct buf sql;
-    size_t got;
 
     // Only what the consumer's role may not do itself, such as an extension.
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
         return false;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_sys(e, ERR_USAGE, "cannot read %s", path);
     buf_init(&sql, SQL_FILE_MAX);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_append(&sql, chunk, got);
-    fclose(file);
-    bool ok = (buf_str(&sql) || err_set(e, ERR_USAGE, "%s is too long", path)) &&
+    bool ok = path_read(path, &sql, ERR_USAGE, e) &&
               (sql_exec(r->context.admin, sql.data, e) || is_lacking(&r->queue.manifest, e));
     buf_fini(&sql);
     return ok;

@@ -83,20 +83,6 @@ static const struct field fields[] = {
 static const struct table table = {
     .fields = fields, .count = sizeof fields / sizeof *fields, .size = sizeof(struct manifest)};
 
-bool manifest_read(const char *path, struct buf *text, struct err *e)
-{
-    FILE *file = fopen(path, "re");
-    char chunk[4096];
-    size_t got;
-
-    if (!file)
-        return err_sys(e, ERR_USAGE, "cannot read %s", path);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_append(text, chunk, got);
-    fclose(file);
-    return buf_str(text) || err_set(e, ERR_USAGE, "%s is longer than 64 KiB", path);
-}
-
 static bool parse_manifest(struct manifest *m, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};
@@ -104,8 +90,8 @@ static bool parse_manifest(struct manifest *m, const char *path, struct err *e)
     struct buf text;
 
     buf_init(&text, MANIFEST_MAX);
-    bool ok = manifest_read(path, &text, e) && parse_yaml(&root, text.data, text.len, &origin, e) &&
-              decode_map(&table, root, m, e);
+    bool ok = path_read(path, &text, ERR_USAGE, e) &&
+              parse_yaml(&root, text.data, text.len, &origin, e) && decode_map(&table, root, m, e);
     node_free(root);
     buf_fini(&text);
     return ok;

@@ -66,10 +66,6 @@ void manifest_fini(struct manifest *m); // accepts a zeroed struct
 // Finds the folder of the subjects that come with mailproof, installed or in the source tree.
 MUST_USE bool manifest_folder(char out[PATH_MAX], struct err *e);
 
-// Appends a file of at most 64 KiB.
-struct buf;
-MUST_USE bool manifest_read(const char *path, struct buf *text, struct err *e);
-
 // Returns the words of a kind, such as "job queue".
 const char *manifest_kind_text(int kind);
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "options/files.h"
+#include "os/paths.h"
 #include "options/command_record.h"
 #include "scenario/needs.h"
 #include "scenario/trace.h"
@@ -354,7 +355,7 @@ static bool read_queries(struct tuning *t, struct err *e)
 
     buf_init(&text, TUNING_QUERIES_MAX);
     // A file of measured times, or one time for all of them: no file has a name such as 2ms.
-    bool file = told && file_read(told, &text, &no_file) && buf_str(&text);
+    bool file = told && path_read(told, &text, ERR_USAGE, &no_file);
     bool ok = file ? queries_parse_csv(&t->queries, text.data, e)
                    : (!told || units_duration(told, &query_ns, e)) &&
                          queries_add(&t->queries.reads, 1, query_ns, e);

@@ -371,6 +371,33 @@ static void another_server_with_a_noted_pid_lives(void **state)
     assert_int_equal(shmctl(segment, IPC_STAT, &st), -1);
 }
 
+// The ceiling of the text is the most that a file may hold, less the NUL behind it.
+static void a_file_is_read_whole_or_not_at_all(void **state)
+{
+    char name[] = "/tmp/mailproof-os-test-XXXXXX";
+    int fd = mkstemp(name);
+    struct buf text;
+    struct err e;
+
+    (void)state;
+    assert_int_equal(write(fd, "12345", 5), 5);
+    close(fd);
+    buf_init(&text, 6);
+    assert_true(path_read(name, &text, ERR_USAGE, &e));
+    assert_string_equal(text.data, "12345");
+    buf_fini(&text);
+    buf_init(&text, 5);
+    assert_false(path_read(name, &text, ERR_USAGE, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_non_null(strstr(e.text, "is longer than"));
+    buf_fini(&text);
+    buf_init(&text, 5);
+    unlink(name);
+    assert_false(path_read(name, &text, ERR_SYSTEM, &e));
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    buf_fini(&text);
+}
+
 static void long_paths_are_refused(void **state)
 {
     (void)state;
@@ -451,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_no_conninfo_can_name_is_refused),
         cmocka_unit_test(removing_does_not_follow_links),
         cmocka_unit_test(another_server_with_a_noted_pid_lives),
+        cmocka_unit_test(a_file_is_read_whole_or_not_at_all),
         cmocka_unit_test(long_paths_are_refused),
     };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "os/paths.h"
 #include "report/folder.h"
 
 #define RESULT_MAX (64u << 20)
@@ -145,23 +146,6 @@ bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)
     return ok;
 }
 
-static bool read_stored(struct buf *text, const char *path, struct err *e)
-{
-    FILE *file = fopen(path, "re");
-    size_t got = 1;
-
-    if (!file)
-        return err_sys(e, ERR_USAGE, "cannot read %.900s", path);
-    while (got > 0 && !text->failed) {
-        char *to = buf_reserve(text, 65536);
-        got = to ? fread(to, 1, 65536, file) : 0;
-        text->len += got;
-    }
-    bool ok = (!text->failed && !ferror(file)) || err_set(e, ERR_USAGE, "cannot read %.900s", path);
-    fclose(file);
-    return ok;
-}
-
 bool stored_read(struct stored *s, const char *folder, struct err *e)
 {
     char path[PATH_MAX];
@@ -170,7 +154,7 @@ bool stored_read(struct stored *s, const char *folder, struct err *e)
     if (!folder_find(path, folder, "result.json", e))
         return false;
     buf_init(&text, RESULT_MAX);
-    bool ok = read_stored(&text, path, e) &&
+    bool ok = path_read(path, &text, ERR_USAGE, e) &&
               (stored_parse(s, text.data, text.len, e) || err_prefix(e, "%.900s", path));
     snprintf(s->folder, sizeof s->folder, "%s", folder);
     buf_fini(&text);
