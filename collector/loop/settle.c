@@ -258,8 +258,7 @@ static bool send_written(struct collector *c, struct err *e)
         return false;
     if (rode)
         return true;
-    // With nothing in hand we let go of the lock that says so, or others watch our lease for
-    // nothing.
+    // Others watch our lease while we hold this lock, so we let it go with nothing in hand.
     bool last = c->settle.busy && !in_hand(c);
     if (last)
         c->settle.busy = false;

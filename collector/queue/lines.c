@@ -145,7 +145,7 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
         int kind = column_int32(result, row, LINES_KIND);
         if (kind != 1 && kind != 2)
             continue;
-        // The rows of a line follow each other. What was read and not taken has n 0 and makes one.
+        // The rows of a line follow each other. What was only read has n 0, and makes one line.
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
             line = add_lines_line(l, result, row, e);
             if (!line) {
