@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
+#include "postgres/cluster/timeline_left.h"
 
 static const int64_t successor_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 50 * NS_PER_MS;
@@ -150,21 +151,12 @@ static bool find_cluster_leader(const struct cluster *c, struct rest_member *out
     return true;
 }
 
-// Returns the timeline of the server that takes writes behind the conninfo; 0: no server takes
-// writes now.
+// Returns the timeline of the server that takes writes behind the conninfo; 0: none does now.
 static int written_timeline(const struct server *s)
 {
-    char value[16] = "0";
     struct err ignored;
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", &ignored);
 
-    bool ok = conn && sql_value(conn,
-                          "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
-                          " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
-                          " END",
-                          value, sizeof value, &ignored);
-    PQfinish(conn);
-    return ok ? atoi(value) : 0;
+    return timeline_written(provider_connect(s, s->superuser, "postgres", &ignored));
 }
 
 // Waits until the interface names another leader and a session proves that it takes writes.

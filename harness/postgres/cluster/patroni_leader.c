@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
-#include "postgres/sql.h"
+#include "postgres/cluster/timeline_left.h"
 
 static const int64_t leader_limit_ns = 60 * NS_PER_S;
 static const int64_t followed_limit_ns = 120 * NS_PER_S;
@@ -25,18 +25,10 @@ PGconn *leader_connect(const struct server *s, int member, struct err *e)
 
 bool leader_writes(const struct server *s, int member, int *timeline)
 {
-    char value[16] = "0";
     struct err ignored;
-    PGconn *conn = leader_connect(s, member, &ignored);
 
-    bool writes = conn && sql_value(conn,
-                              "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
-                              " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
-                              "::bit(32)::int END",
-                              value, sizeof value, &ignored);
-    PQfinish(conn);
-    *timeline = atoi(value);
-    return writes && *timeline > 0;
+    *timeline = timeline_written(leader_connect(s, member, &ignored));
+    return *timeline > 0;
 }
 
 int leader_find(const struct server *s, int except, int *timeline)

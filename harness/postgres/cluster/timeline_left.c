@@ -8,9 +8,24 @@
 #include "os/paths.h"
 #include "os/process.h"
 #include "postgres/sessions.h"
+#include "postgres/sql.h"
 
 // A commit takes about 150 bytes, so this is enough for minutes of commits.
 #define DUMP_MAX (8u << 20)
+
+int timeline_written(PGconn *conn)
+{
+    char value[16] = "0";
+    struct err ignored;
+
+    bool ok = conn && sql_value(conn,
+                          "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
+                          " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
+                          " END",
+                          value, sizeof value, &ignored);
+    PQfinish(conn);
+    return ok ? atoi(value) : 0;
+}
 
 bool timeline_parse_history(const char *text, struct timeline_left *left, struct err *e)
 {

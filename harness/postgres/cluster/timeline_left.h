@@ -1,10 +1,13 @@
-// Finds the commits that a failover left behind. A new leader's timeline begins at a point of the
-// old leader's WAL, and the timeline's history file says where. Commits of the old leader behind
-// that point are on no other member any more; only the old leader's own files show them.
+// The timeline that a server writes, and the commits that a failover left behind. A new leader's
+// timeline begins at a point of the old leader's WAL, and the timeline's history file says where.
+// Commits of the old leader behind that point are on no other member any more; only the old
+// leader's own files show them.
 #pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
+
+#include <libpq-fe.h>
 
 #include "base/err.h"
 
@@ -16,6 +19,10 @@ struct timeline_left {
     unsigned commits;       // number of commits behind that point
     int64_t first_wall_ns;  // time of the first of them, by the server's clock; 0: there is none
 };
+
+// Returns the timeline that the server writes; 0: it takes no writes, or does not answer. Closes
+// the connection, which may be NULL.
+int timeline_written(PGconn *conn);
 
 // Parses the last line of a timeline's history file. It says where this timeline left the one
 // before it. Pure.
