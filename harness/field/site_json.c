@@ -46,9 +46,9 @@ static json_t *promises_json(const struct grid_row *r, int which)
         const struct quoted *q = quoted_find(&r->manifest.promises, (int)w->value);
         const char *plain = plain_promise((int)w->value);
         if (q && (q->flag & which))
-            json_array_append_new(
-                promises, json_pack("{s:s, s:s, s:s}", "promise", plain ? plain : w->name, "quote",
-                              q->quote, "url", q->url));
+            json_array_append_new(promises,
+                json_pack("{s:s, s:s, s:s, s:b}", "promise", plain ? plain : w->name, "quote",
+                    q->quote, "url", q->url, "web", strstr(q->url, "://") != NULL));
     }
     return promises;
 }
@@ -159,6 +159,19 @@ static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fix
     return own;
 }
 
+static bool has_drafts(const json_t *findings)
+{
+    const json_t *finding;
+    size_t i;
+
+    json_array_foreach(findings, i, finding)
+    {
+        if (json_is_true(json_object_get(finding, "draft")))
+            return true;
+    }
+    return false;
+}
+
 static json_t *subject_json(const struct grid *g, const struct grid_row *r, const json_t *findings)
 {
     const size_t verdicts = g->columns - g->speeds;
@@ -167,22 +180,24 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     size_t asked = verdicts - count_marks(g, r, CELL_EMPTY);
     // A folder of a user's own is named by its path, which is no name of a file.
     const char *plain = m->name ? m->name : r->name;
+    json_t *open = findings_of(r, findings, false);
+    bool unsent = has_drafts(open);
     char verdict[60];
 
     // What is broken is counted where there is any: "11 of 12 kept" would hide the twelfth.
     snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
         broken ? broken : kept, asked);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+                     "s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
         broken ? "broken" : "kept", "retry_documented", or_nothing(m->retry_documented), "promises",
         promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
-        "consumer", consumer_text(r), "findings", findings_of(r, findings, false), "fixed",
-        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r),
-        "own_page", json_sprintf("%s-%s.html", plain, r->version), "short", plain);
+        "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
+        "answer", answer_blocks(r), "broke", broken_text(g, r), "own_page",
+        json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
 }
 
 // The settings of the first subject that shows it: a finding also stands on the pages of rows with
@@ -248,19 +263,6 @@ static json_t *titles_json(const struct grid *g, size_t from, size_t to)
     for (size_t c = from; c < to; c++)
         json_array_append_new(titles, json_pack("{s:s}", "title", g->titles[c]));
     return titles;
-}
-
-static bool has_drafts(const json_t *findings)
-{
-    const json_t *finding;
-    size_t i;
-
-    json_array_foreach(findings, i, finding)
-    {
-        if (json_is_true(json_object_get(finding, "draft")))
-            return true;
-    }
-    return false;
 }
 
 static bool has_speeds(const struct grid *g)
