@@ -1,6 +1,7 @@
 #include "keeper.h"
 
 #include <limits.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -149,7 +150,8 @@ static bool serve(struct keeper *k, struct err *e)
         come_back(k);
     if (has(k, DEFECT_UNCOMMITTED))
         return uncommitted_serve(&k->session, s, &k->batch, e);
-    k->draining = true;
+    // One that barges in would hurry what the other is about to take.
+    k->draining = !has(k, DEFECT_BARGES_IN);
     if (!doorbell_find(&k->bell, &k->session, e))
         return false;
     while (!stop_requested()) {
@@ -235,6 +237,18 @@ static int64_t waited_ns(const struct keeper *k, int64_t now_ns)
     return has(k, DEFECT_WALL_CLOCK) ? wall_ns() - k->first_wall_ns : now_ns - k->first_ns;
 }
 
+// Defect barges-in: true when the cursor is not where this collector saw it last. What started its
+// timer may be gone, and the rest must wait for its own time: this defect is not to be early as
+// well, because that would depend on who is quicker.
+static bool was_robbed(struct keeper *k)
+{
+    bool robbed = has(k, DEFECT_BARGES_IN) && strcmp(k->before.id, k->batch.from.id) != 0;
+
+    if (has(k, DEFECT_BARGES_IN))
+        k->before = k->batch.from;
+    return robbed;
+}
+
 // Reads the waiting tokens. Sends them when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
@@ -258,6 +272,10 @@ static bool look(struct keeper *k, struct err *e)
                    (k->first_ns != CLOCK_NEVER && waited_ns(k, k->looked_ns) >= timeout_of(k));
         if (!read_batch(k, e))
             return false;
+        if (was_robbed(k)) {
+            k->first_ns = CLOCK_NEVER;
+            due = false;
+        }
         k->singly = has(k, DEFECT_SENDS_SINGLY) && due && k->batch.tokens > 1 &&
                     k->batch.tokens < limit_of(k);
         if (k->singly && !read_batch(k, e))

@@ -27,7 +27,8 @@ struct keeper {
     int sessions;           // number of sessions in which it worked
     bool had_turn;          // true: it had the turn in the last session; defect hoards: it has it
                             // now
-    struct position before; // defect cursor-back: where the cursor was before the last move
+    struct position before; // defect cursor-back: where the cursor was before the last move;
+                            // barges-in: where it was at the last look
     int64_t free_ns;        // earliest time of the next line, at the rate that it sustains
     int lines;              // defects burns and sends-some-twice: number of lines written
     int wakeups;            // defect counts-wakeups: number of wake-ups since the last line
