@@ -33,17 +33,22 @@ bool rejudge_judge(struct rejudge *r, struct err *e)
 
 bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)
 {
+    static const char job[] = "job ";
+    const char *digits = strncmp(text, job, strlen(job)) == 0 ? text + strlen(job) : text;
+    char first[NAMES_MAX];
     uint32_t segment;
     char *end;
 
     // The account's login is the same token's as its name in messages, which has no segment.
     if (!names_token(text, strcspn(text, "@"), token, &segment)) {
-        unsigned long number = strtoul(text, &end, 10);
-        *token = *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+        unsigned long number = strtoul(digits, &end, 10);
+        *token = end == digits || *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
     }
-    return *token < l->plan->token_count ||
-           err_set(e, ERR_USAGE, "--token: '%.40s' is not one of the %zu tokens (t0000000 …)", text,
-               l->plan->token_count);
+    if (*token < l->plan->token_count)
+        return true;
+    ledger_name(l, 0, first);
+    return err_set(e, ERR_USAGE, "--token: '%.40s' is not one of the %zu %s (%s …)", text,
+        l->plan->token_count, scenario_is_queue(l->scenario) ? "jobs" : "tokens", first);
 }
 
 void rejudge_fini(struct rejudge *r)

@@ -61,7 +61,11 @@ convicts_one_that_loses() {
     grep -q '^  jobs .* committed' "$place/out" || fail "the jobs are not called jobs"
     grep -q '^  left  *3 jobs' "$place/out" || fail "the jobs that are left are not told"
     grep -q '^  promised .*A job that was not marked is free again' "$place/out" || fail "its promise is not told"
-    local file
+    # A job is asked for by the name that the finding has.
+    local file job
+    job=$(sed -n 's/^    lost: \(job [0-9]*\): .*/\1/p' "$place/out" | head -n 1)
+    expect_exit 0 "$mailproof" check "$place/results/steady/latest" --token "$job"
+    grep -qx "$job" "$place/out" || fail "no life of '$job': $(cat "$place/out")"
     for file in summary.md report.html; do
         grep -q 'A job that was not marked is free again' "$place/results/steady/latest/$file" || fail "$file: its promise is not told"
     done
