@@ -102,6 +102,7 @@ static bool keep_sets(struct scenario *s, const struct overrides *sets, struct e
 {
     size_t count = sets ? sets->count : 0;
 
+    s->scale = sets ? sets->scale : 0;
     s->sets = calloc(count + 1, sizeof *s->sets);
     for (size_t i = 0; s->sets && i < count; i++) {
         s->sets[i] = strdup(sets->items[i]);

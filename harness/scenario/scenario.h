@@ -215,7 +215,8 @@ struct scenario {
     size_t expect_count;
     struct counterpart *counterparts;
     size_t counterpart_count;
-    char **sets; // the arguments of --set as they were given; NULL-terminated, or NULL: none
+    char **sets;  // the arguments of --set as they were given; NULL-terminated, or NULL: none
+    double scale; // --scale as it was given; 0: none
 };
 
 #define SLACK_AUTO INT64_C(-1)

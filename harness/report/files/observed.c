@@ -89,6 +89,8 @@ static char *changed_by(const struct scenario *s, const char *collector)
     buf_init(&text, 1 << 20);
     while (sets && *sets)
         sets += append_override(&text, sets);
+    if (s->scale > 0)
+        buf_printf(&text, "%s--scale %g", text.len ? " " : "", s->scale);
     if (collector) {
         buf_append_str(&text, text.len ? " --collector " : "--collector ");
         append_word(&text, collector);
