@@ -65,7 +65,7 @@ ends_without() {
     local got=0
     wait "$harness" || got=$?
     [ "$got" = 2 ] || fail "exit code $got instead of 2: $(cat "$place/out")"
-    grep -q "1 of the workers were lost; worker $1 of $2" "$place/out" || fail "no word of it: $(cat "$place/out")"
+    grep -q "1 of the workers was lost; worker $1 of $2" "$place/out" || fail "no word of it: $(cat "$place/out")"
     [ "$(metric unknown)" -gt 0 ] || fail "nothing is unknown"
     [ "$(metric lost)$(metric phantom)" = 00 ] || fail "what the worker took along is held against others"
 }
