@@ -254,7 +254,7 @@ static bool carry_out(struct job *j, struct err *e)
 static bool without_credentials(char *conninfo, struct err *e)
 {
     static const char *const refused[] = {"service", "passfile", "sslcert", "sslkey"};
-    static const char none[] = " passfile=/dev/null sslcert=/dev/null/none gssencmode=disable";
+    static const char none[] = " passfile=/dev/null/none sslcert=/dev/null/none gssencmode=disable";
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_USAGE, "the run's conninfo cannot be read");
 

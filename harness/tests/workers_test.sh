@@ -73,6 +73,7 @@ ends_without() {
 several() {
     expect_exit 0 run "${plan[@]}" --workers "$(of 4)"
     [ "$(figures)" = "$alone" ] || fail "four workers: $(figures); one generator: $alone"
+    [ ! -s "$place/err" ] || fail "the workers said: $(head -n 3 "$place/err")"
     # A worker is killed in the middle of the load, when it has committed something. The
     # others go on.
     begin "$(of 4)"
