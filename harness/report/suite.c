@@ -108,7 +108,8 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->duplicated = sum(r->duplicated, run->duplicated);
     r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
-    if (run->broke[0])
+    // Of the worst run, whose verdict the row shows.
+    if (run->broke[0] && run->verdict == r->verdict)
         snprintf(r->broke, sizeof r->broke, "%s", run->broke);
     keep_run(s, run);
 }
@@ -431,7 +432,8 @@ void suite_print(const struct suite *s, FILE *out)
         name = columns - 1 - FIGURES_WIDTH;
     struct terminal_line head = {.out = &text, .room = columns - 1};
     terminal_put(&head, NULL, name, "scenario");
-    terminal_put(&head, NULL, 0, "  verdict          time   p50 ms   p99 ms  lost twice  broke");
+    terminal_put(&head, NULL, 0,
+        "  verdict          time   p50 ms   p99 ms  lost twice  broke, or why undecided");
     for (size_t i = 0; i < s->count; i++) {
         struct terminal_line l = {
             .out = &text, .room = columns - 1, .colours = terminal_colours(fileno(out))};

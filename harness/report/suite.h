@@ -28,7 +28,7 @@ struct suite_row {
     int64_t took_ns;                         // time that its finished runs took together
     double lost, duplicated, p50_ms, p99_ms; // sums of lost and duplicated, largest latencies; NAN:
                                              // nothing measured
-    char broke[SUITE_BROKE];                 // what broke in the last run in which anything did
+    char broke[SUITE_BROKE]; // what broke in the last of the worst runs, or why it is inconclusive
 };
 
 // The result of one run. A soak of weeks keeps thousands of them.
@@ -38,7 +38,7 @@ struct suite_run {
     enum verdict verdict;
     int64_t took_ns;
     double lost, duplicated, p50_ms, p99_ms;
-    char broke[SUITE_BROKE]; // the broken invariants with their counts
+    char broke[SUITE_BROKE]; // what broke, with counts, or why it is inconclusive
     char *folder;            // its result folder; "" when there is none
     char *why;               // why it was skipped or failed
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "os/paths.h"
 #include "report/folder.h"
 
@@ -129,7 +130,15 @@ void stored_broke(const struct stored *s, char *text, size_t size)
     }
     // Correctness first, then what was too slow.
     if (s->missed[0] && used < size)
-        snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
+    // Without a reason nobody knows whether to run an inconclusive run again or to mend something.
+    // Who took the processors, in brackets, is left to the run's page.
+    if (s->verdict == VERDICT_INCONCLUSIVE && used < size) {
+        const char *bracket = strstr(s->reason, " (");
+        size_t len = bracket ? (size_t)(bracket - s->reason) : strlen(s->reason);
+        snprintf(text + used, size - used, "%s%.*s", used && len ? "; " : "", (int)len, s->reason);
+    }
+    utf8_mend(text); // it may be cut within a character
 }
 
 bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)

@@ -21,7 +21,7 @@ struct stored {
 };
 
 // Writes the broken invariants with their counts and the expectations that do not hold, such as
-// "late 8, latency.p99 < 500ms"; cut where there is no room.
+// "late 8, latency.p99 < 500ms", and why a run is inconclusive; cut where there is no room.
 void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.

@@ -54,7 +54,9 @@ static void put_summary_row(const struct suite *s, const struct suite_run *r, st
 {
     buf_append_str(out, "| ");
     put_name(s, r, out);
-    buf_printf(out, " | %s | %s |\n", suite_run_name(r), r->state == SUITE_FAILED ? "" : r->broke);
+    buf_printf(out, " | %s | ", suite_run_name(r));
+    append_markdown(out, r->state == SUITE_FAILED ? "" : r->broke);
+    buf_append_str(out, " |\n");
 }
 
 // Puts the run's own summary below a fold, without its heading. GitHub renders Markdown there only
@@ -190,7 +192,7 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     buf_init(&text, SUMMARY_MAX);
     buf_append_str(&text, "# mailproof: ");
     suite_print_counts(s, &text);
-    buf_append_str(&text, "\n\n| scenario | verdict | broke |\n|---|---|---|\n");
+    buf_append_str(&text, "\n\n| scenario | verdict | broke, or why undecided |\n|---|---|---|\n");
     // The length tells whether a row followed.
     size_t head = text.len;
     each_bad(s, &text, put_summary_row);

@@ -56,24 +56,16 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
-// Puts what broke beside the verdict, because a row of results is scanned for just that. Without a
-// reason nobody knows whether to run an inconclusive run again or to mend something; who took the
-// processors, in brackets, is left to the title.
+// Puts what broke beside the verdict, because a row of results is scanned for just that.
 static void put_broke(struct buf *out, const struct stored *s)
 {
-    const char *reason = s->verdict == VERDICT_INCONCLUSIVE ? s->reason : "";
-    const char *bracket = strstr(reason, " (");
-    char broke[200], shown[sizeof s->reason];
+    char broke[400];
 
     stored_broke(s, broke, sizeof broke);
-    snprintf(shown, sizeof shown, "%.*s",
-        (int)(bracket ? (size_t)(bracket - reason) : strlen(reason)), reason);
     buf_append_str(out, "<td class=\"broke\" title=\"");
-    append_escaped(out, reason);
+    append_escaped(out, s->verdict == VERDICT_INCONCLUSIVE ? s->reason : "");
     buf_append_str(out, "\">");
     append_escaped(out, broke);
-    append_escaped(out, broke[0] && shown[0] ? "; " : "");
-    append_escaped(out, shown);
     buf_append_str(out, "</td>");
 }
 
