@@ -26,7 +26,7 @@ deal() {
 
 # blank FILE…: prints them without what depends on the time and the place.
 blank() {
-    sed -E "s/[0-9]{8}T[0-9]{6}Z/TIME/g; s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g" "$@"
+    sed -E "s/[0-9]{8}T[0-9]{6}Z/TIME/g; s|$place/[a-z0-9-]*|PLACE|g; s/ in [0-9]+ s: / in T s: /; s/after [0-9]+ s/after T s/g; s/ +[0-9]+\.[0-9] s / T s /" "$@"
 }
 
 # Three orders of the folders: the last first, the first first, and the odd ones behind the even ones.
