@@ -1,7 +1,8 @@
 // Puts together what can have held a collector up: the only file that asks more than one source.
 //
-// Faults take whole spans of time. An invariant asks the timeline for these, and hands over what they
-// leave. Slow faults lengthen a way, and so add to the slack. Two things take a part of a time:
+// Faults take whole spans of time. An invariant asks the timeline for these, and hands over what
+// they leave. Slow faults lengthen a way, and so add to the slack. Two things take a part of a
+// time:
 // - A stall of the harness, the machine or the server. It may delay two steps of a way, so it
 //   explains twice its length.
 // - A wait for a processor that others caused. Up to slack/2 is what every machine shows, and
