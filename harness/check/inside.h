@@ -147,6 +147,9 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 // True when the generator fell behind its plan.
 bool check_generator_lags(const struct result *r, const struct scenario *s);
 
+// The same, though a set slack may forgive it.
+bool check_generator_lags_unforgiven(const struct result *r);
+
 // --- held_up.c ----------------------------------------------------------------------
 
 // Returns the slack of a way between two times: the run's, and what slow faults add to it

@@ -259,10 +259,45 @@ static bool lacks_faults(
            by_importance(got + (double)left_out, x->comparison, x->value);
 }
 
+// How much of a latency the generator's own lag may be. The latency of each token contains the
+// token's lag, so each percentile of the latencies contains that of the lags.
+static double lag_within_ms(const struct result *r, enum metric_id id)
+{
+    switch (id) {
+    case METRIC_LATENCY_P50:
+        return (double)histogram_percentile(&r->lag, 50) / 1e6;
+    case METRIC_LATENCY_P90:
+        return (double)histogram_percentile(&r->lag, 90) / 1e6;
+    case METRIC_LATENCY_P99:
+        return (double)histogram_percentile(&r->lag, 99) / 1e6;
+    case METRIC_LATENCY_P999:
+        return (double)histogram_percentile(&r->lag, 99.9) / 1e6;
+    case METRIC_LATENCY_MAX:
+        return (double)histogram_percentile(&r->lag, 100) / 1e6;
+    default:
+        return 0;
+    }
+}
+
+// True when the machine may explain why a time is not as expected. A slack that was set loosens the
+// limit of the generator's lag, because invariants on time allow as much. Expectations do not. A
+// lag beyond that limit, too, is a reason of its own.
+static bool missed_for_the_machine(const struct result *r, const struct scenario *s,
+    const struct expectation *x, double others_share)
+{
+    enum metric_id id = metric_find(x->metric)->id;
+
+    if (!check_generator_lags_unforgiven(r) || check_generator_lags(r, s))
+        return false;
+    if (id == METRIC_RECOVERY_MAX)
+        return others_share > others_felt;
+    return by_importance(r->values[id] - lag_within_ms(r, id), x->comparison, x->value);
+}
+
 // A broken expectation about a count makes the run violated, as a broken invariant does, unless the
 // count is in doubt. A broken expectation about a time or a rate makes the run missed.
-static void judge_expectations(
-    struct result *r, const struct ledger *l, const struct doubts *d, bool *violated, bool *missed)
+static void judge_expectations(struct result *r, const struct ledger *l,
+    const struct check_input *in, const struct doubts *d, bool *violated, bool *missed)
 {
     const struct scenario *s = l->scenario;
 
@@ -280,6 +315,12 @@ static void judge_expectations(
         // A count is a fact, a time or a rate is a target.
         else if (m->unit == UNIT_COUNT)
             *violated = *violated || !doubted(d, m->id);
+        else if (missed_for_the_machine(r, s, &s->expect[i], in->others_share))
+            result_reason(r,
+                "%s is %.0f ms, but the generator fell behind (lag p99 %.0f ms; other programs "
+                "used %.0f%% of the processors), so '%s' cannot be judged; repeat it when idle",
+                m->name, r->values[m->id], r->values[METRIC_GENERATOR_LAG_P99_MS],
+                100 * in->others_share, s->expect[i].want);
         else
             *missed = true;
     }
@@ -394,7 +435,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
     bool violated = judge_invariants(r, l, &doubts);
 
     find_reasons(r, l, in, &doubts);
-    judge_expectations(r, l, &doubts, &violated, &missed);
+    judge_expectations(r, l, in, &doubts, &violated, &missed);
     // The harness is not to blame for a collector that cannot be kept running.
     violated = violated || (in->gave_up && !doubts.nobody_left && !doubts.server_broken);
     r->verdict = violated          ? VERDICT_VIOLATED
