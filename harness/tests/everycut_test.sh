@@ -10,6 +10,7 @@ every() {
     local mode=$1 code=$2
     shift 2
     expect_exit "$code" run every-cut "--every-$mode" "$@"
+    ! grep '; *$' "$place/out" || fail "a line ends before what it announces"
 }
 
 # column NAME MESSAGE: prints a cell of the table in the output.

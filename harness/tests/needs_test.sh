@@ -56,6 +56,7 @@ expect_exit 0 run steady hostile-names collector-killed --scale 0.05 \
 grep -qE '^hostile-names +skipped +0.0 s +- +- +- +- *$' "$place/out" || fail "a skipped row has figures"
 grep -q '^hostile-names: skipped: --skip names it$' "$place/out" || fail "--skip"
 grep -q "^collector-killed: skipped: --skip-tag names its tag 'fault'$" "$place/out" || fail "--skip-tag"
+grep -q '^| all that ran | pass | |$' "$place/results/summary.md" || fail "the summary passes what was skipped"
 expect_exit 64 run steady --skip stedy
 grep -q "is called 'stedy'; did you mean 'steady'" "$place/err" || fail "no suggestion"
 expect_exit 64 run steady --promises lost

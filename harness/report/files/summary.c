@@ -199,7 +199,7 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     // Where all were skipped, nothing has passed.
     if (text.len == head)
         buf_append_str(
-            &text, any_judged(s) ? "| every one | pass | |\n" : "| none | not run | |\n");
+            &text, any_judged(s) ? "| all that ran | pass | |\n" : "| none | not run | |\n");
     if (s->soak)
         put_hours(s, &text);
     each_bad(s, &text, put_details);

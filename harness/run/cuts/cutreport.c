@@ -111,13 +111,24 @@ static void print_cut_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums, others));
 }
 
-// Prints the invariants that a trial broke, with the first case of one of them.
-static void print_broken_cut(const struct trial_result *r)
+// Prints what came of a trial: whether the message came, why it is undecided, the invariants that
+// it broke, with the first case of one of them.
+static void print_trial(const struct trial_result *r, bool reached)
 {
-    const char *example = cutkinds_example(r);
+    const char *example = cutkinds_example(r), *mark = ": ";
     char text[CUTKINDS_TEXT];
 
-    printf(" %s%s%s\n", cutkinds_broken(r, text), *example ? "; " : "", example);
+    if (!reached) {
+        printf("%sit never came", mark);
+        mark = "; ";
+    }
+    if (r->verdict == VERDICT_INCONCLUSIVE) {
+        printf("%sinconclusive: %s", mark, r->why);
+        mark = "; ";
+    }
+    if (*cutkinds_broken(r, text))
+        printf("%s%s", mark, text);
+    printf("%s%s\n", *example ? "; " : "", example);
 }
 
 static void print_point(const struct cutreport *c, size_t i)
@@ -132,10 +143,7 @@ static void print_point(const struct cutreport *c, size_t i)
     if (cuts->count == 1 && *statement)
         printf(" (%.*s%s)", STATEMENT_SHOWN, statement,
             strlen(statement) > STATEMENT_SHOWN ? "…" : "");
-    printf(":%s", cutkinds_reached(c, i) ? "" : " it never came;");
-    if (r->verdict == VERDICT_INCONCLUSIVE)
-        printf(" inconclusive: %s", r->why);
-    print_broken_cut(r);
+    print_trial(r, cutkinds_reached(c, i));
 }
 
 static bool is_broken(const struct cutreport *c, size_t i)
@@ -195,8 +203,8 @@ static void print_cut_report(
     if (n->tried > 0) {
         print_cuts(c, n);
     } else {
-        printf("  without any cut:");
-        print_broken_cut(c->uncut);
+        printf("  without any cut");
+        print_trial(c->uncut, true);
     }
     for (size_t i = 0; i < r->reason_count; i++)
         printf("  reason      %s\n", r->reasons[i]);
