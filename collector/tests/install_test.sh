@@ -18,14 +18,15 @@ postfix=$BUILD_DIR/postfix
 [ -x "$postfix/usr/sbin/postfix" ] || { echo "skipped: no Postfix (ci/unpack postfix $postfix)"; exit 77; }
 accounts=1500
 
-# Prints the shell commands of the guide's n-th step, with our places for those of a whole machine.
+# Prints the shell commands of the guide's n-th step, with our places for those of a whole machine. They
+# stay indented: who pastes them from the file, as the package has it, pastes them so.
 step() # number
 {
     awk -v wanted="$1." '/^[0-9]+\. / { at = $1 } /^ *```/ { on = /```sh/ && at == wanted; next } on' \
-        "$SOURCE_DIR/collector/INSTALL.md" | sed -e 's/^ \{3,4\}//' \
+        "$SOURCE_DIR/collector/INSTALL.md" | sed \
         -e "s#/usr/share/mailproof/migrations#$SOURCE_DIR/migrations#" \
         -e "s#/etc/mailroom#$server_dir/mailroom#g" -e "s#host=localhost dbname#host=$PGHOST dbname#" \
-        -e "s#localhost:25\$#localhost:$mail_port#" -e '/^MAILROOM_METRICS=/d'
+        -e "s#localhost:25 #localhost:$mail_port #" -e '/^ *MAILROOM_METRICS=/d'
 }
 
 # A port that nobody has at this moment.
