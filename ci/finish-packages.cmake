@@ -1,5 +1,5 @@
 # cpack runs this between staging and packing. It does what Debian asks of every package.
-foreach(package mailproof mailroom-collector)
+foreach(package mailroom-collector mailproof)
     set(stage ${CPACK_TEMPORARY_DIRECTORY}/${package}/usr)
     if(NOT EXISTS ${stage})
         continue()
@@ -32,4 +32,6 @@ License: MIT
     endif()
     file(GLOB pages ${stage}/share/man/man1/*.1)
     execute_process(COMMAND gzip -9nf ${pages} ${doc}/changelog ${doc}/CHANGELOG.md COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND stages ${stage})
 endforeach()
+execute_process(COMMAND ${CPACK_PROJECT_SOURCE}/ci/package-links ${stages} COMMAND_ERROR_IS_FATAL ANY)

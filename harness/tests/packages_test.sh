@@ -43,6 +43,13 @@ for file in mailproof/README.md mailproof/harness/cli/COMMANDS.md mailproof/harn
     mailroom-collector/examples/grafana/collector.json; do
     [ -s "$doc/$file" ] || fail "no $file in the packages"
 done
+# A mended one, one that held, and none that leads nowhere.
+grep -q '(\.\./mailroom-collector/collector/INSTALL\.md)' "$doc/mailproof/README.md" || fail "the README does not lead to INSTALL.md"
+grep -q '(harness/cli/COMMANDS\.md)' "$doc/mailproof/README.md" || fail "the README does not lead to COMMANDS.md"
+while IFS=: read -r page link; do
+    link=${link#](} link=${link%[)#]}
+    [ -e "$(dirname "$page")/$link" ] || fail "$page leads to $link, which no package has"
+done < <(grep -roE --include='*.md' '\]\([^)#:[:space:]]+[)#]' "$place/root/usr/share")
 [ -s "$place/root/usr/lib/systemd/system/mailroom-collector@.service" ] || fail "no unit"
 mailproof=$place/root/usr/bin/mailproof
 cd /
