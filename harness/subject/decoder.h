@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 #define DECODE_SECRET_LEN 32
 #define DECODE_FIELDS 5
 

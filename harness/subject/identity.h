@@ -2,7 +2,6 @@
 // behind it changes.
 #pragma once
 
-
 // Returns a text such as "mailroom-collector sha256:1a2b3c4d5e6f". It has each word of the command
 // that names a file, with the beginning of the checksum of that file's content. argv[0] is looked
 // up in PATH, the other words in `dir` (NULL: the working directory). `before` is put in front,
