@@ -90,7 +90,11 @@ psycopg2.extensions.set_wait_callback(wait)
 signal.signal(signal.SIGTERM, lambda *_: os._exit(75 if line[0] else 0))  # others free what we have
 while rows := take():
     line, number, n = rows[0][1:3], number + 1, len(rows)
-    print(",".join(field(row[0], *row[6:10]) for row in rows), flush=True)
+    try:
+        print(",".join(field(row[0], *row[6:10]) for row in rows), flush=True)
+    except OSError as error:
+        print(f"nobody reads: {error}", file=sys.stderr, flush=True)
+        os._exit(74)
     told = answers(n)
     outcomes = ["sent" if what == "sent" else "transient" if "transient" in what and row[5] < 7
                 else "dead" for (what, _), row in zip(told, rows)]
