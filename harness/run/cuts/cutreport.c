@@ -85,7 +85,10 @@ static void judge_cuts(const struct cutreport *c, const struct report_cuts *n, s
     // A few points that were not reached are chance: a collector that also sends at fixed times
     // does not repeat every message.
     if ((double)(n->tried - n->reached) > most)
-        add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached, n->tried);
+        add_reason(r,
+            "%zu of %zu messages never came again: the same workload led to other messages; repeat "
+            "it when idle",
+            n->tried - n->reached, n->tried);
     if ((double)n->inconclusive > most)
         add_reason(r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
             first_inconclusive_reason(c));
