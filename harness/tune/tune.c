@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "measure/stats.h"
 #include "scenario/units.h"
 
@@ -216,6 +217,42 @@ static void print_reason(const struct tune *t, const struct tune_pair *p, struct
     }
 }
 
+// True if this pair's limit was tried with a longer timeout, up to this one, and failed.
+static bool failed_with(const struct tune *t, const struct tune_pair *p, int64_t longer_ns)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tune_pair *q = &t->pairs[i];
+        if (q->limit == p->limit && q->timeout_ns > p->timeout_ns && q->timeout_ns <= longer_ns &&
+            (q->broken || (has_figures(q) && !q->meets)))
+            return true;
+    }
+    return false;
+}
+
+// A token waits for its line until the timeout at most, so what the figures leave of the objective
+// may be added to it. The grid has too few timeouts to try them all.
+static void print_longer_timeout(const struct tune *t, const struct tune_pair *p, struct buf *out)
+{
+    const struct expectation *x = t->objective;
+    const struct metric *m = x ? metric_find(x->metric) : NULL;
+    const int64_t step_ns = 10 * NS_PER_MS;
+
+    // Full lines do not wait for it.
+    bool full = p->tokens_per_batch > 0.95 * p->limit;
+    if (!m || m->unit != UNIT_MS || x->comparison[0] != '<' || full)
+        return;
+    double worst = p->judged.count >= 3 ? p->judged.high : p->values[m->id];
+    int64_t longer_ns = p->timeout_ns + (int64_t)((x->value - worst) * NS_PER_MS) - 1;
+    longer_ns -= longer_ns % step_ns;
+    if (longer_ns < p->timeout_ns + step_ns || failed_with(t, p, longer_ns))
+        return;
+    buf_append_str(out, "A timeout of ");
+    units_print_duration(out, longer_ns);
+    buf_append_str(out, " would still keep it; --timeout ");
+    units_print_duration(out, longer_ns);
+    buf_append_str(out, " tries that. ");
+}
+
 static void print_pick(const struct tune *t, struct buf *out)
 {
     const struct tune_pair *p = tune_recommend(t), *larger = next_larger(t, p);
@@ -223,6 +260,7 @@ static void print_pick(const struct tune *t, struct buf *out)
     buf_append_str(out, "Take ");
     tune_print_name(p, out);
     print_reason(t, p, out);
+    print_longer_timeout(t, p, out);
     // Whether there is nothing better or nobody looked is not the same advice.
     if (!larger) {
         size_t known = 0;
