@@ -173,7 +173,7 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
         *done = !collect_owes(c) && c->doubt.n == 0;
         return true;
     }
-    // What is out may still be answered, by a sender that is there, and until the time is up.
+    // A sender that is there may still answer the lines that are out, until the time is up.
     if (end->step == STOPPING) {
         cancel_line(c);
         if (lines_in(&c->lines, LINE_OUT) == 0 || c->now_ns >= end->at_ns ||
@@ -182,8 +182,8 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
-    // What was given back is to be recorded, or others free it only after the grace. Without a
-    // session that cannot be done, so it is tried for a moment only.
+    // The database must hear what we gave back, or others free it only after the grace. Without a
+    // session it cannot, so we try for a moment only.
     if (end->step == LEAVING)
         *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
                                                outbox_left(&c->settle.outbox) == 0);

@@ -96,7 +96,7 @@ static enum fired_by stage_reason(
     // Since when the first token of the line waited.
     int64_t first_ns = fire_ns - l->scenario->collector.batch_timeout_ns;
     bool first = c->settled_ns == 0;
-    // What waited before the process began did not wait for its timeout.
+    // A process does not make tokens wait again that waited before it began.
     if (first && (first_ns < started_ns || (early && c->last_ns == 0)))
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))

@@ -247,7 +247,7 @@ int cli_check(const struct options *o)
         return cli_fail(&e);
     }
     interrupt_at_once(EXIT_SIGNAL);
-    // What is judged is told, even if a signal comes meanwhile.
+    // Each verdict is printed as soon as it is known, because a signal may end us at any time.
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (char *const *folder = o->args; *folder; folder++)
         worst = cli_worse(

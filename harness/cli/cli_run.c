@@ -145,7 +145,7 @@ static void take_outcome(
 
     run->state = judged ? SUITE_JUDGED : e->kind == ERR_SKIP ? SUITE_SKIPPED : SUITE_FAILED;
     run->verdict = outcome->verdict;
-    // What was not judged has no figures; a zero would read as one.
+    // A run that was not judged has no figures, and a zero would read as one.
     run->lost = judged ? outcome->lost : NAN;
     run->duplicated = judged ? outcome->duplicated : NAN;
     run->p50_ms = judged ? outcome->p50_ms : NAN;

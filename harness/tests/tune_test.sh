@@ -26,7 +26,7 @@ done
 expect_exit 0 "${tune[@]}" steady --model --for 'latency.p99 < 150ms'
 grep -q 'It keeps latency.p99 < 150ms (.*) and sends the fewest lines' "$place/out" || fail "no objective"
 # The objective leaves room for a longer timeout than the grid has. It is named, and it does.
-longer=$(sed -n 's/.*A timeout of .* would still keep it; --timeout \([0-9]*ms\) tries that.*/\1/p' "$place/out")
+longer=$(sed -n 's/.*a timeout of .* keeps it, too; --timeout \([0-9]*ms\) tries that.*/\1/p' "$place/out")
 [ -n "$longer" ] && [ "$longer" != 100ms ] || fail "no longer timeout: $(cat "$place/out")"
 expect_exit 0 "${tune[@]}" steady --model --for 'latency.p99 < 150ms' --timeout "$longer"
 grep -q 'It keeps latency.p99 < 150ms' "$place/out" || fail "a timeout of $longer does not keep it"

@@ -246,9 +246,9 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     longer_ns -= longer_ns % step_ns;
     if (longer_ns < p->timeout_ns + step_ns || failed_with(t, p, longer_ns))
         return;
-    buf_append_str(out, "A timeout of ");
+    buf_append_str(out, "By these figures a timeout of ");
     units_print_duration(out, longer_ns);
-    buf_append_str(out, " would still keep it; --timeout ");
+    buf_append_str(out, " keeps it, too; --timeout ");
     units_print_duration(out, longer_ns);
     buf_append_str(out, " tries that. ");
 }
