@@ -118,26 +118,65 @@ static double per_second(double count, double given_s, double took_s)
     return s > 0 ? count / s : 0;
 }
 
+static double backlog_tokens(const struct ledger *l)
+{
+    double backlog = 0;
+
+    for (size_t i = 0; i < plan_backlog_txns(l->plan); i++)
+        backlog += l->plan->txns[i].rows;
+    return backlog;
+}
+
+// Returns a rate if the last commit and the last line had been earlier by lag_s.
+static double rate_less_lag(const struct result *r, const struct ledger *l,
+    const struct check_input *in, enum metric_id id, double lag_s)
+{
+    double allowed_s =
+        in->interrupted ? ledger_seconds(l, l->load_end_ns) : (double)l->plan->load_ns / 1e9;
+
+    if (id == METRIC_RATE_DELIVERED)
+        return per_second(r->values[METRIC_DELIVERED], allowed_s, last_delivery_s(l) - lag_s);
+    return per_second(fmax(r->values[METRIC_COMMITTED] - backlog_tokens(l), 0), allowed_s,
+        last_commit_s(l) - lag_s);
+}
+
 static void put_rates(struct result *r, const struct ledger *l, const struct check_input *in)
 {
-    double planned_s = (double)l->plan->load_ns / 1e9;
-    double allowed_s = in->interrupted ? ledger_seconds(l, l->load_end_ns) : planned_s;
-
-    double backlog = 0;
     bool closed = false;
 
     for (size_t i = 0; i < l->scenario->load_count; i++)
         closed = closed || is_closed(l, i);
-    for (size_t i = 0; i < plan_backlog_txns(l->plan); i++)
-        backlog += l->plan->txns[i].rows;
     // A closed loop offers whatever its connections can take, so it has no rate of its own.
     if (!closed)
-        r->values[METRIC_RATE_OFFERED] =
-            per_second((double)l->plan->token_count - backlog, planned_s, 0);
-    r->values[METRIC_RATE_ACHIEVED] =
-        per_second(fmax(r->values[METRIC_COMMITTED] - backlog, 0), allowed_s, last_commit_s(l));
-    r->values[METRIC_RATE_DELIVERED] =
-        per_second(r->values[METRIC_DELIVERED], allowed_s, last_delivery_s(l));
+        r->values[METRIC_RATE_OFFERED] = per_second(
+            (double)l->plan->token_count - backlog_tokens(l), (double)l->plan->load_ns / 1e9, 0);
+    r->values[METRIC_RATE_ACHIEVED] = rate_less_lag(r, l, in, METRIC_RATE_ACHIEVED, 0);
+    r->values[METRIC_RATE_DELIVERED] = rate_less_lag(r, l, in, METRIC_RATE_DELIVERED, 0);
+}
+
+double check_less_lag(
+    const struct result *r, const struct ledger *l, const struct check_input *in, enum metric_id id)
+{
+    static const double percentiles[METRIC_COUNT] = {[METRIC_LATENCY_P50] = 50,
+        [METRIC_LATENCY_P90] = 90,
+        [METRIC_LATENCY_P99] = 99,
+        [METRIC_LATENCY_P999] = 99.9,
+        [METRIC_LATENCY_MAX] = 100,
+        [METRIC_OUTCOME_LATENCY_P50] = 50,
+        [METRIC_OUTCOME_LATENCY_P99] = 99,
+        [METRIC_OUTCOME_LATENCY_MAX] = 100};
+    double value = r->values[id];
+
+    // The latency of each token contains the token's lag, so each percentile of the latencies
+    // contains that of the lags, and so does their mean.
+    if (percentiles[id] > 0)
+        return value - (double)histogram_percentile(&r->lag, percentiles[id]) / 1e6;
+    if (id == METRIC_LATENCY_MEAN)
+        return value - histogram_mean(&r->lag) / 1e6;
+    // A rate counts until its last token, and that one may have been sent that much later.
+    if (metrics[id].unit == UNIT_PER_S && id != METRIC_RATE_OFFERED)
+        return rate_less_lag(r, l, in, id, (double)histogram_percentile(&r->lag, 100) / 1e9);
+    return metrics[id].unit == UNIT_COUNT ? NAN : value;
 }
 
 static void put_processes(struct result *r, const struct ledger *l)

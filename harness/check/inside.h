@@ -150,6 +150,11 @@ bool check_generator_lags(const struct result *r, const struct scenario *s);
 // The same, though a set slack may forgive it.
 bool check_generator_lags_unforgiven(const struct result *r);
 
+// Returns what a figure would be without the generator's lag. How many lines there are, and other
+// counts, may depend on the lag in any way: NAN.
+double check_less_lag(const struct result *r, const struct ledger *l, const struct check_input *in,
+    enum metric_id id);
+
 // --- held_up.c ----------------------------------------------------------------------
 
 // Returns the slack of a way between two times: the run's, and what slow faults add to it

@@ -8,9 +8,15 @@
 #include "scenario/scenario.h"
 #include "scenario/suggest.h"
 
+#define FIGURE(id, name, unit, traits, help)                                                       \
+    [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, FOR_ALL, traits, help}
+#define COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, 0, help)
+// A count of what comes about as time passes: a line per timeout, a session that was given up, a
+// token that another took over, or that changed before its turn.
+#define TIMED_COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, TRAIT_TIME, help)
+// A busy machine spoils each time and rate, processor time as well: who shares a core is slower.
 #define MEASURE(id, name, unit, help)                                                              \
-    [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, FOR_ALL, 0, help}
-#define COUNTER(id, name, help) MEASURE(id, name, UNIT_COUNT, help)
+    FIGURE(id, name, unit, (unit) == UNIT_COUNT || (unit) == UNIT_KB ? 0 : TRAIT_TIME, help)
 #define INVARIANT(id, name, over, promise, subjects, traits, help)                                 \
     [METRIC_##id] = {                                                                              \
         METRIC_##id, name, UNIT_COUNT, true, OVER_##over, promise, subjects, traits, help}
@@ -53,12 +59,12 @@ const struct metric metrics[METRIC_COUNT] = {
         "repeated deliveries, after the server itself lost the cursor's move"),
     COUNTER(LEFT_BEHIND, "left_behind",
         "vanished tokens that a failover left on the old leader's timeline"),
-    COUNTER(REPEATED, "repeated",
+    TIMED_COUNTER(REPEATED, "repeated",
         "repeated deliveries of the last line of a process that died or lost its turn"),
-    COUNTER(LATE_LINES, "late_lines",
+    TIMED_COUNTER(LATE_LINES, "late_lines",
         "lines of a collector that returned, with tokens that another had taken over"),
-    COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
-    COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
+    TIMED_COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
+    TIMED_COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
     COUNTER(CONFLICTED, "conflicted", "upserts whose account existed already"),
     INVARIANT(UNPLANNED_EXIT, "unplanned_exit", PROCESSES, 0, FOR_ALL, 0,
         "exits of the collector that were not planned"),
@@ -134,9 +140,9 @@ const struct metric metrics[METRIC_COUNT] = {
         "longest time from a fault's end until fresh tokens came out"),
     MEASURE(
         COLLECTOR_DEATHS, "collector.deaths", UNIT_COUNT, "processes that ended, planned or not"),
-    MEASURE(COLLECTOR_RECONNECTS, "collector.reconnects", UNIT_COUNT,
+    TIMED_COUNTER(COLLECTOR_RECONNECTS, "collector.reconnects",
         "new sessions of the collector after its first"),
-    MEASURE(COLLECTOR_BATCHES, "collector.batches", UNIT_COUNT, "lines written"),
+    TIMED_COUNTER(COLLECTOR_BATCHES, "collector.batches", "lines written"),
     MEASURE(COLLECTOR_RSS_MAX_KB, "collector.rss_max_kb", UNIT_KB, "largest resident memory"),
     MEASURE(COLLECTOR_CPU_S, "collector.cpu_s", UNIT_S, "processor time of all processes"),
     MEASURE(GENERATOR_LAG_P99_MS, "generator.lag_p99_ms", UNIT_MS,

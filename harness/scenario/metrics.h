@@ -115,9 +115,9 @@ enum metric_subject {
     FOR_ALL = FOR_QUEUE | FOR_MAIL,
 };
 
-// The properties of an invariant that decide when it may convict.
+// The properties of a metric that decide when it may convict.
 enum metric_trait {
-    TRAIT_TIME = 1 << 0,      // a busy machine alone can break it
+    TRAIT_TIME = 1 << 0,      // a busy machine alone can break or spoil it
     TRAIT_COLLECTOR = 1 << 1, // it needs a collector until the run's end
     TRAIT_RARE = 1 << 2,      // only some runs have something to judge; the others do not show it
 };
