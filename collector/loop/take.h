@@ -20,8 +20,8 @@ struct taking {
     bool asked_all;   // it looks at everything that is due
     int again;        // it reads so many rows of ours again, the first that are held
     bool reads;       // it only reads (mailroom_read), and takes nothing
-    bool judge;       // the next one must take: what was read a line must not hold or must pass
-    bool void_;       // what it reads is behind a line that was dropped
+    bool judge;       // the next one must take: a read cannot dismiss what no line may hold
+    bool void_;       // its answer is dropped: it may hold what a line that was put back held
     int fewest;       // with fewer tokens nothing is taken
     int examine;      // tokens to read
     int passing;      // how many of these were lately passed over

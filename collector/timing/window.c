@@ -81,7 +81,8 @@ static struct window_entry *recall(struct window *w, int64_t id)
 }
 
 // Tells the pace that an announced token arrived. A token that a read has already shown is in
-// `unheard`, unless hear() has already told the pace about it; then its announcement adds nothing.
+// `unheard`, unless pace_unannounced() has already told the pace about it; then its announcement
+// adds nothing.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
 {
@@ -115,7 +116,7 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
 
 // Tells the pace of tokens that were not announced, as if they had come evenly between the last
 // arrival before them and the read that shows them.
-static void hear(struct window *w)
+static void pace_unannounced(struct window *w)
 {
     int64_t from_ns = w->pace.last_ns > w->unseen_ns ? w->pace.last_ns : w->unseen_ns;
     int64_t span_ns = w->reading_ns > from_ns ? w->reading_ns - from_ns : 0;
@@ -127,7 +128,8 @@ static void hear(struct window *w)
 
 void window_reading(struct window *w, int64_t now_ns)
 {
-    hear(w);
+    pace_unannounced(w);
+    // The answer may show whatever was announced so far.
     w->shown.count += w->fresh.count;
     w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
     w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
