@@ -53,7 +53,7 @@ static bool draw_token(
 
     buf_init(&text, 64u << 20);
     // A signal must not leave half a file.
-    interrupt_at_once(0);
+    interrupt_exit_at_once(0);
     bool ok = (life_html(l, token, &text) ||
                   err_set(e, ERR_INTERNAL, "--html: the token's life is too long")) &&
               file_write("html", o->html, &text, e);
@@ -246,7 +246,7 @@ int cli_check(const struct options *o)
                      : "check: name a result folder or a story");
         return cli_fail(&e);
     }
-    interrupt_at_once(EXIT_SIGNAL);
+    interrupt_exit_at_once(EXIT_SIGNAL);
     // Each verdict is printed as soon as it is known, because a signal may end us at any time.
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (char *const *folder = o->args; *folder; folder++)

@@ -17,7 +17,7 @@ static bool write_story(const struct rejudge *r, const struct options *o, struct
     bool ok = rejudge_token(&r->history.ledger, o->token, &token, e) &&
               story_of_token(&r->scenario, &r->history, &r->result, token, &text, e);
     // A signal must not leave half a file.
-    interrupt_at_once(0);
+    interrupt_exit_at_once(0);
     if (ok && o->output)
         ok = file_write("output", o->output, &text, e);
     else if (ok)
@@ -34,7 +34,7 @@ int cli_story(const struct options *o)
 
     if (ok && (!o->args[0] || o->args[1] || !o->token))
         ok = err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
-    interrupt_at_once(EXIT_SIGNAL);
+    interrupt_exit_at_once(EXIT_SIGNAL);
     ok = ok && rejudge_scenario(r, o->args[0], &e) && rejudge_history(r, o->args[0], &e) &&
          rejudge_judge(r, &e) && write_story(r, o, &e);
     if (r)

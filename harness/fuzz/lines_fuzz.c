@@ -29,7 +29,7 @@ static void read_all(struct reader *r, struct rng *rng, const uint8_t *bytes, si
 
     buf_init(&pending, OUTPUT_MAX);
     FUZZ_MUST(reader_init(r, fuzz_key, TOKENS, &e));
-    FUZZ_MUST(reader_process(r, &process) == 0);
+    FUZZ_MUST(reader_add_process(r, &process) == 0);
     while (len > 0) {
         size_t step = rng ? (size_t)rng_below(rng, 300) + 1 : len;
         step = step < len ? step : len;

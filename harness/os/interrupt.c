@@ -45,7 +45,7 @@ void interrupt_defer(bool on)
         pending = asked;
 }
 
-void interrupt_at_once(int code)
+void interrupt_exit_at_once(int code)
 {
     at_once = code;
 }

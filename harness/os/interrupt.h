@@ -20,7 +20,7 @@ int interrupt_asked(void);
 
 // While `code` is not 0, a signal ends the program at once, with this and its number as exit code.
 // For a command that only reads and computes: it waits for nothing, and has nothing to undo.
-void interrupt_at_once(int code);
+void interrupt_exit_at_once(int code);
 
 // Sleeps until the deadline; false when a signal came first.
 bool interrupt_sleep_until(int64_t deadline_ns);

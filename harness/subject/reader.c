@@ -36,7 +36,7 @@ void reader_fini(struct reader *r)
     *r = (struct reader){0};
 }
 
-uint32_t reader_process(struct reader *r, const struct process_record *process)
+uint32_t reader_add_process(struct reader *r, const struct process_record *process)
 {
     struct subject_log *log = &r->log;
 
@@ -46,7 +46,7 @@ uint32_t reader_process(struct reader *r, const struct process_record *process)
     return (uint32_t)log->process_count++;
 }
 
-void reader_sample(struct reader *r, const struct process_sample *sample)
+void reader_add_sample(struct reader *r, const struct process_sample *sample)
 {
     struct subject_log *log = &r->log;
 

@@ -36,10 +36,10 @@ MUST_USE bool reader_init(
 void reader_fini(struct reader *r);
 
 // Appends a process; returns its index, or UINT32_MAX without memory.
-uint32_t reader_process(struct reader *r, const struct process_record *process);
+uint32_t reader_add_process(struct reader *r, const struct process_record *process);
 
 // Appends a sample; without memory it is dropped.
-void reader_sample(struct reader *r, const struct process_sample *sample);
+void reader_add_sample(struct reader *r, const struct process_sample *sample);
 
 // When the bytes of `pending` were read, and when they can have been written.
 struct reading {

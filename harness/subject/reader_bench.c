@@ -88,7 +88,7 @@ static bool run(uint32_t tokens, double *spent_s)
 
     buf_init(&text, 64 << 20);
     buf_init(&pending, READER_LINE_MAX);
-    bool ok = reader_init(&r, key, tokens, &e) && reader_process(&r, &process) == 0;
+    bool ok = reader_init(&r, key, tokens, &e) && reader_add_process(&r, &process) == 0;
     for (uint32_t from = 0; ok && from < tokens; from += PART) {
         make_text(&text, from, tokens - from < PART ? tokens : from + PART);
         ok = feed(&r, &text, &pending, spent_s);

@@ -239,7 +239,7 @@ static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
         if (in->pid)
             limit_log(s, in);
         if (in->pid && process_sample_read(in->pid, &sample))
-            reader_sample(&s->reader, &sample);
+            reader_add_sample(&s->reader, &sample);
     }
     return now + sample_every_ns;
 }

@@ -68,7 +68,7 @@ static bool enter_instance(
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
-    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, p);
+    in->process = in->pidfd < 0 ? UINT32_MAX : reader_add_process(&s->reader, p);
     bool known = in->process != UINT32_MAX;
     if (known) {
         in->out = out;

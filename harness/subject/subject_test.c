@@ -141,7 +141,7 @@ static int setup(void **state)
     buf_init(&f.pending, READER_LINE_MAX);
     if (!reader_init(&f.reader, key, 10, &e))
         return -1;
-    reader_process(&f.reader, &process);
+    reader_add_process(&f.reader, &process);
     *state = &f;
     return 0;
 }

@@ -134,7 +134,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
             continue;
         bool known = process_sample_read(in->pid, &sample);
         if (known)
-            reader_sample(&s->reader, &sample);
+            reader_add_sample(&s->reader, &sample);
         carry_on(s, in, f, &living, &sample);
         if (known)
             samples[sampled++] = sample;
@@ -143,7 +143,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
     s->reader.log = (struct subject_log){.processes = f->processes, .process_count = living};
     f->processes = NULL;
     for (size_t i = 0; i < sampled; i++)
-        reader_sample(&s->reader, &samples[i]);
+        reader_add_sample(&s->reader, &samples[i]);
 }
 
 static void begin_plan(struct subject *s, struct fresh *f, const struct subject_turn *to)
