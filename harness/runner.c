@@ -244,8 +244,8 @@ static void print_handlers(const struct handlers *h, FILE *out)
     fputs(h->failing > 0 ? "\n" : "", out);
 }
 
-// Prints what only a queue has: the jobs that it still shows as not done, and the words that
-// convict it, which are its own.
+// Prints what only a queue has: the jobs that it still shows as not done or failed, and the
+// promises of its documentation that the run broke.
 static void print_queue(const struct run *r, const struct report *report, FILE *out)
 {
     const struct quoted *q;

@@ -18,8 +18,8 @@ struct check {
     double budget_per_s;      // tokens per second; 0: no budget
     bool *spent;              // owned; per line: the budget was spent there; NULL: no budget
     int64_t *busy_since;      // owned; per line: since when full lines have followed each other
-    // Owned; per line: looks at the oldest token of each line before this one, and holds the latest
-    // time at which one of these tokens was sent.
+    // Owned; per line: the latest of the times at which the oldest tokens of the lines before it
+    // were sent.
     int64_t *overtaken_ns;
     // The time since which full lines had followed each other at the end of the drain; CLOCK_NEVER:
     // the drain did not end in such a chain.

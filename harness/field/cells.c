@@ -481,6 +481,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     return left;
 }
 
+// Plans the runs of all subjects, and says about how long those will take that are to be made.
 static void plan_runs(struct field_run *f)
 {
     const bool once = f->options->field.quick || f->options->field.verdicts;
@@ -491,7 +492,7 @@ static void plan_runs(struct field_run *f)
         if (!f->grid.rows[row].absent[0])
             left += plan_row(f, row, once ? 1 : ROUNDS);
     }
-    // Without the highest rate, whose search nobody can foresee.
+    // The search for the highest rate is left out: how many runs it takes cannot be foreseen.
     forecast_add(&forecast, left, USUAL_NS, USUAL_TOKENS, 1);
     if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");

@@ -21,7 +21,7 @@ int64_t sessions_line_ns(const char *line)
     return (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
 }
 
-// A session that is being read, and its process.
+// A session whose login was read in the server's log.
 struct login {
     int64_t opened_ns; // 0: the network had cut it before
     int pid;

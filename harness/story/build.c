@@ -70,7 +70,7 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
     if (event->first != count || event->first >= STORY_PROCESSES_MAX)
         return origin_err(&event->origin, e, "process %u is missing, or told twice; at most %u",
             count, STORY_PROCESSES_MAX);
-    // No end is usual: a crash, a kill and a planned end are judged differently.
+    // An end has no default, because a crash, a kill and a planned end are judged differently.
     if (event_has(b->told, "until") && !event_has(b->told, "exit") &&
         !event_has(b->told, "signal") && !event_has(b->told, "asked"))
         return origin_err(&event->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");

@@ -284,8 +284,9 @@ bool event_read(struct words *w, struct event *event, struct err *e)
     event->kind = (enum event_kind)words_which(&event->origin, name, known, EVENT_KINDS, e);
     if (event->kind == EVENT_KINDS)
         return false;
+    // A time that the line leaves out is the load's beginning.
     FOR_WORDS(word, event)
-    if (word->type == VALUE_TIME) // what nobody dates lies at the load's beginning
+    if (word->type == VALUE_TIME)
         event_put(event, word, STORY_START_NS);
     return read_head(w, event, e) && read_words(w, event, e);
 }

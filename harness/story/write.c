@@ -233,7 +233,8 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     if (!w->line_kept[i])
         return;
     event.line.process = w->process_no[line->process];
-    // A reader guesses both times as the ledger of an old run does, so only what differs is said.
+    // The reader of the story guesses both times, as it does for an old run that lacks them. So
+    // only a time that differs from its guess is written.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
         event_forget(&event, "empty");
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)

@@ -79,6 +79,7 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     sample->fds += (uint32_t)process_descriptors(pid);
     sample->processes++;
     add_threads(pid, sample, depth);
+    // A process that has ended and was not reaped has no memory, and nothing to show.
     return rss_kb > 0;
 }
 

@@ -189,7 +189,7 @@ void subject_sender(struct subject *s, int instance, int mood);
 // Ends the sender of an instance, or with -1 of all: closes their standard input.
 size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 
-// True when all answers were given, except those that are never given.
+// True when each sender has given all its answers, but for those that its mood withholds for ever.
 bool subject_answered(struct subject *s);
 
 // Closes the outputs: stops each process, reads its pipe empty, closes the pipe, lets the process

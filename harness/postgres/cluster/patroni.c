@@ -323,7 +323,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     p->detached = true;
     buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
     own_conninfo(p, "mailproof", "mailroom", out);
-    // The programs' leashes stay and end them at TERM.
+    // The programs' leashes (os/leash.c) stay, and end the programs when they get a TERM.
     buf_printf(out, "'\n  remove it: kill");
     for (int i = 0; i < PARTS; i++) {
         if (!p->leashes[i])

@@ -127,7 +127,7 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);
-    // Without a sampler nobody looked, and a zero would be a lie: `sampled` says so.
+    // Without a sampler these figures stay 0, and `sampled` says that nothing was measured.
     if (usage) {
         memcpy(o->cpu_s, usage->cpu_s, sizeof o->cpu_s);
         o->busy_s = usage->busy_s;

@@ -123,8 +123,8 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
 {
     struct nearness before = nearest(l, groups, count, false, gap_ns);
     struct nearness after = nearest(l, groups, count, true, gap_ns);
-    // What dies with a fault was committed before it, and what comes late was committed after. The
-    // nearer one is meant.
+    // A token that is lost with a fault was committed before it, and one that is late after it. So
+    // the fault that is nearer on its side is the one to name.
     bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
     const struct nearness *n = is_before ? &before : &after;
 
