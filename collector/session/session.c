@@ -12,6 +12,7 @@
 
 #define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
 #define INSUFFICIENT_PRIVILEGE "42501"
+#define INVALID_PASSWORD "28P01"
 
 // A refusal to connect has its SQLSTATE only in the text, behind the severity,
 // which may be in any language: "FATAL:  57P03: the database system is …".
@@ -22,6 +23,14 @@ static void find_sqlstate(const char *text, struct err *e)
     for (const char *p = strstr(text, ":  "); p; p = strstr(p + 1, ":  "))
         if (strspn(p + 3, digits) == 5 && p[8] == ':')
             snprintf(e->sqlstate, sizeof e->sqlstate, "%.5s", p + 3);
+}
+
+// libpq itself gives up where the server asks for a password and it has none. For the user that is
+// the same as a wrong one, so it gets the server's SQLSTATE of that.
+static void find_lack_of_password(const PGconn *conn, struct err *e)
+{
+    if (!e->sqlstate[0] && PQconnectionNeedsPassword(conn))
+        snprintf(e->sqlstate, sizeof e->sqlstate, INVALID_PASSWORD);
 }
 
 // Each host of a list has its own reason, in a line that begins like this. The lines between them
@@ -44,8 +53,10 @@ static bool lost(struct session *s, struct err *e)
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(why, "\n"), why);
     add_other_hosts(why, e);
-    if (!s->up)
+    if (!s->up) {
         find_sqlstate(why, e);
+        find_lack_of_password(s->conn, e);
+    }
     return false;
 }
 

@@ -19,6 +19,7 @@ main()
     waiting_tokens_are_shown
     scrapers_hold_nothing_up
     a_lost_database_is_shown
+    a_login_without_its_password_needs_attention
     a_socket_and_a_file
     a_shared_queue
     a_leased_queue
@@ -162,6 +163,25 @@ a_lost_database_is_shown()
     add_accounts 9001 9003
     drained
     ends orphan TERM 0
+}
+
+# The server asks for a password. That there is none is found by libpq, that it is wrong by the server.
+a_login_without_its_password_needs_attention()
+{
+    cp -p "$server_dir/data/pg_hba.conf" "$server_dir/hba"
+    sed -i '1i local all collector scram-sha-256' "$server_dir/data/pg_hba.conf"
+    sql "ALTER ROLE collector PASSWORD 'right'" && sql 'SELECT pg_reload_conf()' >/dev/null
+    for password in '' wrong; do
+        MAILROOM_METRICS=127.0.0.1:0 PGPASSWORD=$password run stranger
+        has_logged stranger 'until somebody corrects it'
+        scrape stranger
+        [ "$(shown 'mailroom_reconnects_total{reason="needs_attention"}')" -ge 1 ] ||
+            failed "no loss needs attention with password '$password'"
+        same "refused with password '$password'" 0 "$(shown 'mailroom_reconnects_total{reason="refused"}')"
+        ends stranger TERM 0
+    done
+    cp -p "$server_dir/hba" "$server_dir/data/pg_hba.conf"
+    sql 'SELECT pg_reload_conf()' >/dev/null
 }
 
 a_socket_and_a_file()
