@@ -109,8 +109,7 @@ void turn_begin(struct collector *c)
     if (q->policy->exclusive)
         log_line("QUEUE", "collecting '%s', epoch %" PRId64, q->name, q->epoch);
     else
-        log_line("QUEUE", "%s '%s' with others, as %s",
-            q->policy->answers ? "leasing from" : "collecting", q->name, q->number);
+        log_line("QUEUE", "collecting '%s' in %s mode, as %s", q->name, q->policy->name, q->number);
 }
 
 // Leaves only if everything is settled. Otherwise others leave us the grace, within which the

@@ -289,8 +289,8 @@ two_share_the_lanes()
 {
     run n
     run o
-    has_logged n "with others"
-    has_logged o "with others"
+    has_logged n "in shared mode"
+    has_logged o "in shared mode"
     for _ in 1 2 3 4 5 6; do
         activations 40
         recoveries 40

@@ -39,7 +39,7 @@ the_first_switch_takes_its_time()
                   RETURN NEW;
               END'"
     run r
-    has_logged r "with others"
+    has_logged r "in shared mode"
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION slow()"
     drained
     same "what waited" "5 5" "$(tokens r)"
@@ -56,7 +56,7 @@ the_mode_changes_only_when_told()
     has_logged k "permission denied"
     add_accounts 5001 5005
     run j
-    has_logged j "with others"
+    has_logged j "in shared mode"
     as_administrator cursor 75
     has_logged k "a collector is running"
     MAILROOM_QUEUE_NAME=other as_administrator cursor 78
@@ -100,7 +100,7 @@ the_mode_changes_only_when_told()
     same "after the switch back" "10 10" "$(tokens o)"
     # skip-locked is the older name of shared.
     MAILROOM_DEQUEUE=skip-locked run p
-    has_logged p "with others"
+    has_logged p "in shared mode"
     ends p TERM 0
 }
 

@@ -131,7 +131,7 @@ the_sender_knows_no_database()
     )
     pid_leased=$(cat "$server_dir/leased.number")
     at_exit "kill -KILL $pid_leased 2>/dev/null"
-    has_logged leased "leasing from"
+    has_logged leased "in leased mode"
     pid_launcher=$(child_of "$pid_leased") sender_deadline=$(($(date +%s) + 60))
     until pid_sender=$(child_of "$pid_launcher") &&
         [ "$(cat "/proc/$pid_sender/comm" 2>&1)" = mailroom-sender ]; do

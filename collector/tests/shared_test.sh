@@ -29,8 +29,8 @@ two_share_the_work()
 {
     run a
     run b
-    has_logged a "with others"
-    has_logged b "with others"
+    has_logged a "in shared mode"
+    has_logged b "in shared mode"
     at=1
     while [ "$at" -lt 2000 ]; do
         add_accounts "$at" $((at + 19))
@@ -85,7 +85,7 @@ what_cannot_be_sent_takes_no_place()
 {
     export MAILROOM_BATCH_TIMEOUT=60000 MAILROOM_HEALTHCHECK_INTERVAL=60000
     run s
-    has_logged s "with others"
+    has_logged s "in shared mode"
     sql "BEGIN;
          INSERT INTO accounts (email, login) SELECT 'z' || n || '@x', 'z' || n FROM generate_series(1, 11) n;
          UPDATE tokens SET code = 'x' FROM accounts a WHERE a.id = account AND a.login = 'z2';
@@ -173,13 +173,13 @@ run_unread() # name
     "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/$1.fifo" 2>"$server_dir/$1.log" &
     eval "pid_$1=$!"
     at_exit "kill -KILL $! 2>/dev/null"
-    has_logged "$1" "with others"
+    has_logged "$1" "in shared mode"
 }
 
 a_lost_session_writes_nothing_twice()
 {
     run h
-    has_logged h "with others"
+    has_logged h "in shared mode"
     at=4001
     while [ "$at" -lt 5000 ]; do
         add_accounts "$at" $((at + 9))
@@ -199,7 +199,7 @@ a_canceled_move_delays_nothing()
 {
     hold_confirming
     run r
-    has_logged r "with others"
+    has_logged r "in shared mode"
     add_accounts 8001 8050
     until_true "$one_waits_to_confirm"
     sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
@@ -221,7 +221,7 @@ a_delivery_longer_than_a_line_makes_two()
 {
     hold_confirming
     run r
-    has_logged r "with others"
+    has_logged r "in shared mode"
     add_accounts 8051 8055
     until_true "$one_waits_to_confirm"
     sql "ALTER ROLE collector CONNECTION LIMIT 0"

@@ -28,7 +28,7 @@ what_the_dead_claimed_is_freed()
 {
     hold_confirming
     run c
-    has_logged c "with others"
+    has_logged c "in shared mode"
     add_accounts 2001 3000
     until_true "$one_waits_to_confirm"
     ends c KILL 137
@@ -48,7 +48,7 @@ a_failed_confirmation_keeps_the_claims()
 {
     hold_confirming
     run t
-    has_logged t "with others"
+    has_logged t "in shared mode"
     add_accounts 7101 7103
     until_true "$one_waits_to_confirm"
     first=$(who_waits_to_confirm)
@@ -92,7 +92,7 @@ a_promoted_standby_has_forgotten_the_claims()
 {
     hold_confirming
     run p
-    has_logged p "with others"
+    has_logged p "in shared mode"
     add_accounts 6001 6003
     until_true "$one_waits_to_confirm"
     same "written" "3 3" "$(tokens p)"
@@ -117,7 +117,7 @@ a_hanging_collector_loses_its_lease()
 {
     export MAILROOM_LEASE=1000
     run v
-    has_logged v "with others"
+    has_logged v "in shared mode"
     hold_confirming
     add_accounts 9101 9105
     until_true "$one_waits_to_confirm"
@@ -165,7 +165,7 @@ a_dead_one_among_many_is_found()
     psql -qAtX <"$server_dir/many" >/dev/null &
     exec 6>"$server_dir/many"
     run x
-    has_logged x "with others"
+    has_logged x "in shared mode"
     echo "SELECT pg_advisory_lock(n) FROM generate_series(0, 20) AS n;" >&6
     until_true "SELECT count(*) = 21 FROM pg_locks
         WHERE locktype = 'advisory' AND classid = 0 AND objid BETWEEN 0 AND 20"
