@@ -7,14 +7,6 @@
 #include "report/report.h"
 #include "run/cuts/cutreport.h"
 
-#define CUTFILES_REASONS 4
-
-struct cutverdict {
-    enum verdict verdict;
-    char reasons[CUTFILES_REASONS][256];
-    size_t reason_count;
-};
-
 MUST_USE bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e);
 

@@ -13,6 +13,13 @@ bool cutkinds_reached(const struct cutreport *c, size_t i)
     return c->results[i].reached == c->points->items[i].count;
 }
 
+bool cutkinds_unjudged(const struct cutreport *c, size_t i)
+{
+    enum verdict verdict = c->results[i].verdict;
+
+    return verdict != VERDICT_VIOLATED && (verdict != VERDICT_PASS || !cutkinds_reached(c, i));
+}
+
 static void add_kind_trial(struct cutkind *k, const struct trial_result *r)
 {
     k->broken += r->verdict == VERDICT_VIOLATED;
@@ -45,6 +52,7 @@ bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
     }
     for (; *i < c->points->count && same_kind(c, first, *i); ++*i, k->tried++) {
         k->reached += cutkinds_reached(c, *i);
+        k->unjudged += cutkinds_unjudged(c, *i);
         add_kind_trial(k, &c->results[*i]);
     }
     return true;

@@ -6,7 +6,7 @@
 
 struct cutkind {
     const char *sender, *message; // such as "client", "Bind"; for pairs "pairs", "of messages"
-    size_t tried, reached, broken;
+    size_t tried, reached, broken, unjudged;
     double sums[METRIC_COUNT]; // cases of each invariant, over the trials that broke it
 };
 
@@ -29,3 +29,6 @@ const char *cutkinds_example(const struct trial_result *r);
 
 // True when all cuts of a trial were made.
 bool cutkinds_reached(const struct cutreport *c, size_t i);
+
+// True when a trial says nothing: not all of its cuts were made, or it is inconclusive.
+bool cutkinds_unjudged(const struct cutreport *c, size_t i);

@@ -11,7 +11,14 @@
 #define WORST_SHOWN 10
 #define STATEMENT_SHOWN 50
 
-static const double unjudged_limit = 0.02;
+// How many points may be left without a verdict. Each was tried three times, and is listed. A
+// collector that also sends at fixed times does not repeat every message, however often one asks
+// it, and then the last of a kind is missing, whose work an earlier one did. So one message may be,
+// which is two points, before it and after it, and of many points two in a hundred.
+static const double unjudged_most = 0.02;
+static const size_t unjudged_floor = 2;
+// But nobody may read from a pass that a kind of message is safe of which most was not judged.
+static const double kind_least = 0.5;
 
 // --- the verdict --------------------------------------------------------------------
 
@@ -21,7 +28,7 @@ static void add_reason(struct cutverdict *v, const char *fmt, ...)
 {
     va_list args;
 
-    if (v->reason_count == CUTFILES_REASONS)
+    if (v->reason_count == CUTREPORT_REASONS)
         return;
     va_start(args, fmt);
     vsnprintf(v->reasons[v->reason_count++], sizeof v->reasons[0], fmt, args);
@@ -72,31 +79,44 @@ static const char *first_inconclusive_reason(const struct cutreport *c)
     return "the reason is not known";
 }
 
-static void judge_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *r)
+// Doubts a pass when too much was not judged, of all points or of a kind.
+static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *v)
 {
-    double most = unjudged_limit * (double)n->tried;
+    size_t unjudged = 0;
+    struct cutkind k;
 
-    // A shard may have no cut to try.
-    if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
-        judge_uncut(c, r);
-        return;
-    }
-    r->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
-    // A few points that were not reached are chance: a collector that also sends at fixed times
-    // does not repeat every message.
-    if ((double)(n->tried - n->reached) > most)
-        add_reason(r,
+    for (size_t i = 0; cutkinds_next(c, &i, &k);)
+        unjudged += k.unjudged;
+    bool many = unjudged > unjudged_floor && (double)unjudged > unjudged_most * (double)n->tried;
+    if (many && n->reached < n->tried)
+        add_reason(v,
             "%zu of %zu messages never came again: the same workload led to other messages; repeat "
             "it when idle",
             n->tried - n->reached, n->tried);
-    if ((double)n->inconclusive > most)
-        add_reason(r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
+    if (many && n->inconclusive > 0)
+        add_reason(v, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
             first_inconclusive_reason(c));
+    for (size_t i = 0; cutkinds_next(c, &i, &k);)
+        if ((double)(k.tried - k.unjudged) < kind_least * (double)k.tried)
+            add_reason(v, "%zu of %zu trials at %s %s were not judged", k.unjudged, k.tried,
+                k.sender, k.message);
+}
+
+void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v)
+{
+    *n = count_cuts(c);
+    // A shard may have no cut to try.
+    if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
+        judge_uncut(c, v);
+        return;
+    }
+    v->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
     if (*c->gaps)
-        add_reason(r, "%s", c->gaps);
+        add_reason(v, "%s", c->gaps);
+    doubt_cuts(c, n, v);
     // What was broken stays broken, however much was not judged.
-    if (r->verdict == VERDICT_PASS && r->reason_count > 0)
-        r->verdict = VERDICT_INCONCLUSIVE;
+    if (v->verdict == VERDICT_PASS && v->reason_count > 0)
+        v->verdict = VERDICT_INCONCLUSIVE;
 }
 
 // --- the terminal ---------------------------------------------------------------------
@@ -154,11 +174,6 @@ static bool is_broken(const struct cutreport *c, size_t i)
     return c->results[i].verdict == VERDICT_VIOLATED;
 }
 
-static bool is_unjudged(const struct cutreport *c, size_t i)
-{
-    return !is_broken(c, i) && (c->results[i].verdict != VERDICT_PASS || !cutkinds_reached(c, i));
-}
-
 // Prints the points of one sort, as long as *left allows. Returns how many it left out.
 static size_t print_points(
     const struct cutreport *c, bool (*sort)(const struct cutreport *, size_t), size_t *left)
@@ -188,7 +203,7 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
                                       : NOUN(n->tried, "cut point", "cut points"),
         (double)(c->end_ns - c->start_ns) / 1e9, n->reached, n->broken);
     size_t broken = print_points(c, is_broken, &left);
-    size_t unjudged = print_points(c, is_unjudged, &left);
+    size_t unjudged = print_points(c, cutkinds_unjudged, &left);
     if (broken > 0)
         printf("  and %zu more that broke%s", broken, unjudged > 0 ? "" : " in cuts.csv\n");
     if (unjudged > 0)
@@ -242,9 +257,9 @@ static void tell_cut_outcome(
 bool cutreport_write(const struct cutreport *c, struct run_outcome *outcome, struct err *e)
 {
     struct cutverdict v = {0};
-    struct report_cuts n = count_cuts(c);
+    struct report_cuts n;
 
-    judge_cuts(c, &n, &v);
+    cutreport_judge(c, &n, &v);
     if (!cutfiles_write(c, &n, &v, e))
         return false;
     tell_cut_outcome(c, &v, outcome);

@@ -4,6 +4,7 @@
 
 #include "postgres/durability.h"
 #include "report/folder.h"
+#include "report/report.h"
 #include "run/cuts/everycut.h"
 #include "run/cuts/trial.h"
 
@@ -21,6 +22,17 @@ struct cutreport {
     const char *gaps;                    // which shards' trials are missing; "": none
     int64_t start_ns, end_ns;            // when the trials began and ended
 };
+
+#define CUTREPORT_REASONS 4
+
+struct cutverdict {
+    enum verdict verdict;
+    char reasons[CUTREPORT_REASONS][256];
+    size_t reason_count;
+};
+
+// Judges the trials, and counts them. Pure.
+void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v);
 
 // Judges the trials, prints the table and writes the folder.
 MUST_USE bool cutreport_write(
