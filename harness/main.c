@@ -72,6 +72,17 @@ int cli_fail(const struct err *e)
     return e->kind == ERR_USAGE ? EXIT_USAGE : e->kind == ERR_SKIP ? EXIT_SKIPPED : EXIT_INTERNAL;
 }
 
+int cli_worse(int a, int b)
+{
+    static const int order[] = {EXIT_INTERNAL, 1, EXIT_USAGE, 2, 3, 4};
+
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (a == order[i] || b == order[i])
+            return order[i];
+    }
+    return EXIT_OK;
+}
+
 static void print_help(FILE *out)
 {
     fputs("Usage: mailproof COMMAND [OPTION]... [SCENARIO]...\n"

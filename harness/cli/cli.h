@@ -29,6 +29,10 @@ int cli_field(const struct options *o);
 int cli_load(const struct options *o);
 int cli_list(const struct options *o);
 
+// Runs the scenarios of `mailproof run`, prints and writes what came of them, and returns the exit
+// code.
+int run_suite(const struct scenario *scenarios, size_t count, const struct options *o);
+
 // Prints "mailproof: text" on stderr and returns the exit code that fits; after a signal, that of
 // the signal.
 int cli_fail(const struct err *e);

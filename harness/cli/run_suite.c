@@ -1,0 +1,438 @@
+// The runs of `mailproof run`, one after another.
+//
+// Each run is an item with a number (shards/shard_record.h). It is made, or taken from the record:
+// of an earlier call that was stopped, or of another machine. Either way it goes through add_run,
+// so the table, JUnit and the exit code do not depend on where it was made.
+//
+// A run that cannot be made does not end the suite. Only a signal, --fail-fast or an error of the
+// record does.
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "options/command_record.h"
+#include "options/files.h"
+#include "options/skips.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "plan/plan.h"
+#include "report/files/live.h"
+#include "report/files/parse_json.h"
+#include "report/files/stored.h"
+#include "report/files/summary.h"
+#include "report/forecast.h"
+#include "report/pages/index.h"
+#include "report/report.h"
+#include "report/suite.h"
+#include "run/cuts/cuts.h"
+#include "run/cuts/everyflush.h"
+#include "run/soak_plan.h"
+#include "run/suite_item.h"
+#include "runner.h"
+
+#define SUITES_MAX (256u << 20)
+
+// The results of all runs together.
+struct tally {
+    struct record record; // an item for each run
+    json_t *known;        // owned; the runs that are over already, in their order
+    size_t known_at;
+    uint64_t item; // number of the run that is made
+    int repeat;    // number of runs of each scenario
+    struct soak_plan soak;
+    int64_t index_due_ns; // of a soak: when index.html is written again
+    int exit_code;        // worst exit code so far
+    size_t runs, skipped;
+    struct buf suites;  // JUnit, of all runs
+    struct suite table; // one row per scenario
+    struct live *live;  // NULL without --metrics
+};
+
+// Runs a scenario once. False: there is no verdict, and e says why.
+static bool run_item(const struct scenario *s, const struct options *o,
+    const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
+{
+    *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
+    if (o->run.every_flush)
+        return everyflush_run(s, how, outcome, e);
+    return cuts_tried(o) ? cuts_run(s, o, how, &t->record, t->item, outcome, e)
+                         : run_scenario(s, how, outcome, e);
+}
+
+// Runs a scenario again while it is inconclusive. An inconclusive run keeps its folder and its
+// table, but only the last try counts.
+static bool run_with_retries(const struct scenario *s, const struct options *o,
+    const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
+{
+    for (int retries = 0;; retries++) {
+        if (!run_item(s, o, how, t, outcome, e))
+            return false;
+        if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
+            t->record.merged || interrupt_signal())
+            return true;
+        // JUnit shows one case for each run, that of the last try.
+        if (how->suites)
+            buf_clear(how->suites);
+        suite_hide(&t->table);
+        printf("%s: inconclusive, tried again (%d of %d)\n", s->name, retries + 1, o->run.retries);
+    }
+}
+
+static void take_outcome(
+    struct suite_item *ran, bool judged, const struct run_outcome *outcome, const struct err *e)
+{
+    struct suite_run *run = &ran->run;
+    struct stored stored;
+    struct err ignored;
+
+    run->state = judged ? SUITE_JUDGED : e->kind == ERR_SKIP ? SUITE_SKIPPED : SUITE_FAILED;
+    run->verdict = outcome->verdict;
+    // A run that was not judged has no figures, and a zero would read as one.
+    run->lost = judged ? outcome->lost : NAN;
+    run->duplicated = judged ? outcome->duplicated : NAN;
+    run->p50_ms = judged ? outcome->p50_ms : NAN;
+    run->p99_ms = judged ? outcome->p99_ms : NAN;
+    // From the folder, as a merge reads it, so that both show the same.
+    if (judged && stored_read(&stored, outcome->folder, &ignored))
+        stored_broke(&stored, run->broke, sizeof run->broke);
+    if (judged)
+        snprintf(ran->folder, sizeof ran->folder, "%s", outcome->folder);
+    else
+        snprintf(ran->why, sizeof ran->why, "%s", e->text);
+}
+
+// Prints why a run has no verdict, and returns its exit code.
+static int tell_failure(const struct scenario *s, const struct err *e, struct buf *junit)
+{
+    // A skip is news, not an error. run_each makes 77 of it when nothing else was run.
+    if (e->kind == ERR_SKIP) {
+        report_junit_skipped(s->name, e->text, junit);
+        printf("%s: skipped: %s\n", s->name, e->text);
+        return EXIT_OK;
+    }
+    report_junit_failed(s->name, e->text, junit);
+    fprintf(stderr, "mailproof: %s: %s\n", s->name, e->text);
+    return e->kind == ERR_INTERRUPTED ? EXIT_OK : e->kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+}
+
+static void run_one(
+    const struct scenario *s, const struct options *o, struct tally *t, struct suite_item *ran)
+{
+    struct run_options how = {
+        .collector = o->collector,
+        .postgres = o->conninfo,
+        .out = o->out,
+        .workers = o->run.workers,
+        .keep = o->run.keep,
+        .quiet = o->quiet,
+        .partial = true,
+        .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
+        .suite = t->table.live ? &t->table : NULL,
+        .live = t->live,
+        .suites = o->run.junit || t->record.file ? &ran->junit : NULL,
+    };
+    struct run_outcome outcome = {0};
+    struct err e = {0};
+
+    if (o->run.soak)
+        s = soak_plan_segment(&t->soak, t->item, &how.segment);
+    // A skip is the cheapest end, so it is looked for before a server is started.
+    bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
+    suite_hide(&t->table);
+    ran->run.scenario = s->name;
+    ran->run.took_ns = clock_now_ns() - t->table.run_began_ns;
+    take_outcome(ran, judged, &outcome, &e);
+    ran->exit_code = judged ? verdict_exit_code(outcome.verdict) : tell_failure(s, &e, &ran->junit);
+}
+
+// Adds a run to the results of all, whether it was made now, earlier or by another machine.
+static void add_run(struct tally *t, const struct options *o, const struct suite_item *ran)
+{
+    t->runs++;
+    t->skipped += ran->run.state == SUITE_SKIPPED;
+    t->exit_code = cli_worse(t->exit_code, ran->exit_code);
+    suite_end(&t->table, &ran->run);
+    if (o->run.junit)
+        buf_append(&t->suites, ran->junit.data, ran->junit.len);
+}
+
+// Returns the line of an item that is over already; NULL when there is none. The items come in
+// their order.
+static const json_t *known_line(struct tally *t, uint64_t number)
+{
+    for (; t->known_at < json_array_size(t->known); t->known_at++) {
+        const json_t *line = json_array_get(t->known, t->known_at);
+        if (parse_integer(line, "n") >= (int64_t)number)
+            return parse_integer(line, "n") == (int64_t)number ? line : NULL;
+    }
+    return NULL;
+}
+
+// Writes the page for a CI. A failure does not change the verdict of the runs.
+static void write_summary(const struct suite *table)
+{
+    struct err e;
+
+    // Without a folder no run was made, and none is made for a page alone.
+    if (path_exists(table->out) && !summary_write(table, table->out, &e))
+        fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
+}
+
+// Writes the index. A failure does not change the verdict of the runs.
+static void refresh_index(const char *out)
+{
+    struct err e;
+
+    if (path_exists(out) && !index_write(out, &e))
+        fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
+}
+
+// Writes the pages of a soak while it goes on, because it takes so long that somebody looks at them
+// meanwhile: the summary after each segment, the index after each hour.
+static void show_so_far(struct tally *t, const struct options *o)
+{
+    const int64_t hour_ns = 3600 * NS_PER_S;
+    int64_t now_ns = clock_now_ns();
+
+    write_summary(&t->table);
+    if (now_ns < t->index_due_ns)
+        return;
+    t->index_due_ns = now_ns + hour_ns;
+    refresh_index(o->out);
+}
+
+// All that a soak has done is told by its tables and in its files. In memory it would grow for as
+// long as the soak goes on. What an earlier call has done comes before all that is made now.
+static void forget_lines(struct tally *t)
+{
+    json_array_clear(t->known);
+    record_forget(&t->record);
+}
+
+// Takes the run of a number from the record, or makes it. A run of another shard is left out.
+static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
+    const struct options *o, struct tally *t, int *code, struct err *e)
+{
+    // With --every-cut the trials of a run are dealt out, so each shard has a part of each run, and
+    // so the run's result follows from the lines of its trials.
+    const bool parts = cuts_tried(o);
+    const json_t *line = parts ? NULL : known_line(t, number);
+    struct suite_item ran;
+    bool ok = true;
+
+    *code = EXIT_OK;
+    if (!line && !parts && !record_has(&t->record, number))
+        return true;
+    t->item = number;
+    suite_item_init(&ran);
+    suite_begin(&t->table, scenario);
+    if (!line && o->run.soak)
+        forget_lines(t);
+    if (line)
+        ok = (suite_item_read(&ran, line, e) &&
+                 command_record_path(ran.folder, &t->record, line, "folder", e)) ||
+             err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
+    else
+        run_one(s, o, t, &ran);
+    ran.run.scenario = s->name; // it outlives the line
+    if (ok)
+        add_run(t, o, &ran);
+    // Only for a segment that was run now: those of the record were shown before.
+    if (ok && !line && o->run.soak)
+        show_so_far(t, o);
+    // A run that a signal has ended early is made again when the shard goes on.
+    if (ok && !line && !parts && !interrupt_signal())
+        ok = record_add(&t->record, suite_item_write(&ran, number, o->out), e);
+    *code = ran.exit_code;
+    suite_item_fini(&ran);
+    return ok;
+}
+
+// Tells the JUnit file which scenarios were not run, because something ended the suite early.
+static void tell_not_run(
+    const struct scenario *scenarios, size_t count, const char *why, struct tally *t)
+{
+    t->table.not_run = count;
+    for (size_t i = 0; i < count; i++)
+        report_junit_skipped(scenarios[i].name, why, &t->suites);
+}
+
+static bool run_each(const struct scenario *scenarios, size_t count, const struct options *o,
+    struct tally *t, struct err *e)
+{
+    uint64_t number = 0;
+    int code;
+
+    for (size_t i = 0; i < count; i++) {
+        for (int n = 0; n < t->repeat; n++) {
+            if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
+                return false;
+            if (interrupt_signal()) {
+                // The scenario that the signal met has a result of its own.
+                tell_not_run(&scenarios[i + 1], count - i - 1, "not run: interrupted", t);
+                t->exit_code = EXIT_SIGNAL + interrupt_signal();
+                return true;
+            }
+            if (o->fail_fast && code != EXIT_OK && !o->merged) {
+                tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
+                // A command for the whole work is over. A shard is not: --resume makes what is left
+                // of it.
+                return !t->record.passing || record_finish(&t->record, e);
+            }
+        }
+    }
+    // One run that was judged decides the exit code, however many were skipped.
+    if (t->runs > 0 && t->skipped == t->runs)
+        t->exit_code = EXIT_SKIPPED;
+    return record_finish(&t->record, e);
+}
+
+static bool write_junit(const char *path, struct buf *suites, struct err *e)
+{
+    struct buf document;
+
+    buf_init(&document, SUITES_MAX + 1000);
+    bool ok = (report_junit_document(suites, &document) ||
+                  err_set(e, ERR_INTERNAL, "--junit: too many runs for one file")) &&
+              file_write("junit", path, &document, e);
+    buf_fini(&document);
+    return ok;
+}
+
+// Returns how many servers of ours the run has.
+static int servers(const struct scenario *s)
+{
+    if (strcmp(s->postgres.provider, "local") != 0)
+        return 0;
+    // A standby has a copy of the data.
+    return s->postgres.standby == STANDBY_NONE ? 1 : 2;
+}
+
+// Returns the length of a scenario's load and faults, and adds its runs to the forecast.
+static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast *f)
+{
+    struct plan plan = {0};
+    struct err ignored;
+    bool ok = plan_make(&plan, s, &ignored);
+    int64_t ns = ok ? plan.end_ns : 0;
+
+    if (ok)
+        forecast_add(f, runs, ns, plan.token_count, servers(s));
+    plan_fini(&plan);
+    return ns;
+}
+
+static bool is_known(const struct tally *t, uint64_t number)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(t->known, i, line)
+    {
+        if (parse_integer(line, "n") == (int64_t)number)
+            return true;
+    }
+    return false;
+}
+
+// Counts the runs of a scenario that are still to be made.
+static size_t count_left(const struct tally *t, size_t scenario)
+{
+    size_t count = 0;
+
+    for (int n = 0; n < t->repeat; n++) {
+        uint64_t number = scenario * (size_t)t->repeat + (size_t)n;
+        count += record_has(&t->record, number) && !is_known(t, number);
+    }
+    return count;
+}
+
+// Counts the runs of a scenario that are to be made or taken here.
+static int count_runs(const struct tally *t, size_t scenario, const struct options *o)
+{
+    int count = 0;
+
+    for (int n = 0; n < t->repeat; n++)
+        count += t->record.merged || cuts_tried(o) ||
+                 record_has(&t->record, scenario * (size_t)t->repeat + (size_t)n);
+    return count;
+}
+
+static bool make_table(struct tally *t, const struct scenario *scenarios, size_t count,
+    const struct options *o, struct err *e)
+{
+    bool several = count * (size_t)t->repeat > 1;
+    struct suite *table = &t->table;
+    struct forecast forecast = {0};
+
+    // A live table shows one row a scenario; trials have a progress of their own.
+    if (!suite_init(table, count,
+            several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
+        return false;
+    table->out = o->out;
+    table->soak = o->run.soak;
+    table->gaps = record_gaps(&t->record);
+    for (size_t i = 0; i < count; i++) {
+        table->rows[i].name = scenarios[i].name;
+        table->rows[i].runs = count_runs(t, i, o);
+        table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
+    }
+    // Nobody knows how many cuts and flushes there are before a run was watched.
+    if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
+        (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
+        forecast_tell(&forecast, "run", "runs");
+    return true;
+}
+
+static bool open_record(struct tally *t, const struct scenario *scenarios, size_t count,
+    const struct options *o, struct err *e)
+{
+    char about[COMMAND_RECORD_ABOUT_MAX];
+
+    if ((o->merged && !path_make(o->out, e)) ||
+        !command_record_about(about, o, scenarios, count, e) ||
+        !command_record_open(
+            &t->record, o, "run", about, count * (size_t)t->repeat > 1 || cuts_tried(o), e))
+        return false;
+    t->known = record_sorted(&t->record);
+    return t->known || err_memory(e);
+}
+
+static bool start_live(struct tally *t, const struct options *o, struct err *e)
+{
+    if (!o->run.metrics)
+        return true;
+    t->live = live_start(o->run.metrics, e);
+    return t->live || err_prefix(e, "--metrics");
+}
+
+int run_suite(const struct scenario *scenarios, size_t count, const struct options *o)
+{
+    struct tally t = {.repeat = o->repeat};
+    struct err e;
+
+    buf_init(&t.suites, SUITES_MAX);
+    bool ok = soak_plan_begin(&t.soak, scenarios, count, o, &t.repeat, &e) &&
+              open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
+              make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
+    soak_plan_end(&t.soak);
+    int code = ok ? t.exit_code : cli_fail(&e);
+    // What has run is told and stored, also when the rest could not run.
+    if (t.runs + t.table.not_run > 1 || o->merged)
+        suite_print(&t.table, stdout);
+    if (t.runs > 0)
+        write_summary(&t.table);
+    if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
+        code = cli_fail(&e);
+    refresh_index(o->out);
+    live_stop(t.live);
+    suite_fini(&t.table);
+    json_decref(t.known);
+    command_record_close(&t.record);
+    buf_fini(&t.suites);
+    return code;
+}
