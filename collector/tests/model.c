@@ -1,3 +1,9 @@
+// The state of a server and of two collectors as one struct of bytes, the steps that change it, and
+// the search that tries them in all orders.
+//
+// It is one file because a step is only right together with all others: each one reads the whole
+// state, the judges look at it after each, and the search copies and hashes it as bytes. The state
+// is nobody else's; only the rules and what was found have a header.
 #include "model.h"
 
 #include <stdio.h>

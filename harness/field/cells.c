@@ -8,6 +8,9 @@
 //
 // Answers are remembered by what was run (experiment_key), so an interrupted table, and one whose
 // questions were changed, makes only the runs that it lacks.
+//
+// Pace, rounds, faults and rates stay together: each is a few runs by ask_question, the pace
+// decides the load of all others, and the plan must count what each of them will ask.
 #include "field/cells.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 // The sections of a history, in their order. One function describes each for both directions, so
-// reading cannot differ from writing.
+// reading cannot differ from writing. They stay in one file, because their order is the format:
+// pack_all calls them in it, and who adds one has to see the last. What fills many bytes in every
+// version (lines, deliveries, samples) is in pack_observed.c.
 //
 // A new version adds its sections behind those of the one before, which stay as they were. So a run
 // can be judged again by rules that were made long after it. What a version lacks stays zero or, if
