@@ -236,11 +236,12 @@ version()
 }
 
 # The sender answers three tokens of the first line: the first is sent, the second is to come later,
-# the third never. It answers nothing else.
+# the third never. It answers nothing else. A sixth token expires before it is taken.
 a_leased_queue()
 {
     switch_to leased
-    add_accounts 11001 11005
+    add_accounts 11001 11006
+    sql "UPDATE tokens SET expires_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
     cat >"$server_dir/sender" <<'SENDER'
 #!/bin/sh
 read -r line
@@ -257,12 +258,13 @@ SENDER
     until_shown leased 'mailroom_backlog{state="retry"}' 1
     same "sent" 1 "$(shown 'mailroom_tokens_total{outcome="sent"}')"
     same "dead" 1 "$(shown 'mailroom_tokens_total{outcome="dead"}')"
+    same "expired" 1 "$(shown 'mailroom_tokens_total{outcome="expired"}')"
     same "lines without an answer" 1 "$(shown 'mailroom_lines_unanswered{}')"
     same "sender" 1 "$(shown 'mailroom_sender_starts_total{}')"
     until_shown leased 'mailroom_budget_left{}' 45
     same "today" 35 "$(shown 'mailroom_budget_left_today{}')"
     same "leased" 2 "$(shown 'mailroom_backlog{state="leased"}')"
-    add_accounts 11006 11010
+    add_accounts 11007 11011
     until_shown leased 'mailroom_wait_seconds_count{}' 5
     ends leased TERM 75
 }
