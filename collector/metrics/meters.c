@@ -27,7 +27,7 @@ static const struct row {
     [METER_TOKENS_WRITTEN] = {"mailroom_tokens_written", C, NULL, NULL, EVERY,
         "tokens in the lines that were written"},
     [METER_TOKENS_EXPIRED] = {"mailroom_tokens", C, "outcome", "expired", EVERY,
-        "finished tokens, by what became of them"},
+        "what became of tokens; retry, returned and late end an attempt, and no token"},
     [METER_TOKENS_CONSUMED] = {"mailroom_tokens", C, "outcome", "consumed", EVERY, NULL},
     [METER_TOKENS_STATUS] = {"mailroom_tokens", C, "outcome", "other_status", EVERY, NULL},
     [METER_TOKENS_PASSED] = {"mailroom_tokens", C, "outcome", "written", OTHERS, NULL},
