@@ -47,7 +47,10 @@ start_as_the_unit()
         for setting in $(sed -n 's/^Environment=//p' "$unit"); do
             case $setting in *%*) ;; *) export "${setting?}" ;; esac
         done
-        while IFS= read -r line; do export "${line?}"; done <"$server_dir/mailroom/main.env"
+        set -a # as systemd reads the file, so does a shell
+        # shellcheck disable=SC1091 # it is made here
+        . "$server_dir/mailroom/main.env"
+        set +a
         export PATH="$BUILD_DIR/bin:$PATH"
         # shellcheck disable=SC2046 # the command has no blanks inside of a word
         exec $(sed -n 's#^ExecStart=/usr/bin/##p' "$unit" | sed 's#/usr/bin/##g')
