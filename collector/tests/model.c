@@ -106,7 +106,7 @@ static bool consumed(const struct state *s, int token)
 // A token that is neither beyond the cursor nor in a row was written.
 static const char *judge(const struct state *s)
 {
-    for (uint8_t t = 0; t < TOKENS; t++) {
+    for (int t = 0; t < TOKENS; t++) {
         if (!waits(&s->now, t) && s->written[t] == 0 && !consumed(s, t))
             return "lost";
         if (s->written[t] > 1 + s->allowed[t])

@@ -6,9 +6,18 @@
 #include "queue/reading.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "queue/lines_columns.h"
+
+static void set_text(PGresult *r, int row, int column, const char *value)
+{
+    char text[200];
+
+    snprintf(text, sizeof text, "%s", value);
+    assert_true(PQsetvalue(r, row, column, text, (int)strlen(text)));
+}
 
 // Makes an answer with the head's place and no tokens.
 static PGresult *answer(const char *place)
@@ -23,21 +32,11 @@ static PGresult *answer(const char *place)
     assert_true(PQsetResultAttrs(r, LINES_READ_COLUMNS, columns));
     const uint32_t head = htobe32(LINES_HEAD);
     assert_true(PQsetvalue(r, 0, LINES_KIND, (char *)&head, sizeof head));
-    char text[200];
-    strcpy(text, place);
-    assert_true(PQsetvalue(r, 0, LINES_PLACE, text, (int)strlen(text)));
+    set_text(r, 0, LINES_PLACE, place);
     for (int i = 0; i < LINES_READ_COLUMNS; i++)
         if (i != LINES_KIND && i != LINES_PLACE)
             assert_true(PQsetvalue(r, 0, i, NULL, -1));
     return r;
-}
-
-static void set_text(PGresult *r, int row, int column, const char *value)
-{
-    char text[200];
-
-    strcpy(text, value);
-    assert_true(PQsetvalue(r, row, column, text, (int)strlen(text)));
 }
 
 // Adds a token whose xid and id are 10 and 20 times `no`.

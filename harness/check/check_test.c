@@ -43,7 +43,7 @@ static void slack_is_measured(void **state)
     for (int i = 0; i < 50; i++)
         end += sprintf(end, "probe at %d took %d.%d\n", 50 + i, (i + 1) / 10, (i + 1) % 10);
     // The 99th percentile of 50 probes is the slowest.
-    assert_slack(probes, 50 * NS_PER_MS + 5 * 5 * NS_PER_MS);
+    assert_slack(probes, 50 * NS_PER_MS + 5 * (5 * NS_PER_MS));
     // The greatest slack, because no probe measured any.
     assert_slack("", 500 * NS_PER_MS);
 }

@@ -62,7 +62,8 @@ static void tell(struct told *t, const char *text)
 
     if (!story_read_text(t, text, "test", &e))
         fail_msg("%s", e.text);
-    strcpy(t->history.load.refusal, t->history.load.refused ? "no" : "");
+    snprintf(t->history.load.refusal, sizeof t->history.load.refusal, "%s",
+        t->history.load.refused ? "no" : "");
 }
 
 static void judge(struct result *r, const struct history *h)
