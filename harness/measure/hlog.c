@@ -1,15 +1,35 @@
 #include "measure/hlog.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
+#include <openssl/evp.h>
+#include <zlib.h>
+
 #include "base/clock.h"
-#include "measure/payload.h"
 
 // The C reader keeps a header line in 128 bytes, newline and NUL included.
 #define HEADER_LINE_MAX 126
+
+// A histogram is one word of text in three layers. The innermost is the counts behind a header
+// (plain). Around it comes the compressed form behind a cookie and a length (packed), and around
+// that its base64 (text). All numbers are big-endian; the readers compare the cookies byte by byte.
+#define PLAIN_COOKIE UINT32_C(0x1c849313)
+#define PACKED_COOKIE UINT32_C(0x1c849314)
+#define DIGITS 3
+
+// The longest number takes nine bytes, which bounds the length of every layer.
+#define NUMBER_MAX 9
+#define PLAIN_HEADER 40
+#define PACKED_HEADER 8
+#define PLAIN_MAX (PLAIN_HEADER + HISTOGRAM_MAX_LEN * NUMBER_MAX)
+#define PACKED_MAX (2 * PLAIN_MAX)
+
+// The bits of 1.0 as an IEEE 754 double.
+#define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
 static bool fail_full(struct err *e)
 {
@@ -54,6 +74,97 @@ static bool check_tag(const char *tag, struct err *e)
     return true;
 }
 
+static void put_be(struct buf *out, uint64_t v, unsigned bytes)
+{
+    while (bytes-- > 0)
+        buf_append_char(out, (char)(unsigned char)(v >> (8 * bytes)));
+}
+
+// ZigZag puts the sign into the lowest bit, so that small numbers of either sign stay short. Each
+// byte then holds seven bits, the lowest first; its top bit says that another byte follows. The
+// ninth byte needs no such bit and holds eight.
+static void put_zigzag(struct buf *out, int64_t n)
+{
+    uint64_t v = n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1;
+
+    for (int i = 0; i < NUMBER_MAX - 1 && v > 0x7f; i++, v >>= 7)
+        buf_append_char(out, (char)(unsigned char)(v | 0x80));
+    buf_append_char(out, (char)(unsigned char)v);
+}
+
+// Appends the counts. A negative number stands for that many zeros in a row. A single zero is
+// written as itself, as the Java writer does.
+static void put_counts(struct buf *out, const struct histogram *h)
+{
+    size_t len = histogram_index(h->max) + 1;
+
+    for (size_t i = 0; i < len;) {
+        size_t zeros = 0;
+        while (i + zeros < len && h->counts[i + zeros] == 0)
+            zeros++;
+        put_zigzag(out, zeros > 1 ? -(int64_t)zeros : h->counts[i]);
+        i += zeros > 1 ? zeros : 1;
+    }
+}
+
+static void put_plain(struct buf *out, const struct histogram *h, const struct buf *counts)
+{
+    put_be(out, PLAIN_COOKIE, 4);
+    put_be(out, counts->len, 4);
+    put_be(out, 0, 4); // normalizing index offset
+    put_be(out, DIGITS, 4);
+    put_be(out, 1, 8); // lowest discernible value
+    put_be(out, (uint64_t)histogram_highest_at(h->count_len - 1), 8);
+    put_be(out, RATIO_ONE, 8);
+    buf_append(out, counts->data, counts->len);
+}
+
+static bool put_packed(struct buf *out, const struct buf *plain)
+{
+    uLongf len = compressBound((uLong)plain->len);
+    char *room = buf_reserve(out, PACKED_HEADER + len);
+
+    if (!room || plain->failed)
+        return false;
+    if (compress((Bytef *)room + PACKED_HEADER, &len, (const Bytef *)plain->data,
+            (uLong)plain->len) != Z_OK)
+        return false;
+    put_be(out, PACKED_COOKIE, 4);
+    put_be(out, len, 4);
+    out->len += len;
+    return true;
+}
+
+static bool put_base64(struct buf *out, const struct buf *packed)
+{
+    size_t len = (packed->len + 2) / 3 * 4;
+    char *room = buf_reserve(out, len + 1); // OpenSSL adds a NUL
+
+    if (!room)
+        return false;
+    EVP_EncodeBlock((unsigned char *)room, (const unsigned char *)packed->data, (int)packed->len);
+    out->len += len;
+    return true;
+}
+
+// HdrHistogram's V2 encoding, compressed with zlib, in base64.
+static bool encode_histogram(struct buf *out, const struct histogram *h)
+{
+    struct buf counts, plain, packed;
+
+    assert(h->count_len > 0);
+    buf_init(&counts, PLAIN_MAX);
+    buf_init(&plain, PLAIN_MAX);
+    buf_init(&packed, PACKED_MAX);
+    put_counts(&counts, h);
+    put_plain(&plain, h, &counts);
+    bool done = !counts.failed && put_packed(&packed, &plain) && put_base64(out, &packed);
+    buf_fini(&counts);
+    buf_fini(&plain);
+    buf_fini(&packed);
+    return done;
+}
+
 bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, struct err *e)
 {
     size_t before = out->len;
@@ -64,12 +175,9 @@ bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, 
         buf_printf(out, "Tag=%s,", interval->tag);
     buf_printf(out, "%.3f,%.3f,%.3f,", (double)interval->from_ns / 1e9,
         (double)interval->length_ns / 1e9, (double)interval->histogram->max / 1e6);
-    bool done = payload_encode(out, interval->histogram, e);
-    buf_append_char(out, '\n');
-    if (done && out->failed)
-        done = fail_full(e);
-    if (!done)
-        // A half line would make the file unreadable.
-        out->len = before;
-    return done;
+    if (encode_histogram(out, interval->histogram) && buf_append_char(out, '\n') && !out->failed)
+        return true;
+    // A half line would make the file unreadable.
+    out->len = before;
+    return fail_full(e);
 }
