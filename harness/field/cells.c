@@ -470,10 +470,15 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     size_t left = 0;
 
     // Goes to the pace that the stored answers had come to.
-    for (m->rate = EXPERIMENT_RATE; m->rate / 2 >= PACE_LEAST; m->rate /= 2) {
+    for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = experiment_of(f, row, question_paced, 1);
         if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
+    }
+    // A queue that is known to sustain none is asked nothing else.
+    if (m->rate < PACE_LEAST) {
+        f->planned++;
+        return 0;
     }
     for (int round = 1; round <= rounds; round++)
         left += plan_run(f, row, question_paced, round);

@@ -203,6 +203,13 @@ field_plans_what_is_left() { # record
     sed -i '$d' "$place/answers"
     expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
     grep -q '^1 run: about ' "$place/err" || fail "one run is left: $(cat "$place/err")"
+    # A queue that sustains not even the lowest load is asked nothing else.
+    for rate in 100 50 25 12; do
+        sed -n "/seed=/d; s/rate=100/rate=$rate/; s/\"p99_ms\":40/\"p99_ms\":9999/; /^{\"n\":2,.* run steady /p" "$1"
+    done >"$place/answers"
+    expect_exit 0 "$mailproof" field mailroom --verdicts --quick --answers "$place/answers" --out "$place/field-left"
+    grep -q 'does not sustain 12/s' "$place/out" || fail "it sustains a load: $(cat "$place/out")"
+    ! grep -q 'runs*: about' "$place/err" || fail "runs are foretold that nobody makes: $(cat "$place/err")"
     # A record that is complete stays, and --resume makes other pages of it without a run.
     local record=${pages%/*}/record.jsonl
     { head -n 2 "$record" && sed -n '/^{"n":2,"run":/{/seed=/!s/"n":2/"n":0/p}' "$1"; } >"$place/complete"
