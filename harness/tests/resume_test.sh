@@ -44,7 +44,7 @@ runs=("$mailproof" run steady promise-limit --collector "$place/collector" --set
 cuts=("$mailproof" run steady --collector "$place/collector" --set collector.layout=reference
     --every-cut --cut-at 'client Parse' --out "$place/results")
 
-tuned=("$mailproof" tune steady --quiet --limit '1,10' --timeout 50ms --repeat 2 --within 1s
+tuned=("$mailproof" tune steady --limit '1,10' --timeout 50ms --repeat 2 --within 1s
     --collector "$place/collector" --set collector.layout=reference --set load.0.for=500ms
     --set load.0.rate=40/s --set expect={} --set slack=3s --out "$place/results")
 
@@ -76,8 +76,10 @@ trials=$(($(wc -l <"$place"/results/steady/latest/cuts.csv) - 1))
 [ "$again" -lt $((trials + 3)) ] || fail "trials were repeated: $first, then $again of $trials"
 
 stopped_after 3 "${tuned[@]}"
+grep -q '^6 runs: about ' "$place/err" || fail "no forecast of tune: $(cat "$place/err")"
 first=$(started)
 expect_exit 0 "${tuned[@]}" --resume
 again=$(started)
+grep -q '^[1-4] runs*: about ' "$place/err" || fail "tune foretells what is done: $(cat "$place/err")"
 [ $((first + again)) -le 7 ] || fail "runs of tune were repeated: $first, then $again"
 expect_nothing_left

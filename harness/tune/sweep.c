@@ -310,6 +310,18 @@ static bool take_others_in(struct tuning *t)
     return any;
 }
 
+// Counts the runs of these rounds that are still to be made here.
+static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
+{
+    size_t left = 0;
+
+    for (uint64_t round = first; round < first + rounds; round++)
+        for (size_t i = 0; i < t->tune.count; i++)
+            left += !t->pairs[i].left_out && record_has(&t->record, round) &&
+                    !is_pair_run(t, round, i);
+    return left;
+}
+
 static void tell_sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
@@ -325,10 +337,10 @@ static void tell_sweep_forecast(const struct tuning *t)
     if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
-    forecast_add(&f, pairs * rounds, load_ns, tokens, 1);
+    forecast_add(&f, runs_left(t, 1, rounds), load_ns, tokens, 1);
     // One more run for each pair, through the proxy, to count its round trips.
-    forecast_add(&f, pairs, clock_min(load_ns, counting_ns), 0, 1);
-    if (!t->options->quiet)
+    forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, 1);
+    if (f.runs > 0 && !t->options->quiet)
         forecast_tell(&f, "run", "runs");
 }
 
