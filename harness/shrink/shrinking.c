@@ -224,21 +224,23 @@ static void print_confirmation(const struct shrinking *h, const struct confirmat
 {
     if (c->asked)
         // How often it fails matters more than how small it is: somebody has to see it fail.
-        printf("the small scenario fails in %d of %d %s%s", c->failed, c->asked,
-            NOUN(c->asked, "run", "runs"),
-            c->failed < c->asked ? "; repeat it with --repeat 5" : "");
+        printf("the small scenario fails in %d of %d %s", c->failed, c->asked,
+            NOUN(c->asked, "run", "runs"));
     else
         printf("the small scenario failed once, and there was no time to see how often it does");
     printf("; %d %s in all, in %s\n", h->runs, NOUN(h->runs, "run", "runs"), h->out);
 }
 
-static void tell_repeat(const struct shrinking *h)
+// Prints a command that shows the failure, also one that not every run shows.
+static void tell_repeat(const struct shrinking *h, const struct confirmation *c)
 {
     struct buf command;
 
     buf_init(&command, (size_t)4 * PATH_MAX);
-    if (report_repeat_of(h->output, &h->scenario, h->options->collector, &command) &&
-        buf_str(&command))
+    bool ok = report_repeat_of(h->output, &h->scenario, h->options->collector, &command);
+    if (c->failed < c->asked)
+        buf_append_str(&command, " --repeat 5");
+    if (ok && buf_str(&command))
         printf("  repeat      %s\n", command.data);
     buf_fini(&command);
 }
@@ -265,7 +267,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
         print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
         print_broken(h, &after->stored);
         print_confirmation(h, c);
-        tell_repeat(h);
+        tell_repeat(h, c);
     }
     plan_fini(&plan);
     scenario_fini(&s);
