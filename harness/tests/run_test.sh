@@ -15,6 +15,11 @@ for file in scenario.yaml env.json junit.xml summary.md latency.hlog latency.fro
     latency.from_commit.hgrm logs/server.log logs/collector-0.log; do
     [ -s "$(dirname "$result")/$file" ] || fail "no $file"
 done
+# What had nothing to judge does not pass for a promise that was kept.
+summary=$(dirname "$result")/summary.md
+hold=$(grep -c '^| .* | holds |' "$summary") idle=$(grep -c '^| .* | not judged |' "$summary")
+grep -q "<summary>$hold of $hold invariants hold; $idle not judged</summary>" "$summary" ||
+    fail "$hold hold and $idle were not judged: $(grep 'invariants hold' "$summary")"
 expect_nothing_left
 
 # Kills come faster than the collector returns. Those that find no backend are left out.

@@ -38,18 +38,19 @@ static void latencies(const struct report *r, struct buf *out)
 // Writes the table of invariants folded away, because the broken ones are already listed above it.
 static void invariants(const struct report *r, struct buf *out)
 {
-    int count = 0, hold = 0;
+    int count = 0, hold = 0, idle = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // One that had nothing to judge does not hold: it is not counted at all.
+        // One of which nothing was judged does not hold.
         bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
         hold += judged && !r->result->broken[id] && !r->result->doubted[id];
+        idle += excused_whole(r, id);
     }
-    buf_printf(out,
-        "\n<details><summary>%d of %d invariants hold</summary>\n\n"
-        "| invariant | count | | judged |\n|---|---|---|---|\n",
-        hold, count);
+    buf_printf(out, "\n<details><summary>%d of %d invariants hold", hold, count);
+    if (idle > 0)
+        buf_printf(out, "; %d not judged", idle);
+    buf_append_str(out, "</summary>\n\n| invariant | count | | judged |\n|---|---|---|---|\n");
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         char text[200] = "nothing to judge";
         if (r->result->judged[id].of > 0)
