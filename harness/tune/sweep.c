@@ -317,8 +317,8 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
 
     for (uint64_t round = first; round < first + rounds; round++)
         for (size_t i = 0; i < t->tune.count; i++)
-            left += !t->pairs[i].left_out && record_has(&t->record, round) &&
-                    !is_pair_run(t, round, i);
+            left +=
+                !t->pairs[i].left_out && record_has(&t->record, round) && !is_pair_run(t, round, i);
     return left;
 }
 
