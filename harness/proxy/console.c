@@ -35,7 +35,8 @@ static const struct {
     const char *help;
 } orders[ORDER_COUNT] = {
     [ORDER_CUT_AT] = {"cut-at", "[before|after] [N] MESSAGE", parse_cut, false,
-        "end the connection before (default) or after the N-th such message from now on"},
+        "end the connection before (default) or after the N-th such message from now on; replaces "
+        "a cut that still waits"},
     [ORDER_PARTITION] = {"partition", "[for TIME]", NULL, true,
         "pass nothing either way; connections stay open"},
     [ORDER_HALF_OPEN] = {"half-open", "to-server|to-client [for TIME]", parse_half_open, true,
@@ -301,6 +302,20 @@ static void begin_half_open(struct console *c, const struct order *o)
     proxy_hold(c->proxy, o->direction == TO_SERVER, o->direction == TO_COLLECTOR);
 }
 
+static void tell_reset(const struct console *c, size_t links)
+{
+    say_event(c, "reset: %zu %s", links, NOUN(links, "connection", "connections"));
+}
+
+static void tell_began(const struct console *c, const struct order *o)
+{
+    const char *direction = o->id != ORDER_HALF_OPEN       ? ""
+                            : o->direction == TO_COLLECTOR ? " to-client"
+                                                           : " to-server";
+
+    say_event(c, "%s%s began", orders[o->id].name, direction);
+}
+
 void console_apply(struct console *c, const struct order *o, int64_t now_ns)
 {
     switch (o->id) {
@@ -314,7 +329,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
         begin_half_open(c, o);
         break;
     case ORDER_RESET:
-        say_event(c, "reset: %zu connections", proxy_reset(c->proxy));
+        tell_reset(c, proxy_reset(c->proxy));
         break;
     case ORDER_DELAY:
         proxy_delay(c->proxy, o->by_ns, o->jitter_ns);
@@ -344,7 +359,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     // Without a time it lasts until `heal`, or until the same order comes again.
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
-        say_event(c, "%s began", orders[o->id].name);
+        tell_began(c, o);
     }
     fflush(c->out);
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -104,7 +105,9 @@ static void orders_end_one_by_one(void **state)
     struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = &nobody};
     *(struct sockaddr_in *)&open.at =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct console c = {.proxy = proxy_start_open(&open, &e), .out = fopen("/dev/null", "w")};
+    char *said = NULL;
+    size_t len;
+    struct console c = {.proxy = proxy_start_open(&open, &e), .out = open_memstream(&said, &len)};
     assert_non_null(c.proxy);
     assert_non_null(c.out);
     const bool *hold = c.proxy->conditions.hold;
@@ -118,7 +121,12 @@ static void orders_end_one_by_one(void **state)
     assert_true(hold[MESSAGE_CLIENT] && hold[MESSAGE_SERVER]);
     obey(&c, "heal");
     assert_true(!hold[MESSAGE_CLIENT] && !hold[MESSAGE_SERVER]);
+    obey(&c, "reset");
     fclose(c.out);
+    assert_non_null(strstr(said, "half-open to-server began"));
+    assert_non_null(strstr(said, "half-open to-client began"));
+    assert_non_null(strstr(said, "reset: 0 connections"));
+    free(said);
     proxy_free(c.proxy);
     target_fini(&nobody);
 }
