@@ -11,7 +11,6 @@
 #include "queue/lines.h"
 #include "queue/outbox.h"
 #include "timing/backoff.h"
-#include "timing/retry.h"
 #include "wire/output.h"
 #include "wire/sign.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sender/record.h"
+#include "sender/mail.h"
 
 #define S43 "0123456789012345678901234567890123456789-_A"
 #define SECRET S43 S43

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "timing/retry.h"
+#include "timing/backoff.h"
 
 static struct retry a_retry(void)
 {

@@ -1,5 +1,9 @@
 #include "timing/backoff.h"
 
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 void backoff_init(struct backoff *b, uint64_t seed)
 {
     *b = (struct backoff){.random = seed};
@@ -11,9 +15,9 @@ void backoff_reset(struct backoff *b)
 }
 
 // splitmix64, by Sebastiano Vigna (public domain): every seed is a good one.
-static uint64_t draw(struct backoff *b)
+static uint64_t draw(uint64_t *state)
 {
-    uint64_t z = b->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -22,7 +26,7 @@ static uint64_t draw(struct backoff *b)
 
 static int64_t between(struct backoff *b, int64_t low, int64_t high)
 {
-    return low + (int64_t)(draw(b) % (uint64_t)(high - low + 1));
+    return low + (int64_t)(draw(&b->random) % (uint64_t)(high - low + 1));
 }
 
 int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
@@ -33,4 +37,26 @@ int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
     }
     b->last_ns = between(b, BACKOFF_START_NS, 3 * b->last_ns < cap_ns ? 3 * b->last_ns : cap_ns);
     return b->last_ns;
+}
+
+// --- a token that is tried again -----------------------------------------------------
+
+bool retry_is_last(const struct retry *r, int errors)
+{
+    return errors >= r->attempts;
+}
+
+int64_t retry_most_ms(const struct retry *r, int errors)
+{
+    int64_t most = r->base_ms;
+
+    assert(errors >= 1);
+    for (int i = 0; i < errors && most < r->max_ms; i++)
+        most *= 2;
+    return most < r->max_ms ? most : r->max_ms;
+}
+
+int64_t retry_delay_ms(struct retry *r, int errors)
+{
+    return (int64_t)(draw(&r->random) % ((uint64_t)retry_most_ms(r, errors) + 1));
 }

@@ -1,4 +1,4 @@
-// How long to wait before the next attempt to connect. Pure.
+// How long to wait before the next attempt: to connect, or to send a token. Pure.
 //
 // Decorrelated jitter: each delay is drawn between the start and three times the one before, up to
 // the cap, so that the clients of a server that came back spread out instead of returning in waves.
@@ -6,6 +6,7 @@
 // a single backend.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BACKOFF_START_NS INT64_C(50000000)
@@ -26,3 +27,26 @@ void backoff_reset(struct backoff *b);
 
 // Returns the next delay, at most cap_ns.
 int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns);
+
+// --- a token that is tried again -----------------------------------------------------
+
+// Decides when a token is tried again, and when it is given up.
+//
+// Full jitter: any time between now and min(max, base × 2^errors) is as likely as any other, so
+// that tokens that failed together do not come again together.
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+struct retry {
+    int64_t base_ms;
+    int64_t max_ms;
+    int attempts;    // how many failed attempts make a token dead
+    uint64_t random; // state of the generator; any seed will do
+};
+
+// Returns true when the errors-th failed attempt (counted from 1) was the last.
+bool retry_is_last(const struct retry *r, int errors);
+
+// Returns the longest delay of the next attempt.
+int64_t retry_most_ms(const struct retry *r, int errors);
+
+// Returns the delay of the next attempt: 0 to retry_most_ms.
+int64_t retry_delay_ms(struct retry *r, int errors);
