@@ -15,7 +15,6 @@
 
 #include "options/files.h"
 #include "options/locate.h"
-#include "compare/side_runs.h"
 #include "compare/picture.h"
 #include "compare/compare_print.h"
 #include "compare/setup.h"

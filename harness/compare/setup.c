@@ -7,8 +7,10 @@
 
 #include "base/array.h"
 #include "base/noun.h"
+#include "compare/compare.h"
 #include "os/paths.h"
 #include "report/files/environment.h"
+#include "report/gather.h"
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)
@@ -266,4 +268,38 @@ void setup_notes(struct comparison *c)
         rows[i].put(&new, b, sizeof b);
         note_difference(c, rows[i].what, a, b);
     }
+}
+
+// --- stored runs by their folders ----------------------------------------------------
+
+static bool add_run_folder(struct side *s, const char *folder, struct err *e)
+{
+    struct stored run;
+
+    if (!stored_read(&run, folder, e))
+        return false;
+    s->interrupted += run.interrupted;
+    return run.interrupted || side_add(s, &run) || err_memory(e);
+}
+
+bool collect_runs(struct side *s, const char *path, struct err *e)
+{
+    struct gathered g;
+    bool ok = gather_results(&g, path, e) || err_prefix(e, "compare");
+
+    for (size_t i = 0; ok && i < g.count; i++)
+        ok = add_run_folder(s, g.folders[i], e);
+    if (ok && g.count == 0)
+        ok = err_set(e, ERR_USAGE, "compare: %.500s holds no result of a run", path);
+    gather_fini(&g);
+    return ok;
+}
+
+bool collect_scenario(struct side *s, const struct side *all, const char *scenario, struct err *e)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->runs[i].scenario, scenario) == 0 && !side_add(s, &all->runs[i]))
+            return err_memory(e);
+    }
+    return true;
 }

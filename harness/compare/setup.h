@@ -17,3 +17,13 @@ void setup_notes(struct comparison *c);
 // base, 300/s in new", and returns their number. Pure.
 size_t setup_differences(
     const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out);
+
+// --- stored runs by their folders ----------------------------------------------------
+
+// Adds every run at or below `path`: a result folder, the `latest` link to one, or
+// folders of them at any depth. ERR_USAGE when there is none.
+MUST_USE bool collect_runs(struct side *s, const char *path, struct err *e);
+
+// Collects the runs of one scenario.
+MUST_USE bool collect_scenario(
+    struct side *s, const struct side *all, const char *scenario, struct err *e);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compare/side_runs.h"
 #include "compare/compare.h"
 #include "compare/setup.h"
 

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "field/fill_template.h"
 #include "field/prose.h"
 
 static void templates_are_filled(void **state)

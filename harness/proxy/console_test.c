@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "fault/proxy_inside.h"
-#include "proxy/script.h"
+#include "proxy/control.h"
 
 static struct order parsed(const char *line)
 {

@@ -1,3 +1,5 @@
+// What the proxy obeys besides its console: a socket and a script.
+//
 // The control socket: a program connects to a Unix socket, writes orders, one a line, and reads
 // what became of each. Only the proxy's own user may connect.
 #pragma once
@@ -6,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "proxy/console.h"
 
 #define CONTROL_CLIENTS 8
 #define CONTROL_LINE_MAX 4096
@@ -32,3 +35,26 @@ void control_close(struct control *c);
 
 // Takes in clients and obeys the lines that have come, without waiting. False when one was to quit.
 bool control_serve(struct control *c, control_obey *obey, void *arg);
+
+// --- orders with times ---------------------------------------------------------------
+
+// From a file: "2s partition for 500ms", one a line; # begins a comment.
+
+struct script_line {
+    int64_t at_ns; // since the proxy's start
+    struct order order;
+};
+
+struct script {
+    struct script_line *lines; // owned; in the order of their times
+    size_t count, next;        // next: the first that was not carried out
+};
+
+// Parses the text of a script. ERR_USAGE names the line that is wrong.
+MUST_USE bool script_parse(struct script *s, const char *text, struct err *e);
+// The same with the text of a file.
+MUST_USE bool script_read(struct script *s, const char *path, struct err *e);
+void script_fini(struct script *s);
+
+// Returns the next order whose time has come; NULL: none yet, or none any more.
+const struct order *script_due(struct script *s, int64_t since_start_ns);

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "tune/model.h"
-#include "tune/recording.h"
+#include "tune/measured.h"
 
 #define MS NS_PER_MS
 #define TOKENS 12
