@@ -107,7 +107,7 @@ static bool consumed(const struct state *s, int token)
 static const char *judge(const struct state *s)
 {
     for (int t = 0; t < TOKENS; t++) {
-        if (!waits(&s->now, t) && s->written[t] == 0 && !consumed(s, t))
+        if (!waits(&s->now, (uint8_t)t) && s->written[t] == 0 && !consumed(s, t))
             return "lost";
         if (s->written[t] > 1 + s->allowed[t])
             return "twice";
