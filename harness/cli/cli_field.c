@@ -38,14 +38,39 @@ static void describe_manner(struct grid_row *row, struct manner *manner, const s
     snprintf(row->mode, sizeof row->mode, "%s", m->mode);
 }
 
-// Our own collector promises more than most queues. It is judged by the same words.
-static void describe_ours(struct grid_row *row, struct manner *manner)
+// Our own collector, too, is judged by words that others can look up.
+static bool promise_ours(struct quoted_flags *promises, struct err *e)
 {
+    static const struct {
+        int flag;
+        const char *quote;
+    } words[] = {
+        {PROMISE_NO_LOSS, "Three rules keep mail from being lost or duplicated"},
+        {PROMISE_RECONNECT, "a session that is opened again when it is lost"},
+    };
+    const size_t count = sizeof words / sizeof *words;
+    bool ok = true;
+
+    promises->items = calloc(count, sizeof *promises->items);
+    for (size_t i = 0; promises->items && i < count; i++) {
+        struct quoted *q = &promises->items[promises->count++];
+        *q = (struct quoted){words[i].flag, strdup(words[i].quote), strdup("collector/README.md")};
+        promises->flags |= q->flag;
+        ok = ok && q->quote && q->url;
+    }
+    return (ok && promises->items) || err_memory(e);
+}
+
+static bool describe_ours(struct grid_row *row, struct manner *manner, struct err *e)
+{
+    if (!promise_ours(&row->manifest.promises, e))
+        return false;
     row->ours = true;
-    manner->terms.promises = PROMISE_NO_LOSS | PROMISE_RECONNECT;
+    manner->terms.promises = row->manifest.promises.flags;
     snprintf(row->version, sizeof row->version, "%s", MAILPROOF_VERSION);
     snprintf(row->mode, sizeof row->mode,
         "one collector of mail lines, batches of 10 or 100 ms; its row holds an account, too");
+    return true;
 }
 
 // The line of a row: what is known only where its subject was asked.
@@ -100,7 +125,8 @@ static bool describe_field(struct field_run *f, size_t i, const char *name, stru
     snprintf(row->name, sizeof row->name, "%s", name);
     f->manners[i] = (struct manner){.drain_s = DRAIN_LEAST_S};
     if (strcmp(name, SUBJECT_MAILROOM) == 0) {
-        describe_ours(row, &f->manners[i]);
+        if (!describe_ours(row, &f->manners[i], e))
+            return false;
     } else {
         if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
             return false;

@@ -34,9 +34,9 @@ struct field_finding {
     char **breaks;     // invariants, or FINDING_LEFT; one must be above zero
     char *says;        // words that a log of the subject must hold; FINDING_NONE: any
     int state;         // enum finding_state
-    char *first_bad;   // the first version that has it
+    char *first_bad;   // the first version that is known to have it
     char *last_tested; // the newest version that was tried
-    char *fixed_in;    // FINDING_NONE: in no version
+    char *fixed_in;    // the first that is known not to; FINDING_NONE: none
     char *tracker;     // the address of the issue; FINDING_NONE: there is none
     char *quote, *url; // the promise that it breaks
     char *seen;        // in how many runs the bad ones showed it, when, on which server

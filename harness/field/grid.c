@@ -29,14 +29,14 @@ void grid_fini(struct grid *g)
     *g = (struct grid){0};
 }
 
-// Appends the version, and which one is the newest where that cannot be installed.
+// Appends the version, and a newer one where that cannot be installed.
 static void grid_version(const struct grid_row *r, struct buf *out)
 {
     const char *newest = r->manifest.newest;
 
     buf_append_str(out, r->version);
     if (newest && strcmp(newest, MANIFEST_NONE) != 0)
-        buf_printf(out, " (Debian's; newest %s)", newest);
+        buf_printf(out, " (Debian's; %s is newer)", newest);
 }
 
 // Appends some of the promises (bits of enum promise), each with its words and their address, one a
@@ -151,7 +151,7 @@ static void grid_markdown_row(
     grid_version(r, out);
     buf_append_str(out, " |");
     if (r->ours)
-        buf_append_str(out, " ours |");
+        buf_printf(out, " %s |", speeds ? "LISTEN" : "ours");
     else
         buf_printf(out, " %s |", speeds ? r->manifest.wakes : manifest_kind_text(r->manifest.kind));
     for (size_t c = from; c < to; c++) {

@@ -28,9 +28,9 @@ struct cell {
 };
 
 struct grid_row {
-    char name[64], version[64], mode[300];
+    char name[64], version[64], mode[500];
     bool ours;                // our own collector, which stands last and apart
-    struct manifest manifest; // owned; zeroed for our own collector
+    struct manifest manifest; // owned; of our own collector, only its promises
     char runtime[80];         // the version of its language; "" when not known
     char absent[300];         // why the subject cannot be run; "" when it can
     struct cell *cells;

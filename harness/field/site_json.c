@@ -172,32 +172,43 @@ static bool has_drafts(const json_t *findings)
     return false;
 }
 
+// Counts what is broken, and not what is kept: what is documented, or not promised, breaks nothing,
+// and "9 of 11 kept" would accuse of the other two.
+static void describe_verdict(
+    const struct grid *g, const struct grid_row *r, char *verdict, size_t size)
+{
+    size_t broken = count_marks(g, r, CELL_BROKEN);
+    size_t asked = g->columns - g->speeds - count_marks(g, r, CELL_EMPTY);
+
+    if (broken > 0)
+        snprintf(verdict, size, "%zu of %zu broken", broken, asked);
+    else
+        snprintf(verdict, size, "none of %zu broken", asked);
+}
+
 static json_t *subject_json(const struct grid *g, const struct grid_row *r, const json_t *findings)
 {
     const size_t verdicts = g->columns - g->speeds;
     const struct manifest *m = &r->manifest;
-    size_t broken = count_marks(g, r, CELL_BROKEN), kept = count_marks(g, r, CELL_KEPT);
-    size_t asked = verdicts - count_marks(g, r, CELL_EMPTY);
     // A folder of a user's own is named by its path, which is no name of a file.
     const char *plain = m->name ? m->name : r->name;
     json_t *open = findings_of(r, findings, false);
     bool unsent = has_drafts(open);
     char verdict[60];
 
-    // What is broken is counted where there is any: "11 of 12 kept" would hide the twelfth.
-    snprintf(verdict, sizeof verdict, broken ? "%zu of %zu broken" : "%zu of %zu kept",
-        broken ? broken : kept, asked);
+    describe_verdict(g, r, verdict, sizeof verdict);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
                      "s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
-        broken ? "broken" : "kept", "retry_documented", or_nothing(m->retry_documented), "promises",
-        promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
-        cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
-        "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
-        "answer", answer_blocks(r), "broke", broken_text(g, r), "own_page",
-        json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
+        count_marks(g, r, CELL_BROKEN) ? "broken" : "kept", "retry_documented",
+        or_nothing(m->retry_documented), "promises", promises_json(r, ~0), "cells",
+        cells_json(g, r, 0, verdicts), "speeds", cells_json(g, r, verdicts, g->columns), "manifest",
+        file_text(r, "subject.yaml"), "consumer", consumer_text(r), "findings", open, "fixed",
+        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r),
+        "own_page", json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent",
+        unsent);
 }
 
 // The settings of the first subject that shows it: a finding also stands on the pages of rows with
