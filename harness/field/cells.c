@@ -183,9 +183,14 @@ static bool note_failure(struct cell *c, const struct err *e)
 
 // --- the paced load ---------------------------------------------------------------------
 
+static bool keeps_up(const struct answer *a)
+{
+    return a->lost == 0 && !(a->left > 0);
+}
+
 static bool is_sustained(const struct answer *a, double p99_ms)
 {
-    return a->lost == 0 && !(a->left > 0) && a->p99 < p99_ms;
+    return keeps_up(a) && a->p99 < p99_ms;
 }
 
 // Finds a load that the queue sustains without a fault. It halves the load until that is so,
@@ -366,6 +371,11 @@ static bool sustains(
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         show_cells(c, rate, 0, "/s", EXPERIMENT_RATE);
+    } else if (rate == RATE_LEAST && keeps_up(&a)) {
+        // "below 100/s" would call slow what polls once a second, and keeps up.
+        experiment_command(&x, c->command, sizeof c->command);
+        c->mark = CELL_FIGURE;
+        snprintf(c->text, sizeof c->text, "%d/s or more, p99 %.0f ms", rate, a.p99);
     }
     return true;
 }
@@ -406,7 +416,7 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
     if (!again && before > 0 && !sustains(f, row, before, 2, &again, e))
         return note_failure(c, e);
     // A rate that holds only now and then is not sustained. What is known is the bound above.
-    if (good == 0 || !again) {
+    if (good == 0 ? !c->command[0] : !again) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
     }
