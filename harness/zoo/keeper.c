@@ -7,15 +7,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch.h"
-#include "cursor.h"
+#include "queue.h"
 #include "doorbell.h"
 #include "keeper_inside.h"
 #include "output.h"
 #include "session.h"
-#include "sharing.h"
 #include "stop.h"
-#include "turn.h"
-#include "uncommitted.h"
+#include "vices.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
 #define FIRST_BACKOFF_NS (10 * NS_PER_MS)

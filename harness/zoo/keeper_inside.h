@@ -4,7 +4,7 @@
 #include "batch.h"
 #include "doorbell.h"
 #include "session.h"
-#include "sharing.h"
+#include "queue.h"
 #include "vices.h"
 
 struct keeper {

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cursor.h"
+#include "queue.h"
 #include "output.h"
 #include "stop.h"
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "batch.h"
 #include "defect.h"
 #include "session.h"
 #include "settings.h"
@@ -39,3 +40,14 @@ bool vices_rest(const struct vices *v, struct session *s, bool *works, struct er
 // Call it while nothing is to do, until *until_ns at most; sets *until_ns to an earlier time at
 // which it wants to be called again. Fails when the output or the session fails.
 bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e) MUST_USE;
+
+// --- defect uncommitted --------------------------------------------------------------
+
+// Defect uncommitted: a collector that does not wait for commits.
+//
+// It installs a trigger in the database that shows each token at once in the session's
+// application_name, where others see it before the commit.
+
+// Writes the tokens that it overhears, one per line, until TERM (true).
+bool uncommitted_serve(
+    struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;

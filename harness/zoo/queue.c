@@ -1,12 +1,50 @@
-#include "sharing.h"
+#include "queue.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/err.h"
+#include "batch.h"
+#include "session.h"
+#include "settings.h"
 #include "sql.h"
+#include "stop.h"
+
+const char *cursor_read_sql(enum defect defect)
+{
+    return defect == DEFECT_ID_ONLY     ? sql_read_id_only
+           : defect == DEFECT_XMIN_ONLY ? sql_read_xmin_only
+           : defect == DEFECT_GIVES_UP  ? sql_read_gaps
+                                        : sql_read;
+}
+
+bool cursor_move(struct session *s, const struct settings *settings, struct batch *b, struct err *e)
+{
+    const char *params[] = {settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id,
+        buf_str(&b->dead), buf_str(&b->dead_reasons)};
+
+    return session_value(s, &(struct session_call){sql_move, 7, params}, NULL, 0, e);
+}
+
+bool cursor_overlap(struct session *s, const struct settings *settings, struct err *e)
+{
+    return session_value(s, &(struct session_call){sql_overlap, 1, &settings->queue}, NULL, 0, e);
+}
+
+bool cursor_move_back(
+    struct session *s, const struct settings *settings, const struct position *to, struct err *e)
+{
+    const char *params[] = {settings->queue, to->xid, to->id};
+
+    return session_value(s, &(struct session_call){sql_move_back, 3, params}, NULL, 0, e);
+}
+
+// --- shared by any number ------------------------------------------------------------
 
 #define ASK_EVERY_NS (100 * NS_PER_MS)
 
@@ -82,5 +120,55 @@ bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
     if (strcmp(gone, sh->gone) != 0)
         sh->gone_since_ns = now_ns;
     snprintf(sh->gone, sizeof sh->gone, "%s", gone);
+    return true;
+}
+
+// --- one after the other -------------------------------------------------------------
+
+#define LOOK_NS (50 * NS_PER_MS)
+#define GRACE_NS (300 * NS_PER_MS)
+
+static bool ask(
+    struct session *s, const char *function, const char *queue, bool *yes, struct err *e)
+{
+    char sql[80];
+    PGresult *result;
+
+    snprintf(sql, sizeof sql, "SELECT %s(hashtext('mailroom-zoo ' || $1))", function);
+    if (!session_query(s, sql, 1, &queue, &result, e))
+        return false;
+    *yes = *PQgetvalue(result, 0, 0) == 't';
+    PQclear(result);
+    return true;
+}
+
+bool turn_try(struct session *s, const char *queue, bool *got, struct err *e)
+{
+    return ask(s, "pg_try_advisory_lock", queue, got, e);
+}
+
+bool turn_give_back(struct session *s, const char *queue, struct err *e)
+{
+    bool had;
+
+    return ask(s, "pg_advisory_unlock", queue, &had, e);
+}
+
+bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
+{
+    bool taken = false; // another session had the turn at the last look
+    bool got;
+
+    while (!stop_requested()) {
+        if (!ask(s, "pg_try_advisory_lock", queue, &got, e))
+            return false;
+        if (got && (had_it || !taken))
+            return true;
+        if (got && !ask(s, "pg_advisory_unlock", queue, &got, e))
+            return false;
+        had_it = false;
+        taken = !got;
+        stop_poll(NULL, 0, clock_now_ns() + (got ? GRACE_NS : LOOK_NS));
+    }
     return true;
 }
