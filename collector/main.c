@@ -43,18 +43,6 @@ static void version(FILE *out)
     fputs("mailroom-collector " MAILROOM_VERSION "\n", out);
 }
 
-static void warn_of_unknown(void)
-{
-    size_t at = 0;
-    size_t len = 0;
-    const char *name;
-
-    while ((name = config_unknown(environ, &at, &len)))
-        log_line("MAIN",
-            "%.*s is not a setting of mailroom-collector (--help lists them), and is ignored",
-            (int)len, name);
-}
-
 // Returns the exit code of --switch-mode: EX_TEMPFAIL for an error that may be gone at the next
 // try.
 static enum collector_exit exit_of_switch(enum err_kind kind)
@@ -114,13 +102,13 @@ static int run(bool switching, char *const command[])
     err_clear(&e);
     program_stay_private();
     log_never_wait();
-    warn_of_unknown();
+    variables_warn_of_unknown(&config_variables, environ);
     // The launcher is forked before the key is decoded, so that its memory never has it, and before
     // the sandbox, in which nobody forks.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
     // Also when the settings are refused: the environment can be read as long as we run.
-    config_wipe(environ);
+    variables_wipe(&config_variables, environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
@@ -134,13 +122,6 @@ static int run(bool switching, char *const command[])
         log_line("MAIN", "%s", e.text);
     config_fini(&config);
     return code;
-}
-
-// Prints what is asked for. What could not be written is an error, as it is for every program.
-static int tell(void print(FILE *))
-{
-    print(stdout);
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : COLLECTOR_OUTPUT;
 }
 
 static int refuse(void)
@@ -161,11 +142,11 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':
-            return tell(help);
+            return program_tell(help, COLLECTOR_OUTPUT);
         case 'V':
-            return tell(version);
+            return program_tell(version, COLLECTOR_OUTPUT);
         case 's':
-            return tell(config_markdown);
+            return program_tell(config_markdown, COLLECTOR_OUTPUT);
         case 'm':
             switching = true;
             break;

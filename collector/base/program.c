@@ -37,13 +37,10 @@ void program_stay_private(void)
 #endif
 }
 
-void program_wipe(char *const variables[], const char *name)
+int program_tell(void print(FILE *), int failed)
 {
-    const size_t len = strlen(name);
-
-    for (size_t i = 0; variables[i]; i++)
-        if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
-            explicit_bzero(variables[i] + len + 1, strlen(variables[i] + len + 1));
+    print(stdout);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : failed;
 }
 
 void program_warn_if_loose(int fd, const char *path)

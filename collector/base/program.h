@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -20,8 +21,8 @@ MUST_USE bool program_catch_signals(struct err *e);
 // processes of the same user (Linux).
 void program_stay_private(void);
 
-// Wipes the values of a variable, however often it is there.
-void program_wipe(char *const variables[], const char *name);
+// Prints what --help and its like ask for, and returns 0; `failed` when it could not be written.
+int program_tell(void print(FILE *), int failed);
 
 // Logs a warning if users other than the owner and the group can read the file that holds a secret.
 void program_warn_if_loose(int fd, const char *path);

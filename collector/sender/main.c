@@ -188,7 +188,7 @@ static bool set_up_sender(struct sender *s, struct err *e)
 
     bool loaded = settings_load(c, environ, e);
     // Also when they are refused.
-    settings_wipe(environ);
+    variables_wipe(&settings_variables, environ);
     if (!loaded)
         return false;
     rate_init(&s->rate, c->rate, c->burst, (int64_t)c->daily, clock_now_ns());
@@ -229,17 +229,6 @@ static enum ending ending_of(const struct err *e)
     }
 }
 
-static void warn_of_unknown_setting(void)
-{
-    size_t at = 0, len = 0;
-    const char *name;
-
-    while ((name = settings_unknown(environ, &at, &len)))
-        log_line("MAIN",
-            "%.*s is not a setting of mailroom-sender (--help lists them), and is ignored",
-            (int)len, name);
-}
-
 static int run_sender(bool answers)
 {
     struct sender s = {.answers = answers, .rate = {.fd = -1}};
@@ -247,7 +236,7 @@ static int run_sender(bool answers)
 
     err_clear(&e);
     program_stay_private();
-    warn_of_unknown_setting();
+    variables_warn_of_unknown(&settings_variables, environ);
     if (!program_hold_standard_files(answers, &e) || !set_up_sender(&s, &e) || !serve_lines(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
@@ -278,13 +267,6 @@ static void sender_version(FILE *out)
     fputs("mailroom-sender " MAILROOM_VERSION "\n", out);
 }
 
-// Prints what is asked for. What could not be written is an error, as it is for every program.
-static int tell_sender(void print(FILE *))
-{
-    print(stdout);
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EX_IOERR;
-}
-
 int main(int argc, char **argv)
 {
     static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
@@ -296,11 +278,11 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':
-            return tell_sender(sender_help);
+            return program_tell(sender_help, EX_IOERR);
         case 'V':
-            return tell_sender(sender_version);
+            return program_tell(sender_version, EX_IOERR);
         case 's':
-            return tell_sender(settings_markdown);
+            return program_tell(settings_markdown, EX_IOERR);
         case 'n':
             answers = false;
             break;

@@ -1,6 +1,7 @@
 #include "sender/settings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,93 +10,67 @@
 
 #include "base/program.h"
 
-enum type { TEXT, SECRET, NUMBER };
-
-struct setting {
-    const char *name;
-    enum type type;
-    size_t offset;
-    double min, max;
-    const char *default_text; // NULL: there is none
-    const char *help;
-};
-
 #define AT(member) offsetof(struct settings, member)
 
-static const struct setting table[] = {
-    {"SENDER_URL", TEXT, AT(url), 1, 1024, NULL,
+static const struct variable table[] = {
+    {"SENDER_URL", VARIABLE_SECRET, AT(url), 1, 1024, NULL,
         "the SMTP server: smtp://host:587, or smtps://host:465 (required)"},
-    {"SENDER_TLS", TEXT, AT(tls), 1, 16, "require",
+    {"SENDER_TLS", VARIABLE_TEXT, AT(tls), 1, 16, "require",
         "require: no mail and no password without TLS; none: never (a server on this machine)"},
-    {"SENDER_CA_FILE", TEXT, AT(ca_file), 1, 4095, NULL,
+    {"SENDER_CA_FILE", VARIABLE_TEXT, AT(ca_file), 1, 4095, NULL,
         "the certificates that are trusted, instead of the system's"},
-    {"SENDER_USER", TEXT, AT(user), 1, 256, NULL, "the name to log in with; without it, no login"},
-    {"SENDER_PASSWORD", SECRET, AT(password), 1, 1024, NULL, "the password that belongs to it"},
-    {"SENDER_PASSWORD_FILE", TEXT, AT(password_file), 1, 4095, NULL,
+    {"SENDER_USER", VARIABLE_TEXT, AT(user), 1, 256, NULL,
+        "the name to log in with; without it, no login"},
+    {"SENDER_PASSWORD", VARIABLE_SECRET, AT(password), 1, 1024, NULL,
+        "the password that belongs to it"},
+    {"SENDER_PASSWORD_FILE", VARIABLE_TEXT, AT(password_file), 1, 4095, NULL,
         "a file that holds the password instead"},
-    {"SENDER_FROM", TEXT, AT(from), 3, 254, NULL,
+    {"SENDER_FROM", VARIABLE_TEXT, AT(from), 3, 254, NULL,
         "the address that mails come from, or 'Name <address>' (required)"},
-    {"SENDER_SITE", TEXT, AT(site), 1, 1024, NULL,
+    {"SENDER_SITE", VARIABLE_TEXT, AT(site), 1, 1024, NULL,
         "what links begin with: https://example.org (required)"},
-    {"SENDER_ACTIVATION", TEXT, AT(activation), 1, 4095, NULL,
+    {"SENDER_ACTIVATION", VARIABLE_TEXT, AT(activation), 1, 4095, NULL,
         "the template of an activation mail, instead of the built-in one"},
-    {"SENDER_RECOVERY", TEXT, AT(recovery), 1, 4095, NULL,
+    {"SENDER_RECOVERY", VARIABLE_TEXT, AT(recovery), 1, 4095, NULL,
         "the template of a recovery mail, instead of the built-in one"},
-    {"SENDER_RATE", NUMBER, AT(rate), 0, 1e6, "0", "mails a second at most; 0: no limit"},
-    {"SENDER_BURST", NUMBER, AT(burst), 1, 1e6, "1",
+    {"SENDER_RATE", VARIABLE_NUMBER, AT(rate), 0, 1000000, "0",
+        "mails a second at most; 0: no limit"},
+    {"SENDER_BURST", VARIABLE_NUMBER, AT(burst), 1, 1000000, "1",
         "how many may follow each other at once after a pause"},
-    {"SENDER_DAILY", NUMBER, AT(daily), 0, 1e9, "0", "mails a day (UTC) at most; 0: no limit"},
-    {"SENDER_STATE_FILE", TEXT, AT(state_file), 1, 4095, NULL,
+    {"SENDER_DAILY", VARIABLE_NUMBER, AT(daily), 0, 1000000000, "0",
+        "mails a day (UTC) at most; 0: no limit"},
+    {"SENDER_STATE_FILE", VARIABLE_TEXT, AT(state_file), 1, 4095, NULL,
         "a file that keeps the day's count when the sender is started again"},
-    {"SENDER_TIMEOUT", NUMBER, AT(timeout_ms), 1, 3600000, "30000",
+    {"SENDER_TIMEOUT", VARIABLE_NUMBER, AT(timeout_ms), 1, 3600000, "30000",
         "milliseconds that the server may take for one mail; less than the collector's answer "
         "timeout"},
-    {"SENDER_ATTEMPTS", NUMBER, AT(attempts), 1, 1000, "8",
+    {"SENDER_ATTEMPTS", VARIABLE_NUMBER, AT(attempts), 1, 1000, "8",
         "how often a mail is tried when there is nobody to answer (--no-answers)"},
 };
 
 #define SETTINGS (sizeof table / sizeof table[0])
 
-static char **text_at(struct settings *s, const struct setting *row)
-{
-    return (char **)((char *)s + row->offset);
-}
-
-static const char *lookup_setting(char *const environ[], const char *name)
-{
-    size_t len = strlen(name);
-
-    for (size_t i = 0; environ[i]; i++)
-        if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
-            return environ[i] + len + 1;
-    return NULL;
-}
-
 static bool set_sender_number(
-    struct settings *s, const struct setting *row, const char *value, struct err *e)
+    void *into, const struct variable *row, const char *value, struct err *e)
 {
     char *end;
 
     errno = 0;
     double number = strtod(value, &end);
-    if (*value < '0' || *value > '9' || *end || errno || !(number >= row->min) || number > row->max)
-        return err_set(e, ERR_USAGE, "%s is '%s'; it must be a number from %.0f to %.0f", row->name,
-            value, row->min, row->max);
-    *(double *)((char *)s + row->offset) = number;
+    if (*value < '0' || *value > '9' || *end || errno || !(number >= (double)row->min) ||
+        number > (double)row->max)
+        return err_set(e, ERR_USAGE, "%s is '%s'; it must be a number from %" PRId64 " to %" PRId64,
+            row->name, value, row->min, row->max);
+    *(double *)(void *)((char *)into + row->offset) = number;
     return true;
 }
 
-static bool set_sender_text(
-    struct settings *s, const struct setting *row, const char *value, struct err *e)
-{
-    size_t len = strlen(value);
-
-    if (len < (size_t)row->min || len > (size_t)row->max || strpbrk(value, "\r\n"))
-        return err_set(e, ERR_USAGE, "%s: it must have %.0f to %.0f characters on one line",
-            row->name, row->min, row->max);
-    *text_at(s, row) = strdup(value);
-    return *text_at(s, row) || err_memory(e);
-}
+const struct variables settings_variables = {.program = "mailroom-sender",
+    .prefix = "SENDER_",
+    .rows = table,
+    .count = SETTINGS,
+    .one_line = true,
+    .set_number = set_sender_number};
 
 // True when the server is on this machine. Of an address, it must be all of the host's name:
 // 127.0.0.1.example.org is elsewhere.
@@ -202,50 +177,15 @@ static bool read_password(struct settings *s, struct err *e)
 bool settings_load(struct settings *s, char *const environ[], struct err *e)
 {
     *s = (struct settings){0};
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const struct setting *row = &table[i];
-        const char *value = lookup_setting(environ, row->name);
-        if (!value && !(value = row->default_text))
-            continue;
-        if (!(row->type == NUMBER ? set_sender_number : set_sender_text)(s, row, value, e))
-            return false;
-    }
-    return (!s->from || cut_from(s, e)) && check(s, e) && read_password(s, e);
-}
-
-void settings_wipe(char *const environ[])
-{
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (table[i].type == SECRET)
-            program_wipe(environ, table[i].name);
+    return variables_read(&settings_variables, s, environ, e) && (!s->from || cut_from(s, e)) &&
+           check(s, e) && read_password(s, e);
 }
 
 void settings_fini(struct settings *s)
 {
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if (table[i].type == NUMBER)
-            continue;
-        char *text = *text_at(s, &table[i]);
-        if (text && table[i].type == SECRET)
-            OPENSSL_cleanse(text, strlen(text));
-        free(text);
-    }
+    variables_fini(&settings_variables, s);
     free(s->from_name);
     *s = (struct settings){0};
-}
-
-const char *settings_unknown(char *const environ[], size_t *at, size_t *len)
-{
-    while (environ[*at]) {
-        const char *name = environ[(*at)++];
-        bool known = strncmp(name, "SENDER_", strlen("SENDER_")) != 0;
-        *len = strcspn(name, "=");
-        for (size_t i = 0; i < SETTINGS && !known; i++)
-            known = strlen(table[i].name) == *len && strncmp(table[i].name, name, *len) == 0;
-        if (!known)
-            return name;
-    }
-    return NULL;
 }
 
 void settings_help(FILE *out)

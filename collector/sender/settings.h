@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/variables.h"
 
 struct settings {
     char *url;
@@ -29,13 +30,9 @@ struct settings {
     double attempts;
 };
 
+extern const struct variables settings_variables;
+
 bool settings_load(struct settings *s, char *const environ[], struct err *e) MUST_USE;
-// Wipes the password where the environment holds it.
-void settings_wipe(char *const environ[]);
 void settings_fini(struct settings *s); // accepts a zeroed struct
 void settings_help(FILE *out);
-
-// Returns the next variable of the environment from *at on that begins with SENDER_ and is not a
-// setting, and its name's length; NULL: there is no further one.
-const char *settings_unknown(char *const environ[], size_t *at, size_t *len);
 void settings_markdown(FILE *out);

@@ -14,31 +14,21 @@
 #define PREFIX "MAILROOM_"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 
-enum type { TEXT, SECRET, MILLISECONDS, WINDOW, COUNT };
-
-struct setting {
-    const char *name;
-    enum type type;
-    size_t offset;
-    int64_t min;
-    int64_t max;
-    const char *default_text; // NULL: there is none
-    const char *help;
-};
+enum { MILLISECONDS = VARIABLE_NUMBER, WINDOW, COUNT };
 
 #define AT(member) offsetof(struct config, member)
 #define DAY_MS INT64_C(86400000)
 
-static const struct setting settings[] = {
-    {PREFIX "DATABASE_URL", SECRET, AT(database_url), 1, 4096, NULL,
+static const struct variable settings[] = {
+    {PREFIX "DATABASE_URL", VARIABLE_SECRET, AT(database_url), 1, 4096, NULL,
         "where the database is: a libpq connection string or URI (required)"},
-    {PREFIX "SECRET_KEY", SECRET, AT(secret_key), 0, INT32_MAX, NULL,
+    {PREFIX "SECRET_KEY", VARIABLE_SECRET, AT(secret_key), 0, INT32_MAX, NULL,
         "the key that signs tokens: 64 hex digits (required, here or in a file)"},
-    {PREFIX "SECRET_KEY_FILE", TEXT, AT(secret_key_file), 1, 4095, NULL,
+    {PREFIX "SECRET_KEY_FILE", VARIABLE_TEXT, AT(secret_key_file), 1, 4095, NULL,
         "a file that holds the key instead"},
-    {PREFIX "CHANNEL_NAME", TEXT, AT(channel_name), 1, 63, "token_insert",
+    {PREFIX "CHANNEL_NAME", VARIABLE_TEXT, AT(channel_name), 1, 63, "token_insert",
         "the channel on which new tokens are announced"},
-    {PREFIX "QUEUE_NAME", TEXT, AT(queue_name), 1, 63, "mailroom",
+    {PREFIX "QUEUE_NAME", VARIABLE_TEXT, AT(queue_name), 1, 63, "mailroom",
         "the row of the table jobs that holds the cursor"},
     {PREFIX "HEALTHCHECK_INTERVAL", MILLISECONDS, AT(healthcheck_interval_ms), 1, DAY_MS, "270000",
         "how long the server may be silent before it is asked for a sign of life; "
@@ -48,7 +38,7 @@ static const struct setting settings[] = {
         "chooses from 20 to 500 ms by the present rate, and does not wait at a trickle"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
-    {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
+    {PREFIX "DEQUEUE", VARIABLE_TEXT, AT(dequeue), 1, 63, "cursor",
         "how tokens are dequeued: cursor, by one collector, in commit order; shared, by any number "
         "(its older name skip-locked is accepted); or leased, by any number, with a sender that "
         "answers"},
@@ -67,39 +57,30 @@ static const struct setting settings[] = {
         "leased: a token is tried again within this time, which doubles with each attempt"},
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
         "leased: the most that this time grows to"},
-    {PREFIX "BUDGET", TEXT, AT(budget.rate), 1, 32, NULL,
+    {PREFIX "BUDGET", VARIABLE_TEXT, AT(budget.rate), 1, 32, NULL,
         "how many tokens a second all collectors of the queue may send, such as 0.3858/s"},
     {PREFIX "BURST", COUNT, AT(budget.burst), 1, 1000000, "50",
         "with a budget: how many tokens may be sent at once after a pause"},
     {PREFIX "DAILY", COUNT, AT(budget.daily), 0, 1000000000, "0",
         "with a budget: how many tokens may be sent on one day (UTC); 0: as many as it allows"},
-    {PREFIX "LANES", TEXT, AT(lanes), 1, 63, NULL,
+    {PREFIX "LANES", VARIABLE_TEXT, AT(lanes), 1, 63, NULL,
         "the lanes that the queue is expected to have, the first one first, such as "
         "password_recovery,activation; mailroom_lanes() makes them"},
     {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
         "a lower lane whose oldest token has waited for longer gets one line in four; "
         "in whole seconds, rounded up"},
-    {PREFIX "METRICS", TEXT, AT(metrics), 1, 4000, NULL,
+    {PREFIX "METRICS", VARIABLE_TEXT, AT(metrics), 1, 4000, NULL,
         "where OpenMetrics are served: 127.0.0.1:9187, or the path of a Unix socket; or, with a "
         "path that ends in .prom, the file to which they are written every 15 s"},
-    {PREFIX "SANDBOX", TEXT, AT(sandbox), 2, 3, "on",
+    {PREFIX "SANDBOX", VARIABLE_TEXT, AT(sandbox), 2, 3, "on",
         "on: once it has started, the collector can start no program and write no file (Linux); "
         "off: it keeps its rights, for libraries that need more"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-static char **text_at(struct config *c, const struct setting *s)
-{
-    return (char **)((char *)c + s->offset);
-}
-
-static bool is_number(const struct setting *s)
-{
-    return s->type == MILLISECONDS || s->type == WINDOW || s->type == COUNT;
-}
-
-static bool set_number(struct config *c, const struct setting *s, const char *value, struct err *e)
+static bool set_whole_number(
+    struct config *c, const struct variable *s, const char *value, struct err *e)
 {
     char *end;
 
@@ -108,19 +89,19 @@ static bool set_number(struct config *c, const struct setting *s, const char *va
     if (*value < '0' || *value > '9' || *end || errno || number < s->min || number > s->max)
         return err_set(e, ERR_USAGE,
             "%s is '%s'; it must be a whole number%s from %" PRId64 " to %" PRId64, s->name, value,
-            s->type == COUNT ? "" : " of milliseconds", s->min, s->max);
+            s->kind == COUNT ? "" : " of milliseconds", s->min, s->max);
     *(int64_t *)((char *)c + s->offset) = number;
     return true;
 }
 
 // The value is auto:LEAST..MOST, both in milliseconds, or a number like any other.
-static bool set_window(struct config *c, const struct setting *s, const char *value, struct err *e)
+static bool set_window(struct config *c, const struct variable *s, const char *value, struct err *e)
 {
     static const char start[] = "auto:";
     char *dots, *end;
 
     if (strncmp(value, start, sizeof start - 1) != 0)
-        return set_number(c, s, value, e);
+        return set_whole_number(c, s, value, e);
     const char *first = value + sizeof start - 1;
     errno = 0;
     // strtoll would take blanks and a sign, so both numbers must begin with a digit.
@@ -138,32 +119,16 @@ static bool set_window(struct config *c, const struct setting *s, const char *va
     return true;
 }
 
-static bool set_text(struct config *c, const struct setting *s, const char *value, struct err *e)
+static bool set_number(void *into, const struct variable *s, const char *value, struct err *e)
 {
-    size_t len = strlen(value);
-
-    if ((int64_t)len < s->min || (int64_t)len > s->max) {
-        bool shown = s->type != SECRET;
-        return err_set(e, ERR_USAGE,
-            "%s is %s%s%s; it must have %" PRId64 " to %" PRId64 " characters", s->name,
-            shown ? "'" : "", shown ? value : "a value that is not shown here", shown ? "'" : "",
-            s->min, s->max);
-    }
-    *text_at(c, s) = strdup(value);
-    if (!*text_at(c, s))
-        return err_memory(e);
-    return true;
+    return s->kind == WINDOW ? set_window(into, s, value, e) : set_whole_number(into, s, value, e);
 }
 
-static const char *lookup(char *const environ[], const char *name)
-{
-    size_t len = strlen(name);
-
-    for (size_t i = 0; environ[i]; i++)
-        if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
-            return environ[i] + len + 1;
-    return NULL;
-}
+const struct variables config_variables = {.program = "mailroom-collector",
+    .prefix = PREFIX,
+    .rows = settings,
+    .count = SETTINGS,
+    .set_number = set_number};
 
 static uint8_t hex_digit(char c)
 {
@@ -285,25 +250,8 @@ static bool check_budget_setting(struct budget_config *b, struct err *e)
 bool config_load(struct config *c, char *const environ[], struct err *e)
 {
     *c = (struct config){0};
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const struct setting *s = &settings[i];
-        const char *value = lookup(environ, s->name);
-        if (!value && !(value = s->default_text))
-            continue;
-        if (!(s->type == WINDOW ? set_window
-                : is_number(s)  ? set_number
-                                : set_text)(c, s, value, e))
-            return false;
-    }
-    return check_url(c, e) && check_together(c, e) && check_budget_setting(&c->budget, e) &&
-           load_key(c, e);
-}
-
-void config_wipe(char *const environ[])
-{
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (settings[i].type == SECRET)
-            program_wipe(environ, settings[i].name);
+    return variables_read(&config_variables, c, environ, e) && check_url(c, e) &&
+           check_together(c, e) && check_budget_setting(&c->budget, e) && load_key(c, e);
 }
 
 bool config_leased(const struct config *c)
@@ -313,40 +261,19 @@ bool config_leased(const struct config *c)
 
 void config_fini(struct config *c)
 {
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if (is_number(&settings[i]))
-            continue;
-        char *text = *text_at(c, &settings[i]);
-        if (text && settings[i].type == SECRET)
-            OPENSSL_cleanse(text, strlen(text));
-        free(text);
-    }
+    variables_fini(&config_variables, c);
     OPENSSL_cleanse(c, sizeof *c);
 }
 
-const char *config_unknown(char *const environ[], size_t *at, size_t *len)
+static const char *unit(const struct variable *s)
 {
-    while (environ[*at]) {
-        const char *name = environ[(*at)++];
-        bool known = strncmp(name, PREFIX, strlen(PREFIX)) != 0;
-        *len = strcspn(name, "=");
-        for (size_t i = 0; i < SETTINGS && !known; i++)
-            known = strlen(settings[i].name) == *len && strncmp(settings[i].name, name, *len) == 0;
-        if (!known)
-            return name;
-    }
-    return NULL;
-}
-
-static const char *unit(const struct setting *s)
-{
-    return s->type == MILLISECONDS || s->type == WINDOW ? " ms" : "";
+    return s->kind == MILLISECONDS || s->kind == WINDOW ? " ms" : "";
 }
 
 void config_help(FILE *out)
 {
     for (size_t i = 0; i < SETTINGS; i++) {
-        const struct setting *s = &settings[i];
+        const struct variable *s = &settings[i];
         fprintf(out, "  %s", s->name);
         if (s->default_text)
             fprintf(out, "=%s", s->default_text);
@@ -358,11 +285,11 @@ void config_markdown(FILE *out)
 {
     fprintf(out, "| variable | default | allowed | what it is |\n|---|---|---|---|\n");
     for (size_t i = 0; i < SETTINGS; i++) {
-        const struct setting *s = &settings[i];
+        const struct variable *s = &settings[i];
         fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "", unit(s));
-        if (is_number(s))
+        if (s->kind >= VARIABLE_NUMBER)
             fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit(s),
-                s->type == WINDOW ? ", or auto:LEAST..MOST" : "");
+                s->kind == WINDOW ? ", or auto:LEAST..MOST" : "");
         else
             fprintf(out, "text");
         fprintf(out, " | %s |\n", s->help);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/variables.h"
 #include "settings/policy.h"
 #include "wire/sign.h"
 
@@ -48,23 +49,17 @@ struct config {
     uint8_t key[SIGN_KEY_LEN];
 };
 
+// The table of all settings.
+extern const struct variables config_variables;
+
 // environ holds NAME=value strings, as environ(7). On failure config_fini is
 // still the caller's duty.
 bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
-
-// Wipes the key and the conninfo, which may have a password, where the environment holds them: they
-// would stay in memory, and in /proc/PID/environ, for as long as the process lives.
-void config_wipe(char *const environ[]);
 
 bool config_leased(const struct config *c);
 
 // Wipes the key and frees the strings; accepts a zeroed struct.
 void config_fini(struct config *c);
-
-// Names the next variable that starts with MAILROOM_ and is not a setting, from
-// *at on; NULL when there are no more. Programs may share an environment, so
-// such a name deserves a warning, not an error.
-const char *config_unknown(char *const environ[], size_t *at, size_t *len);
 
 void config_help(FILE *out);     // prints the settings for --help
 void config_markdown(FILE *out); // prints the table of SETTINGS.md

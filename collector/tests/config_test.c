@@ -64,7 +64,7 @@ static void secrets_are_wiped_from_the_environment(void **state)
     char url[] = "MAILROOM_DATABASE_URL=password=horse";
     char *env[] = {key, file, url, again, NULL};
 
-    config_wipe(env);
+    variables_wipe(&config_variables, env);
     assert_string_equal(key, "MAILROOM_SECRET_KEY=");
     assert_string_equal(again, "MAILROOM_SECRET_KEY=");
     assert_string_equal(url, "MAILROOM_DATABASE_URL=");
@@ -200,10 +200,11 @@ static void unknown_variables_are_named(void **state)
     size_t at = 0;
     size_t len;
 
-    assert_string_equal(config_unknown(env, &at, &len), "MAILROOM_BATCHLIMIT=3");
+    assert_string_equal(
+        variables_unknown(&config_variables, env, &at, &len), "MAILROOM_BATCHLIMIT=3");
     assert_int_equal(len, strlen("MAILROOM_BATCHLIMIT"));
-    assert_string_equal(config_unknown(env, &at, &len), "MAILROOM_GRACES=1");
-    assert_null(config_unknown(env, &at, &len));
+    assert_string_equal(variables_unknown(&config_variables, env, &at, &len), "MAILROOM_GRACES=1");
+    assert_null(variables_unknown(&config_variables, env, &at, &len));
 }
 
 int main(void)

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     config_fini(&c);
     const char *name;
-    while ((name = config_unknown(variables, &unknown, &len)) != NULL)
+    while ((name = variables_unknown(&config_variables, variables, &unknown, &len)) != NULL)
         FUZZ_MUST(len <= strlen(name) && unknown <= count);
     free(text);
     return 0;

@@ -1,0 +1,104 @@
+#include "base/variables.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static char **text_of(void *of, const struct variable *row)
+{
+    return (char **)(void *)((char *)of + row->offset);
+}
+
+// Finds a variable's value from *at on, and leaves *at at its place.
+static char *find_value(char *const **at, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; **at; ++*at)
+        if (strncmp(**at, name, len) == 0 && (**at)[len] == '=')
+            return **at + len + 1;
+    return NULL;
+}
+
+static bool set_text(const struct variables *v, void *into, const struct variable *row,
+    const char *value, struct err *e)
+{
+    int64_t len = (int64_t)strlen(value);
+
+    if (len < row->min || len > row->max || (v->one_line && strpbrk(value, "\r\n"))) {
+        bool shown = row->kind != VARIABLE_SECRET && !v->one_line;
+        return err_set(e, ERR_USAGE,
+            "%s is %s%s%s; it must have %" PRId64 " to %" PRId64 " characters%s", row->name,
+            shown ? "'" : "", shown ? value : "a value that is not shown here", shown ? "'" : "",
+            row->min, row->max, v->one_line ? " on one line" : "");
+    }
+    *text_of(into, row) = strdup(value);
+    return *text_of(into, row) || err_memory(e);
+}
+
+bool variables_read(const struct variables *v, void *into, char *const environ[], struct err *e)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        const struct variable *row = &v->rows[i];
+        char *const *at = environ;
+        const char *value = find_value(&at, row->name);
+        if (!value && !(value = row->default_text))
+            continue;
+        if (!(row->kind >= VARIABLE_NUMBER ? v->set_number(into, row, value, e)
+                                           : set_text(v, into, row, value, e)))
+            return false;
+    }
+    return true;
+}
+
+void variables_fini(const struct variables *v, void *from)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->rows[i].kind >= VARIABLE_NUMBER)
+            continue;
+        char *text = *text_of(from, &v->rows[i]);
+        if (text && v->rows[i].kind == VARIABLE_SECRET)
+            explicit_bzero(text, strlen(text));
+        free(text);
+    }
+}
+
+void variables_wipe(const struct variables *v, char *const environ[])
+{
+    char *value;
+
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->rows[i].kind != VARIABLE_SECRET)
+            continue;
+        // However often it is there.
+        for (char *const *at = environ; (value = find_value(&at, v->rows[i].name)); at++)
+            explicit_bzero(value, strlen(value));
+    }
+}
+
+const char *variables_unknown(
+    const struct variables *v, char *const environ[], size_t *at, size_t *len)
+{
+    while (environ[*at]) {
+        const char *name = environ[(*at)++];
+        bool known = strncmp(name, v->prefix, strlen(v->prefix)) != 0;
+        *len = strcspn(name, "=");
+        for (size_t i = 0; i < v->count && !known; i++)
+            known = strlen(v->rows[i].name) == *len && strncmp(v->rows[i].name, name, *len) == 0;
+        if (!known)
+            return name;
+    }
+    return NULL;
+}
+
+void variables_warn_of_unknown(const struct variables *v, char *const environ[])
+{
+    size_t at = 0, len = 0;
+    const char *name;
+
+    while ((name = variables_unknown(v, environ, &at, &len)))
+        log_line("MAIN", "%.*s is not a setting of %s (--help lists them), and is ignored",
+            (int)len, name, v->program);
+}
