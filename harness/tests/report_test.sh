@@ -85,6 +85,19 @@ browse "$place/passed/steady/latest/report.html"
 [ "$(charts)" = 13 ] || fail "not 13 charts of a run without faults"
 grep -q '<pre id="repeat">mailproof run ' "$place/dom" || fail "a run without faults is not told to the end"
 
+# A collector that writes nothing: the page begins with that, has no heading without a figure, and
+# shows no zero that was not counted.
+printf '#!/bin/sh\necho lost its settings >&2\nexit 1\n' >"$place/silent"
+chmod 755 "$place/silent"
+expect_exit 1 run steady --set load.0.for=2s --collector "$place/silent" --out "$place/silence"
+browse "$place/silence/steady/latest/report.html"
+grep -q '<ul id="failed"[^>]*><li>the collector wrote no line at all; it ended by itself' "$place/dom" ||
+    fail "the page does not begin with the silence"
+grep -q '<h2>What broke</h2>' "$place/dom" || fail "not told what broke"
+! grep -q '<h2>Latency over time</h2>' "$place/dom" || fail "a heading stands over nothing"
+[ "$(charts)" = 0 ] || fail "charts without figures"
+[ "$(shown lost)" = – ] || fail "$(shown lost) lost, though nothing was judged"
+
 # The index counts its rows, and says which verdicts there are.
 browse "$place/results/index.html"
 grep -q '<p id="summary" role="status">1 scenario: 1 violated</p>' "$place/dom" || fail "the index does not count"

@@ -120,7 +120,8 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
 
 static void find_end(const struct check *c, const struct process_record *p)
 {
-    char how[48], said[64] = "";
+    const double at_s = ledger_seconds(c->l, p->ended_ns);
+    char how[48], when[48], said[64] = "";
 
     if (check_ended_as_asked(c, p) && !is_wrong_code(c, p))
         return;
@@ -128,11 +129,15 @@ static void find_end(const struct check *c, const struct process_record *p)
         snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
     else
         snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
+    // A collector is started first, so one that fails at its start is gone before the load begins.
+    if (at_s < 0)
+        snprintf(when, sizeof when, "%.3f s before the load", -at_s);
+    else
+        snprintf(when, sizeof when, "at %.3f s", at_s);
     if (p->last_words[0])
         snprintf(said, sizeof said, "; logs/collector-%d.log ends: ", p->instance);
-    finding_add(c->r, METRIC_UNPLANNED_EXIT, "pid %d ended%s at %.3f s with %s%s%s", (int)p->pid,
-        p->asked ? " as it was asked to," : "", ledger_seconds(c->l, p->ended_ns), how, said,
-        p->last_words);
+    finding_add(c->r, METRIC_UNPLANNED_EXIT, "pid %d%s ended %s with %s%s%s", (int)p->pid,
+        p->asked ? ", asked to end," : "", when, how, said, p->last_words);
 }
 
 // --- the time ----------------------------------------------------------------------

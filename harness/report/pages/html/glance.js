@@ -78,12 +78,12 @@ function glanceText(picture, content, x, y, anchor) {
   picture.append(label);
 }
 
-function drawGlance() {
-  const place = byId('glance-picture'), lanes = glanceLanes();
-  glance.width = Math.max(place.clientWidth, 300);
+function glancePicture(width, where) {
+  const lanes = glanceLanes();
+  glance.width = Math.max(width, 300);
   glance.left = glance.width < 500 ? 72 : 178;
   const bottom = glance.top + lanes.length * glance.row;
-  const picture = svg('svg', { viewBox: `0 0 ${glance.width} ${bottom + 22}`, width: '100%' });
+  const picture = svg('svg', { viewBox: `0 0 ${glance.width} ${bottom + 22}`, width: '100%', class: where });
   glanceFaults(picture, lanes, bottom - glance.top);
   lanes.forEach((lane, i) => {
     const y = glance.top + i * glance.row + 3;
@@ -98,7 +98,14 @@ function drawGlance() {
     const last = glanceX(at) > glance.width - 20;
     glanceText(picture, `${+at.toFixed(3)} s`, last ? glance.width : glanceX(at), bottom + 15, last ? 'end' : 'middle');
   }
-  place.replaceChildren(picture);
+  return picture;
+}
+
+// Draws it for paper, too, where the letters of a wide one would shrink with it. The screen's comes
+// last, because clicks are translated by its measures.
+function drawGlance() {
+  const place = byId('glance-picture');
+  place.replaceChildren(...[[paper.width, 'paper'], [place.clientWidth, 'on-screen']].map((one) => glancePicture(...one)));
 }
 
 // Tells the life of the token that is drawn nearest to a point; the worse state wins where dots lie on

@@ -56,7 +56,7 @@ function paperAxes(picture, area, c, range, highest, x, y) {
 }
 
 function paperChart(c, place, shades, colours) {
-  const height = place.classList.contains('small') ? 160 : 260;
+  const height = place.classList.contains('small') ? 130 : 200;
   const width = place.closest('.grid') ? paper.narrow : paper.width;
   const area = { left: paper.left, right: width - paper.right, top: paper.top, bottom: height - paper.bottom };
   const range = c.options.dateWindow || [c.rows[0][0], c.rows[c.rows.length - 1][0]];

@@ -43,7 +43,9 @@ function fill(table, caption, head, rows) {
     th.scope = 'col';
     top.append(th);
   });
-  table.append(top);
+  // On paper a head is repeated on each page, and does not stand alone at the foot of one.
+  table.createTHead().append(top);
+  const body = table.createTBody();
   for (const row of rows) {
     const tr = element('tr');
     row.forEach((cell, i) => {
@@ -52,17 +54,18 @@ function fill(table, caption, head, rows) {
       td.classList.add(text(cell).length < 18 ? 'short' : 'long');
       tr.append(td);
     });
-    table.append(tr);
+    body.append(tr);
   }
 }
 
 const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
 
-// Says what failed, and when: the groups of tokens, the counts and the first case of what has no
-// group, and what was expected in vain. With --every-cut "when" is a message.
+// Says what failed, and when: why nothing came, the groups of tokens, the counts and the first case of
+// what has no group, and what was expected in vain. With --every-cut "when" is a message.
 function failed() {
   if (data.cuts && result.cuts.broken > 0) return cutsFailed();
-  const lines = [...data.glance.groups];
+  const { what, cause } = result.silence || {};
+  const lines = [what && cause ? `${what}; ${cause}` : what, ...data.glance.groups].filter(Boolean);
   const grouped = (name) => lines.some((line) => new RegExp(`^\\d+ ${name}\\b`).test(line));
   for (const name of data.broken.filter((n) => !grouped(n))) {
     const count = rounded(result.metrics[name], 1), [first] = result.examples[name] || [];
@@ -74,6 +77,15 @@ function failed() {
   return lines;
 }
 
+// Tells what a silent collector has logged. The last lines stand together, as in the log.
+function silentLog() {
+  const { log, times, log_ends: ends } = result.silence || { log_ends: [] };
+  const often = times > 1 ? [element('li', `its log says ${times} times: ${log}`)] : [];
+  const end = element('li', 'its log ends with:');
+  end.append(element('pre', ends.join('\n')));
+  byId('reasons').append(...often, ...(ends.some((line) => line !== log || times === 1) ? [end] : []));
+}
+
 function header() {
   const began = new Date(data.start_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
   document.title = `${result.scenario}: ${result.verdict}`;
@@ -81,23 +93,23 @@ function header() {
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
   byId('failed').append(...failed().map((line) => element('li', line)));
-  byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
-  if (result.program) byId('summary').textContent += ` ${data.queue ? 'Queue' : 'Collector'}: ${result.program}.`;
-  if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
-  if (result.silence) {
-    const { what, cause, log, times, log_ends: ends } = result.silence;
-    byId('reasons').append(element('li', cause ? `${what}; ${cause}` : what));
-    if (times > 1) byId('reasons').append(element('li', `its log says ${times} times: ${log}`));
-    for (const line of ends) byId('reasons').append(element('li', `its log ends with: ${line}`));
-  }
+  byId('summary').textContent = `${data.summary} ${began} UTC.`;
+  // Options may fill a screen, so they come last.
+  const ran = [`Seed ${result.seed}.`];
+  if (result.program) ran.push(`${data.queue ? 'Queue' : 'Collector'}: ${result.program}.`);
+  if (result.changed) ran.push(`Changed: ${result.changed}`);
+  byId('ran').textContent = ran.join(' ');
+  silentLog();
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
   for (const line of data.excused) byId('excused').append(element('li', line));
 }
 
 function keyFigures() {
   const latency = result.latency_ms.from_intended;
+  // A zero of what was not judged would look like good news.
+  const judged = (name) => text(result.judged[name].judged ? result.tokens[name] : null);
   const figures = [
-    ['lost', text(result.tokens.lost)], ['duplicated', text(result.tokens.duplicated)],
+    ['lost', judged('lost')], ['duplicated', judged('duplicated')],
     ['delivered', text(result.tokens.delivered)], ['expected', text(result.tokens.expected)],
     ['p50, ms', text(latency.p50, 1)], ['p99, ms', text(latency.p99, 1)],
     ['max, ms', text(latency.max, 1)], ['delivered/s', text(result.rate_per_s.delivered, 1)],
@@ -166,8 +178,9 @@ function tableOf(chart, caption, labels, rows) {
 
 // A chart without two points, or without any figure, is not drawn.
 function chart(id, caption, rows, labels, colours, options) {
-  const filled = rows.some((row) => row.slice(1).some((v) => v !== null));
-  if (rows.length < 2 || !filled) { byId(id).remove(); return; }
+  const [from, until] = options.dateWindow === null ? [0, Infinity] : runWindow();
+  const shown = rows.filter(([x]) => x >= from && x <= until);
+  if (shown.length < 2 || !shown.some((row) => row.slice(1).some((v) => v !== null))) { byId(id).remove(); return; }
   const legend = element('div', undefined, 'legend');
   legend.id = `${id}-legend`;
   byId(id).before(legend);
@@ -181,7 +194,7 @@ function draw(c) {
     labels: c.labels, colors: c.colours.map(colour), strokeWidth: 1.5, legend: 'always', labelsDiv: c.legend,
     gridLineColor: colour('--line'), axisLineColor: colour('--line'), highlightCircleSize: 3,
     connectSeparatedPoints: false, drawGapEdgePoints: true, includeZero: true, stackedGraphNaNFill: 'none', underlayCallback: shadeFaults, xlabel: 'seconds',
-    axisLabelWidth: 60, dateWindow: runWindow(), axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) }, y: axisY },
+    axisLabelWidth: 60, dateWindow: runWindow(), axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)), pixelsPerLabel: 50 }, y: axisY },
   }, c.options));
 }
 
@@ -241,7 +254,7 @@ function serverCharts() {
     chart(id, title, columns(server, 't', name), ['s', title], ['--a'], { fillGraph: true, ylabel: unit });
   }
   const cpu = Object.entries(result.cpu_s).filter(([, v]) => v !== null);
-  fillTable('cpu-table', 'Processor time in seconds, of all processors', ['of', 's'],
+  fillTable('cpu-table', 'Processor time in seconds, of all processors', ['', 's'],
     cpu.map(([k, v]) => [k.replaceAll('_', ' '), rounded(v, 2)]));
   fillTable('wait-table', 'What backends were seen doing', ['', 'times seen'],
     Object.entries(result.server.wait_events).sort((a, b) => b[1] - a[1]));
@@ -301,12 +314,13 @@ function latencies() {
   const head = ['', 'p50', 'p90', 'p99', 'p99.9', 'max', 'mean'];
   const row = (name, l) => [name, ...keys.map((k) => significant(l[k]))];
   const stages = result.stages_ms;
+  const measured = ([, ...values]) => values.some((v) => v !== missing);
   fillTable('latency-table', 'Latency in ms', head, [
     row('from the intended insert', result.latency_ms.from_intended),
-    row('from the commit', result.latency_ms.from_commit)]);
+    row('from the commit', result.latency_ms.from_commit)].filter(measured));
   fillTable('stage-table', 'Stages, in ms, over the whole run', head,
     [stages.schedule_lag, stages.insert_commit, stages.wait_in_batch, stages.dequeue_write]
-      .map((stage, i) => row(stageNames[i], stage)));
+      .map((stage, i) => row(stageNames[i], stage)).filter(measured));
 }
 
 // One row for each kind of fault. The limit is that of the scenario.
@@ -360,7 +374,7 @@ function loadTables() {
 function tables() {
   const counts = result.metrics;
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
-    data.invariants.map((name) => [name, counts[name],
+    data.invariants.map((name) => [name, result.judged[name].judged || data.broken.includes(name) ? counts[name] : null,
       data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged'
         : result.judged[name].judged ? 'holds' : 'not judged',
       judgedShare(result.judged[name])]));
@@ -388,6 +402,12 @@ function callJobs() {
   }
 }
 
+// A heading without anything below it would look like a fault of the page.
+function removeEmptySections() {
+  for (const section of document.querySelectorAll('main > section:not([hidden])'))
+    if (!section.querySelector('table, svg, pre, li, blockquote, .figure, .chart, .bars')) section.remove();
+}
+
 header();
 broken();
 showCuts();
@@ -402,6 +422,7 @@ if (data.cuts) {
   tables();
   batches();
   charts();
+  removeEmptySections();
   if (data.queue) callJobs();
   // A canvas does not follow the colour scheme, so the charts are drawn again when it changes.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
