@@ -78,8 +78,8 @@ static void put_ratio_ticks(const struct comparison *c, struct scale s, struct b
             double ratio = side ? all[i] : 1 / all[i];
             buf_printf(out,
                 "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
-                "text-anchor=\"middle\">%.*g</text>",
-                ratio_x(s, ratio), bottom, ratio_x(s, ratio), bottom + 15, side ? 3 : 2, ratio);
+                "text-anchor=\"middle\">%.3g</text>",
+                ratio_x(s, ratio), bottom, ratio_x(s, ratio), bottom + 15, ratio);
         }
     }
     // On a logarithmic scale twice as slow and twice as fast are equally far from 1.
@@ -251,7 +251,7 @@ static void put_side_program(const struct side *s, struct buf *out)
 
 static void put_correctness(const struct comparison *c, const char *class, struct buf *out)
 {
-    buf_printf(out, "<pre class=\"change %s\">", class);
+    buf_printf(out, "<pre class=\"%s\">", class);
     put_picture_text(c, print_correctness, out);
     buf_append_str(out, "</pre>\n");
 }

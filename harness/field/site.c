@@ -217,13 +217,15 @@ bool site_write(const struct grid *g, const struct answers *answers, const char 
         return false;
     link_runs(root, "subjects", answers);
     link_runs(root, "own", answers);
-    bool ok =
-        write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
-            field_pages_index, root, e) &&
-        write_page(dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
-        write_page(dir, "rules.html", "What is fair in the field", field_pages_rules, root, e) &&
-        write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
-        write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
+    bool ok = write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
+        field_pages_index, root, e);
+    // Where the subjects are few, the findings are not.
+    json_object_del(root, "few");
+    ok = ok &&
+         write_page(dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
+         write_page(dir, "rules.html", "What is fair in the field", field_pages_rules, root, e) &&
+         write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
+         write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
     json_decref(root);
     return ok;
 }

@@ -127,14 +127,14 @@ static size_t count_marks(const struct grid *g, const struct grid_row *r, enum c
     return count;
 }
 
-// Names what broke, "" when nothing did.
-static json_t *broken_text(const struct grid *g, const struct grid_row *r)
+// Names the faults whose cells have the mark, "" when none has.
+static json_t *marked_text(const struct grid *g, const struct grid_row *r, enum cell_mark mark)
 {
     struct buf text;
 
     buf_init(&text, 1 << 14);
     for (size_t c = 0; c < g->columns - g->speeds; c++) {
-        if (r->cells[c].mark == CELL_BROKEN)
+        if (r->cells[c].mark == mark)
             buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", g->titles[c]);
     }
     json_t *json = json_string(text.len > 0 && buf_str(&text) ? text.data : "");
@@ -172,24 +172,41 @@ static bool has_drafts(const json_t *findings)
     return false;
 }
 
+static size_t count_asked(const struct grid *g, const struct grid_row *r)
+{
+    return g->columns - g->speeds - count_marks(g, r, CELL_EMPTY);
+}
+
 // Counts what is broken, and not what is kept: what is documented, or not promised, breaks nothing,
-// and "9 of 11 kept" would accuse of the other two.
+// and "9 of 11 kept" would accuse of the other two. "None of 0 broken" would acquit.
 static void describe_verdict(
     const struct grid *g, const struct grid_row *r, char *verdict, size_t size)
 {
-    size_t broken = count_marks(g, r, CELL_BROKEN);
-    size_t asked = g->columns - g->speeds - count_marks(g, r, CELL_EMPTY);
+    size_t broken = count_marks(g, r, CELL_BROKEN), asked = count_asked(g, r);
 
-    if (broken > 0)
+    if (asked == 0)
+        snprintf(verdict, size, "not asked");
+    else if (broken > 0)
         snprintf(verdict, size, "%zu of %zu broken", broken, asked);
     else
         snprintf(verdict, size, "none of %zu broken", asked);
+}
+
+// Returns the colour of the verdict. A doubt must not look like an acquittal.
+static const char *verdict_mark(const struct grid *g, const struct grid_row *r)
+{
+    if (count_marks(g, r, CELL_BROKEN) > 0)
+        return "broken";
+    if (count_marks(g, r, CELL_DOUBTFUL) > 0)
+        return "doubtful";
+    return count_asked(g, r) > 0 ? "kept" : "empty";
 }
 
 static json_t *subject_json(const struct grid *g, const struct grid_row *r, const json_t *findings)
 {
     const size_t verdicts = g->columns - g->speeds;
     const struct manifest *m = &r->manifest;
+    const bool asked = count_asked(g, r) > 0;
     // A folder of a user's own is named by its path, which is no name of a file.
     const char *plain = m->name ? m->name : r->name;
     json_t *open = findings_of(r, findings, false);
@@ -198,17 +215,17 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
 
     describe_verdict(g, r, verdict, sizeof verdict);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b}",
+                     "s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:b}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
-        count_marks(g, r, CELL_BROKEN) ? "broken" : "kept", "retry_documented",
-        or_nothing(m->retry_documented), "promises", promises_json(r, ~0), "cells",
-        cells_json(g, r, 0, verdicts), "speeds", cells_json(g, r, verdicts, g->columns), "manifest",
-        file_text(r, "subject.yaml"), "consumer", consumer_text(r), "findings", open, "fixed",
-        findings_of(r, findings, true), "answer", answer_blocks(r), "broke", broken_text(g, r),
-        "own_page", json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent",
-        unsent);
+        verdict_mark(g, r), "retry_documented", or_nothing(m->retry_documented), "promises",
+        promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
+        cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
+        "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
+        "answer", answer_blocks(r), "broke", marked_text(g, r, CELL_BROKEN), "doubtful",
+        marked_text(g, r, CELL_DOUBTFUL), "asked", asked, "own_page",
+        json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
 }
 
 // The settings of the first subject that shows it: a finding also stands on the pages of rows with
@@ -267,6 +284,15 @@ static bool has_broken(const struct grid *g)
     return broken;
 }
 
+static bool has_asked(const struct grid *g)
+{
+    for (size_t i = 0; i < g->row_count; i++) {
+        if (!g->rows[i].absent[0] && count_asked(g, &g->rows[i]) > 0)
+            return true;
+    }
+    return false;
+}
+
 static json_t *titles_json(const struct grid *g, size_t from, size_t to)
 {
     json_t *titles = json_array();
@@ -301,17 +327,17 @@ json_t *site_json(const struct grid *g, struct err *e)
             json_array_append_new(r->ours ? own : subjects, subject_json(g, r, findings));
     }
     // Our own collector stands last and apart, because we have an interest in it.
-    json_t *root =
-        findings
-            ? json_pack(
-                  "{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
-                  "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres,
-                  "machine", g->machine, "speeds_measured", has_speeds(g), "broken", has_broken(g),
-                  "few", json_array_size(subjects) + json_array_size(own) <= FEW, "unsent",
-                  has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
-                  titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent",
-                  absent, "findings", findings)
-            : NULL;
+    json_t *root = findings
+                       ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, "
+                                   "s:o, s:o, s:o, s:O}",
+                             "schema", 1, "made", g->when, "program", g->program, "postgres",
+                             g->postgres, "machine", g->machine, "speeds_measured", has_speeds(g),
+                             "broken", has_broken(g), "asked", has_asked(g), "few",
+                             json_array_size(subjects) + json_array_size(own) <= FEW, "unsent",
+                             has_drafts(findings), "columns", titles_json(g, 0, verdicts),
+                             "speed_columns", titles_json(g, verdicts, g->columns), "subjects",
+                             subjects, "own", own, "absent", absent, "findings", findings)
+                       : NULL;
     if (!root && e->kind == ERR_NONE)
         err_memory(e);
     json_decref(findings);

@@ -136,7 +136,12 @@ static void pages_hold_the_table(void **state)
     // A folder of a user's own is named by its path, and has a page, too.
     snprintf(g.rows[1].name, sizeof g.rows[1].name, "./mine/dbos");
     g.rows[1].manifest.name = strdup("dbos");
+    // Of what was not asked nothing is told, good or bad.
+    g.rows[0].cells[0].mark = CELL_EMPTY;
     assert_true(site_write(&g, &answers, dir, &e));
+    g.rows[0].cells[0].mark = CELL_OTHER;
+    read_page(dir, "mailroom-1.html", text, sizeof text);
+    assert_non_null(strstr(text, "<p class=\"empty\">No fault was asked of it yet.</p>"));
     read_page(dir, "index.html", text, sizeof text);
     assert_non_null(strstr(text, "<a href=\"dbos-5.html\">dbos 5</a>"));
     read_page(dir, "dbos-5.html", text, sizeof text);

@@ -8,7 +8,10 @@
 #include "scenario/units.h"
 
 // The measures of the picture, in its own units.
-enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330, LETTER = 7 };
+enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330 };
+
+// The width of a letter, and that of the recommended pair's, which is fat, on a telephone.
+enum { LETTER = 7, LETTER_WIDE = 11 };
 
 struct scatter {
     const struct tune *tune;
@@ -220,12 +223,14 @@ static bool is_free(const struct labels *l, const struct box *b)
     return b->left >= LEFT && b->right <= RIGHT && b->top >= TOP - 10 && b->bottom <= BOTTOM;
 }
 
-// Puts a label beside its point, where there is room; without room, only the title names it.
-static void put_label(
-    const struct scatter *s, const struct tune_pair *p, struct labels *l, struct buf *out)
+// Puts a label beside its point, where there is room for it; false without room, and only the title
+// names the point.
+static bool put_label(const struct scatter *s, const struct tune_pair *p, int letter,
+    struct labels *l, struct buf *out)
 {
     bool pick = p == tune_recommend(s->tune);
     double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
+    bool found = false;
     struct buf name;
 
     buf_init(&name, 200);
@@ -233,7 +238,7 @@ static void put_label(
     if (pick)
         buf_append_str(&name, "timeout ");
     units_print_duration(&name, p->timeout_ns);
-    double width = (double)name.len * LETTER, gap = pick ? 12 : 8;
+    double width = (double)name.len * letter, gap = pick ? 12 : 8;
     // Eight places around the point, the best first: right, left, then above and below.
     const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
         x + gap, x - width / 2, x - width / 2};
@@ -245,16 +250,17 @@ static void put_label(
         {x - gap, "end"}, {x + gap, "start"}, {x, "middle"}, {x, "middle"}};
     const double above = y - gap - 15, below = y + gap;
     const double tops[] = {y - 7, y - 7, above, above, below, below, above, below};
-    for (size_t i = 0; buf_str(&name) && i < sizeof lefts / sizeof *lefts; i++) {
+    for (size_t i = 0; buf_str(&name) && !found && i < sizeof lefts / sizeof *lefts; i++) {
         struct box b = {lefts[i], tops[i], lefts[i] + width, tops[i] + 14};
         if (!is_free(l, &b))
             continue;
         l->taken[l->count++] = b;
         buf_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
             pick ? "pick-name" : "name", anchors[i].x, b.bottom - 3, anchors[i].name, name.data);
-        break;
+        found = true;
     }
     buf_fini(&name);
+    return found;
 }
 
 static void avoid_line(struct labels *l, double x1, double y1, double x2, double y2)
@@ -299,13 +305,31 @@ static void put_labels(const struct scatter *s, struct buf *out)
 
     // What is drawn takes its place first. Of the labels the recommended pair's may not be missing.
     avoid_points(s, &labels);
-    if (pick && is_drawn(s, pick))
-        put_label(s, pick, &labels, out);
+    if (pick && is_drawn(s, pick) && !put_label(s, pick, LETTER_WIDE, &labels, out))
+        (void)put_label(s, pick, LETTER, &labels, out);
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
         if (p != pick && p->on_front && is_drawn(s, p))
-            put_label(s, p, &labels, out);
+            (void)put_label(s, p, LETTER, &labels, out);
     }
+}
+
+// Tells what the dots are, as far as there are such.
+static void put_scatter_key(const struct scatter *s, struct buf *out)
+{
+    const struct tune_pair *pick = tune_recommend(s->tune);
+    bool misses = false, broken = false;
+
+    for (size_t i = 0; i < s->tune->count; i++) {
+        const struct tune_pair *p = &s->tune->pairs[i];
+        misses = misses || (is_drawn(s, p) && !p->broken && p != pick && !p->meets);
+        broken = broken || (is_drawn(s, p) && p->broken);
+    }
+    buf_printf(out,
+        "<p class=\"hint\">A dot is a pair of limit and timeout; the line is the Pareto "
+        "front.%s%s</p>\n",
+        misses ? " A hollow one misses the objective." : "",
+        broken ? " A dashed one broke an invariant." : "");
 }
 
 void scatter_print(const struct tune *t, struct buf *out)
@@ -327,4 +351,5 @@ void scatter_print(const struct tune *t, struct buf *out)
     }
     put_labels(&s, out);
     buf_append_str(out, "</svg>\n");
+    put_scatter_key(&s, out);
 }

@@ -115,14 +115,16 @@ static bool take_all(struct stored *s, json_t *root)
             s->broken[m->id] = true;
     }
     take_missed(s, json_object_get(root, "expectations"));
+    stored_text(
+        s->silence, sizeof s->silence, json_object_get(json_object_get(root, "silence"), "what"));
     return true;
 }
 
 void stored_broke(const struct stored *s, char *text, size_t size)
 {
-    size_t used = 0;
+    // Of a silent collector's losses nothing is to be learned, but of its set-up.
+    size_t used = (size_t)snprintf(text, size, "%s", s->silence);
 
-    text[0] = '\0';
     for (enum metric_id id = 0; id < METRIC_COUNT && used < size; id++) {
         if (s->broken[id])
             used += (size_t)snprintf(text + used, size - used, "%s%s %.0f", used ? ", " : "",

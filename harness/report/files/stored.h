@@ -16,12 +16,14 @@ struct stored {
     char program[160], changed[500]; // may be cut; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
-    char reason[240]; // the first reason why the run is inconclusive; may be cut; "": none
-    char missed[160]; // the expectations that do not hold; may be cut
+    char reason[240];  // the first reason why the run is inconclusive; may be cut; "": none
+    char missed[160];  // the expectations that do not hold; may be cut
+    char silence[200]; // that and when the collector was silent; "": it was not
 };
 
-// Writes the broken invariants with their counts and the expectations that do not hold, such as
-// "late 8, latency.p99 < 500ms", and why a run is inconclusive; cut where there is no room.
+// Writes that the collector was silent, the broken invariants with their counts and the
+// expectations that do not hold, such as "late 8, latency.p99 < 500ms", and why a run is
+// inconclusive; cut where there is no room.
 void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.

@@ -48,13 +48,16 @@ double axis_place(const struct axis *a, double value)
     return a->from + share * (a->to - a->from);
 }
 
-// Takes 1, 2 and 5 times the powers of ten, or, on a short axis, more round values.
+// Takes the powers of ten on a long axis, 1, 2 and 5 times them, or, on a short one, more round
+// values.
 static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
-    bool is_short = a->high / a->low < 15;
+    bool is_short = a->high / a->low<15, is_long = a->high / a->low> 1e4;
     const double *steps = is_short ? fine : coarse;
-    size_t steps_count = is_short ? sizeof fine / sizeof *fine : sizeof coarse / sizeof *coarse;
+    size_t steps_count = is_long    ? 1
+                         : is_short ? sizeof fine / sizeof *fine
+                                    : sizeof coarse / sizeof *coarse;
     int lowest = (int)floor(log10(a->low)), highest = (int)floor(log10(a->high));
     size_t count = 0;
 

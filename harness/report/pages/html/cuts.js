@@ -96,9 +96,9 @@ const cutsAre = () => (data.cuts.action === 'kill' ? 'kills' : 'cuts');
 
 // The head of the page: what broke in how many trials, and where the worst of them were.
 function cutsFailed() {
-  const sums = data.broken.map((name) => `${name} ${result.metrics[name]}`).join(', ');
+  const sums = data.broken.map((name) => `${result.metrics[name]} ${name}`).join(', ');
   const [worst] = cutGroups(exchanges(data.cuts.messages).flat());
-  const lines = [`${sums}: in ${result.cuts.broken} of ${result.cuts.tried} ${cutsAre()}`];
+  const lines = [`${sums} in ${result.cuts.broken} of ${result.cuts.tried} ${cutsAre()}`];
   if (worst) lines.push(`${cutGroupText(worst)}${cutStatement(worst[0])}`);
   return lines;
 }
@@ -111,7 +111,8 @@ function cutSummary(messages) {
     ? 'The collector failed without any cut, so none was tried.'
     : `${broken} of ${tried} ${what} broke an invariant; ${reached} reached their message` +
       `${inconclusive ? `; ${inconclusive} inconclusive` : ''}.`;
-  for (const group of groups.slice(0, shown)) {
+  // The head of the page tells the first one.
+  for (const group of groups.length > 1 ? groups.slice(0, shown) : []) {
     const item = element('li', cutGroupText(group));
     item.append(element('code', cutStatement(group[0])));
     list.append(item);

@@ -1,5 +1,5 @@
 // Draws each scenario's last runs above the table: a line of p99 with a dot for each verdict,
-// the oldest at the left. The figures come from the table.
+// the oldest at the left; one run is no trend. The figures come from the table.
 'use strict';
 const trendRuns = 30, trendWidth = 240, trendHeight = 36;
 
@@ -38,6 +38,7 @@ function trends() {
   }
   const table = document.getElementById('trends').tBodies[0];
   for (const [name, all] of [...scenarios].sort()) {
+    if (all.length < 2) continue;
     const runs = all.sort((a, b) => (a.when < b.when ? -1 : 1)).slice(-trendRuns);
     const row = table.insertRow();
     row.insertCell().textContent = name;
@@ -47,6 +48,6 @@ function trends() {
     last.className = 'n';
     last.textContent = `${passed} of ${runs.length}`;
   }
-  document.getElementById('trend-section').hidden = ![...scenarios.values()].some((runs) => runs.length > 1);
+  document.getElementById('trend-section').hidden = table.rows.length === 0;
 }
 trends();
