@@ -516,6 +516,16 @@ static void plan_runs(struct field_run *f)
         forecast_tell(&forecast, "run", "runs");
 }
 
+// Says in each verdict's cell why nothing was asked of a queue that sustains no load: its own
+// delays would pass for those of a fault.
+static void note_too_slow(struct cell *verdicts, struct cell *speed)
+{
+    for (size_t i = 0; i < question_count; i++)
+        snprintf(verdicts[i].text, sizeof verdicts[i].text,
+            "not asked: it does not sustain %d/s here", PACE_LEAST);
+    snprintf(speed->text, sizeof speed->text, "does not sustain %d/s here", PACE_LEAST);
+}
+
 static bool ask_all(struct field_run *f, struct err *e)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
@@ -523,10 +533,8 @@ static bool ask_all(struct field_run *f, struct err *e)
             continue;
         if (!find_pace(f, row, e))
             return false;
-        struct cell *c = speed_cell(f, row, P50);
-        // Such a queue gets no faults, because its own delays would pass for theirs.
         if (f->manners[row].rate == 0)
-            snprintf(c->text, sizeof c->text, "does not sustain %d/s here", PACE_LEAST);
+            note_too_slow(&f->grid.rows[row].cells[0], speed_cell(f, row, P50));
     }
     return fill_faults(f, e) &&
            (f->options->field.verdicts || (ask_rounds(f, e) && fill_rates(f, e)));

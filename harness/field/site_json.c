@@ -53,6 +53,19 @@ static json_t *promises_json(const struct grid_row *r, int which)
     return promises;
 }
 
+// The verdict ends at the first colon. A page shows it apart from its figures.
+static size_t verdict_len(const struct cell *c)
+{
+    return strcspn(c->text, ":;");
+}
+
+static const char *figures_of(const struct cell *c)
+{
+    const char *rest = c->text + verdict_len(c);
+
+    return rest + strspn(rest, ":; ");
+}
+
 static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t from, size_t to)
 {
     static const char *const marks[] = {
@@ -67,13 +80,10 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
 
     for (size_t c = from; c < to; c++) {
         const struct cell *cell = &r->cells[c];
-        // The verdict ends at the first colon. A page shows it apart from its figures.
-        size_t words = strcspn(cell->text, ":;");
-        const char *figures = cell->text + words + strspn(cell->text + words, ":; ");
         json_array_append_new(
             cells, json_pack("{s:s, s:s, s:s, s:s%, s:s, s:o, s:s, s:s, s:o}", "title",
                        g->titles[c], "mark", marks[cell->mark], "text", cell->text, "verdict",
-                       cell->text, words, "figures", figures, "place",
+                       cell->text, verdict_len(cell), "figures", figures_of(cell), "place",
                        json_sprintf("run-%zu", c + 1), "command", cell->command, "told",
                        cell->mark == CELL_BROKEN || cell->mark == CELL_DOUBTFUL ? cell->told : "",
                        "against", promises_json(r, cell->broken)));
@@ -215,7 +225,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
 
     describe_verdict(g, r, verdict, sizeof verdict);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:b}",
+                     "s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:s, s:b}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
         r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
         "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
@@ -224,7 +234,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
         "answer", answer_blocks(r), "broke", marked_text(g, r, CELL_BROKEN), "doubtful",
-        marked_text(g, r, CELL_DOUBTFUL), "asked", asked, "own_page",
+        marked_text(g, r, CELL_DOUBTFUL), "asked", asked, "unasked",
+        asked ? "" : figures_of(&r->cells[0]), "own_page",
         json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
 }
 
