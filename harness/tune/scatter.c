@@ -234,9 +234,7 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     struct buf name;
 
     buf_init(&name, 200);
-    buf_printf(&name, "%s%d, ", pick ? "take limit " : "", p->limit);
-    if (pick)
-        buf_append_str(&name, "timeout ");
+    buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
     // Eight places around the point, the best first: right, left, then above and below.

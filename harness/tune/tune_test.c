@@ -280,7 +280,7 @@ static void the_picture_shows_what_is_known(void **state)
 
     (void)state;
     tune_judge(&t);
-    assert_true(drawn(&t, ">take limit 10, timeout 1s</text>"));
+    assert_true(drawn(&t, ">take 10, 1s</text>"));
     assert_true(drawn(&t, ">latency.p99 &lt; 100ms</text>"));
     assert_true(drawn(&t, "<circle class=\"misses\""));
     assert_false(drawn(&t, "exceeds the budget"));

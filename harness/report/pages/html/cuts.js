@@ -87,7 +87,7 @@ function cutGroups(messages) {
 
 // Tells the counts of a group, the worst invariant first, and its first place.
 function cutGroupText([, { at, broken }]) {
-  const sums = data.invariants.filter((name) => broken[name]).map((name) => `${name} ${broken[name]}`).join(', ');
+  const sums = data.invariants.filter((name) => broken[name]).map((name) => `${broken[name]} ${name}`).join(', ');
   return `${sums}: ${at[0]}${at.length > 1 ? ` and ${at.length - 1} more` : ''}, in `;
 }
 
