@@ -192,14 +192,12 @@ static void pack_faults(struct pack *p, struct history *h)
     }
 }
 
-// Packs the fields that version 4 added.
+// Packs the probe of the flushes, the sessions, and more of stalls, notes and last words.
 static void pack_more(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
     bool known = h->sessions != NULL;
 
-    if (h->version < 4)
-        return;
     h->flushes = pack_probes(p, h->flushes, &l->flush_count);
     PACK_FIELD(p, known, 1);
     if (known)
@@ -229,13 +227,11 @@ static void pack_change(
     pack_moment(p, &r->back_ended_ns);
 }
 
-// Packs the changes, which version 5 added.
+// Packs the changes of accounts.
 static void pack_changes(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
 
-    if (h->version < 5)
-        return;
     plan->changes =
         pack_array(p, &plan->change_count, PLAN_TOKENS_MAX, plan->changes, sizeof *plan->changes);
     h->load.changes = pack_room(p, h->load.changes, plan->change_count, sizeof *h->load.changes);
@@ -245,12 +241,10 @@ static void pack_changes(struct pack *p, struct history *h)
         pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
 }
 
-// Packs the fields that version 6 added: the sender's answers and the outcomes that the collector
+// Packs the sender's answers and the outcomes that the collector
 // recorded.
 static void pack_outcomes(struct pack *p, struct history *h)
 {
-    if (h->version < 6)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++) {
         struct delivery *d = &h->log.deliveries[i];
         PACK_FIELD(p, d->reply, REPLIES - 1);
@@ -265,36 +259,30 @@ static void pack_outcomes(struct pack *p, struct history *h)
     }
 }
 
-// Packs the fields that version 7 added: for each fault, the commits that its failover left behind.
+// Packs for each fault the commits that its failover left behind.
 static void pack_left_behind(struct pack *p, struct history *h)
 {
-    if (h->version < 7)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++) {
         PACK_FIELD(p, h->faults[i].left_known, 1);
         pack_moment(p, &h->faults[i].left_ns);
     }
 }
 
-// Packs the fields that version 8 added: the clock bound of the workers and the workers that were
+// Packs the clock bound of the workers and the workers that were
 // lost.
 static void pack_workers(struct pack *p, struct history *h)
 {
-    if (h->version < 8)
-        return;
     pack_moment(p, &h->load.clock_bound_ns);
     PACK_FIELD(p, h->load.lost_workers, UINT16_MAX);
     pack_text(p, h->load.lost_worker, sizeof h->load.lost_worker);
 }
 
-// Packs the field that version 9 added: the attempts that the collector recorded.
+// Packs the attempts that the collector recorded.
 static void pack_attempts(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
     uint32_t token = 0;
 
-    if (h->version < 9)
-        return;
     l->attempts =
         pack_array(p, &l->attempt_count, PACK_LINES_MAX, l->attempts, sizeof *l->attempts);
     for (size_t i = 0; pack_ok(p) && i < l->attempt_count; i++) {
@@ -310,31 +298,26 @@ static void pack_attempts(struct pack *p, struct history *h)
         pack_fail(p, "has attempts that belong to no token");
 }
 
-// Packs the field that version 10 added: the share of the processors that other programs used.
+// Packs the share of the processors that other programs used.
 static void pack_others(struct pack *p, struct history *h)
 {
     // A share in millionths: the format has no fractions.
     uint64_t ppm = (uint64_t)llround(h->notes.others_share * 1e6);
 
-    if (h->version < 10)
-        return;
     pack_number(p, &ppm, 1000000);
     h->notes.others_share = (double)ppm / 1e6;
 }
 
-// Packs the samples that version 11 added: the waits for a processor.
+// Packs the waits for a processor.
 static void pack_starved(struct pack *p, struct history *h)
 {
-    if (h->version >= 11)
-        h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
+    h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
 }
 
-// Packs the fields that version 12 added: when each fault began to look for its victim, and when
+// Packs when each fault began to look for its victim, and when
 // each line was written.
 static void pack_sought_and_written(struct pack *p, struct history *h)
 {
-    if (h->version < 12)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++)
         pack_moment(p, &h->faults[i].sought_ns);
     for (size_t i = 0; pack_ok(p) && i < h->log.line_count; i++) {
@@ -346,20 +329,16 @@ static void pack_sought_and_written(struct pack *p, struct history *h)
     }
 }
 
-// Packs the field that version 13 added: what the columns of a token and its account held.
+// Packs what the columns of a token and its account held.
 static void pack_rows(struct pack *p, struct history *h)
 {
-    if (h->version < 13)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++)
         PACK_FIELD(p, h->ledger.tokens[i].row, UINT16_MAX);
 }
 
-// Packs the fields that version 14 added: what the processes left behind.
+// Packs what the processes left behind.
 static void pack_litter(struct pack *p, struct history *h)
 {
-    if (h->version < 14)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++) {
         struct process_record *r = &h->log.processes[i];
         PACK_FIELD(p, r->left, PROCESS_LEFT_SOME);
@@ -370,20 +349,17 @@ static void pack_litter(struct pack *p, struct history *h)
     }
 }
 
-// Packs the field that version 15 added: what the logs hold.
+// Packs what the logs hold.
 static void pack_logs(struct pack *p, struct history *h)
 {
-    if (h->version >= 15)
-        PACK_FIELD(p, h->ledger.logs, LOGS_TELL_KEY);
+    PACK_FIELD(p, h->ledger.logs, LOGS_TELL_KEY);
 }
 
-// Packs the looks at the collector's sessions, which version 16 added.
+// Packs the looks at the collector's sessions.
 static void pack_presence(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
 
-    if (h->version < 16)
-        return;
     h->looks = pack_array(p, &l->look_count, PACK_LINES_MAX, h->looks, sizeof *h->looks);
     for (size_t i = 0; pack_ok(p) && i < l->look_count; i++) {
         pack_moment(p, &h->looks[i].at_ns);
@@ -398,25 +374,30 @@ static void pack_presence(struct pack *p, struct history *h)
     }
 }
 
-// Packs the fields that version 17 added: descriptors and processes of each sample.
+// Packs descriptors and processes of each sample.
 static void pack_counts(struct pack *p, struct history *h)
 {
-    if (h->version < 17)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->log.sample_count; i++) {
         PACK_FIELD(p, h->log.samples[i].fds, UINT32_MAX);
         PACK_FIELD(p, h->log.samples[i].processes, UINT32_MAX);
     }
 }
 
-// Packs the field that version 18 added: which deliveries had the names from before a change.
+// Packs which deliveries had the names from before a change.
 static void pack_renames(struct pack *p, struct history *h)
 {
-    if (h->version < 18)
-        return;
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++)
         PACK_FIELD(p, h->log.deliveries[i].before_rename, 1);
 }
+
+// The sections that came after the first version that is read, with the version that added each.
+static const struct {
+    uint64_t since;
+    void (*pack)(struct pack *p, struct history *h);
+} later[] = {{4, pack_more}, {5, pack_changes}, {6, pack_outcomes}, {7, pack_left_behind},
+    {8, pack_workers}, {9, pack_attempts}, {10, pack_others}, {11, pack_starved},
+    {12, pack_sought_and_written}, {13, pack_rows}, {14, pack_litter}, {15, pack_logs},
+    {16, pack_presence}, {17, pack_counts}, {18, pack_renames}};
 
 static void pack_end(struct pack *p)
 {
@@ -453,21 +434,9 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_lines(p, &h->log);
     pack_deliveries(p, h);
     pack_samples(p, h);
-    pack_more(p, h);
-    pack_changes(p, h);
-    pack_outcomes(p, h);
-    pack_left_behind(p, h);
-    pack_workers(p, h);
-    pack_attempts(p, h);
-    pack_others(p, h);
-    pack_starved(p, h);
-    pack_sought_and_written(p, h);
-    pack_rows(p, h);
-    pack_litter(p, h);
-    pack_logs(p, h);
-    pack_presence(p, h);
-    pack_counts(p, h);
-    pack_renames(p, h);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (h->version >= later[i].since)
+            later[i].pack(p, h);
     pack_end(p);
     return true;
 }

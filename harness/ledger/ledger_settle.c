@@ -181,33 +181,30 @@ static bool dead_letter_row(struct ledger *l, const PGresult *row)
     return true;
 }
 
-static bool waiting_row(struct ledger *l, const PGresult *row)
+static bool mark_token(struct ledger *l, const PGresult *row, int flags)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
-        l->tokens[token].flags |= TOKEN_WAITING;
+        l->tokens[token].flags |= (uint8_t)flags;
     return true;
+}
+
+static bool waiting_row(struct ledger *l, const PGresult *row)
+{
+    return mark_token(l, row, TOKEN_WAITING);
 }
 
 // Marks a token that the present schema lists as left: in every mode it still waits, and it is not
 // confirmed.
 static bool left_row(struct ledger *l, const PGresult *row)
 {
-    uint32_t token;
-
-    if (token_of(l, row, &token))
-        l->tokens[token].flags |= TOKEN_WAITING | TOKEN_UNMARKED;
-    return true;
+    return mark_token(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
 }
 
 static bool unmarked_row(struct ledger *l, const PGresult *row)
 {
-    uint32_t token;
-
-    if (token_of(l, row, &token))
-        l->tokens[token].flags |= TOKEN_UNMARKED;
-    return true;
+    return mark_token(l, row, TOKEN_UNMARKED);
 }
 
 static bool outcome_row(struct ledger *l, const PGresult *row)
