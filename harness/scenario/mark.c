@@ -54,8 +54,7 @@ static void draw_key(const char *path)
     ok = close(fd) == 0 && ok;
     // Another run may do the same at the same time. Unlike rename, link lets the first one win, so
     // a mark that it has made already stays good.
-    if (ok && link(fresh, path) != 0)
-        ok = false;
+    (void)(ok && link(fresh, path) == 0);
     unlink(fresh);
     OPENSSL_cleanse(key, sizeof key);
 }
