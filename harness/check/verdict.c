@@ -10,6 +10,9 @@
 // - With any slack: programs outside of the run took more than half of the processors, and the
 //   generator fell behind its plan.
 //
+// A slack that was set loosens these limits for what it loosens. It does not loosen recovery_limit,
+// so unrecovered, and what `expect` says, have limits that no slack moves.
+//
 // Nor does time convict, or a token that is lost or vanished, or the end state, where the harness
 // failed to make or undo a fault that stops the server: it may have left the server broken.
 //
@@ -169,6 +172,13 @@ static bool crowded_out(
            (in->others_share > others_felt && check_generator_lags(r, l->scenario));
 }
 
+// The same for what no slack loosens.
+static bool crowd_felt(const struct result *r, const struct check_input *in)
+{
+    return in->others_share > others_most ||
+           (in->others_share > others_felt && check_generator_lags_unforgiven(r));
+}
+
 // True when other programs may explain each late token. Without samples of who had a processor,
 // that is always possible. It is also possible when the generator fell behind its plan by at least
 // as much as the latest token was late. In all other cases we know for each token how long its
@@ -193,6 +203,7 @@ struct doubts {
     bool draining;        // tokens may still have been on their way
     bool nobody_left;     // the plan ended the last collector
     bool crowded_out;     // other programs used the processors
+    bool crowd_felt;      // the same, for what no slack loosens
     bool as_late_as_load; // other programs may explain each late token
     bool server_broken;   // the harness may not have undone a fault that stops the server
     bool server_unread;   // and nobody can tell what the server has
@@ -205,6 +216,7 @@ static bool doubted(const struct doubts *d, enum metric_id id)
     return (d->draining && id == METRIC_LOST) || (d->nobody_left && (traits & TRAIT_COLLECTOR)) ||
            (d->server_broken && (traits & (TRAIT_COLLECTOR | TRAIT_TIME))) ||
            (d->server_unread && (id == METRIC_VANISHED || id == METRIC_PHANTOM)) ||
+           (d->crowd_felt && id == METRIC_UNRECOVERED) ||
            (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
@@ -263,11 +275,8 @@ static bool lacks_faults(
 // - The generator's lag says nothing of the subject. Nor does a load that it did not send whole.
 // - A figure that depends on time is spoiled where other programs used the processors, where the
 //   harness may have left the server broken, and where it would be as expected without the
-//   generator's lag, or that cannot be told.
-//
-// A slack that was set loosens the limits of all this for invariants on time, because they allow as
-// much. An expectation does not. Here the run's own load is no excuse: how much a subject bears is
-// what such a figure is for.
+//   generator's lag, or that cannot be told. The run's own load is no excuse: how much a subject
+//   bears is what such a figure is for.
 static bool spoiled(const struct result *r, const struct ledger *l, const struct check_input *in,
     const struct doubts *d, const struct expectation *x)
 {
@@ -278,8 +287,7 @@ static bool spoiled(const struct result *r, const struct ledger *l, const struct
         return true;
     if (!(m->traits & TRAIT_TIME))
         return false;
-    if (d->server_broken || in->others_share > others_most ||
-        (in->others_share > others_felt && lags))
+    if (d->server_broken || d->crowd_felt)
         return true;
     double without = check_less_lag(r, l, in, m->id);
     return lags && (isnan(without) || by_importance(without, x->comparison, x->value));
@@ -403,7 +411,7 @@ static void find_reasons(
             "the run ended too soon: tokens still to be tried again: %.0f; set a longer drain, "
             "such as --set drain=%.0fs",
             r->values[METRIC_PENDING], 2 * ceil((double)l->scenario->drain_ns / NS_PER_S));
-    if (d->crowded_out)
+    if (d->crowded_out || d->crowd_felt)
         find_crowded_out(r, l, in, d);
     if (d->nobody_left)
         result_reason(r, "the plan ended the last collector, so lost, unrecovered and end_state "
@@ -424,6 +432,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
     const struct doubts doubts = {.draining = still_draining(r, l),
         .nobody_left = ended_by_plan(l, in),
         .crowded_out = crowded_out(r, l, in),
+        .crowd_felt = crowd_felt(r, in),
         .as_late_as_load = as_late_as_load(r, l),
         .server_broken = left_server_broken(l, false),
         .server_unread = left_server_broken(l, true)};
