@@ -117,7 +117,7 @@ static bool lacks_promise(int missing, struct err *e)
     buf_init(&words, 1000);
     needs_words(missing, &words);
     // What was not named may be promised all the same.
-    err_set(e, ERR_SKIP, "it needs %s, a promise not named for the subject (collector.promises)",
+    err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
         buf_str(&words) ? words.data : "a promise");
     buf_fini(&words);
     return false;

@@ -105,7 +105,7 @@ judge() {
         if grep -q ': skipped: ' "$place/$number.log"; then
             echo "not tried: $command: $(sed -n 's/.*: skipped: //p' "$place/$number.log" | head -n 1)"
             untried=$((untried + 1))
-            ! grep -q 'not named for the subject' "$place/$number.log" || bad=1
+            ! grep -q 'not among the subject.s promises' "$place/$number.log" || bad=1
         elif [ "$got" = "$(tr , '\n' <<<"$breaks" | sort | paste -sd , -)" ]; then
             echo "$scenario: $command breaks $breaks"
         else
