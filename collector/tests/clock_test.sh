@@ -26,7 +26,7 @@ main()
     start_server
     migrate
     run a -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
-    has_logged a leasing
+    has_logged a 'in leased mode'
     sql "INSERT INTO accounts (email, login) VALUES ('once@x', 'once')"
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner = 0"
     # Not yet due before the step, and long due behind it.

@@ -33,7 +33,7 @@ comes_out() # tokens, name
     if [ "$mode" = leased ]; then
         MAILROOM_DEQUEUE=leased run "$2" -- "$SOURCE_DIR/collector/tests/test_sender.sh" \
             "$server_dir/$2.got"
-        has_logged "$2" leasing
+        has_logged "$2" 'in leased mode'
     else
         MAILROOM_DEQUEUE=$mode run "$2"
         has_logged "$2" collecting

@@ -63,9 +63,23 @@ activations() # how many
     add_accounts $((last + 1)) $((last + $1))
 }
 
+both() # activations, recoveries: in one transaction, so that they come at one time
+{
+    sql "INSERT INTO accounts (email, login)
+         SELECT 'b' || n || '@x', 'b' || n
+         FROM generate_series((SELECT count(*) FROM accounts) + 1, (SELECT count(*) FROM accounts) + $1) AS n;
+         $(recover "$2")"
+}
+
 recoveries() # how many
 {
-    sql "WITH a AS (INSERT INTO accounts (email, login, status)
+    sql "$(recover "$1")"
+}
+
+# Prints the statement.
+recover() # how many
+{
+    echo "WITH a AS (INSERT INTO accounts (email, login, status)
              SELECT 'r' || n || '@x', 'r' || n, 'active'
              FROM generate_series((SELECT count(*) FROM accounts) + 1,
                                   (SELECT count(*) FROM accounts) + $1) AS n RETURNING id)
@@ -254,11 +268,9 @@ a_line_of_two_lanes_waits_for_its_timeout()
 {
     MAILROOM_BATCH_TIMEOUT=500 run j
     has_logged j QUEUE
-    activations 5
-    recoveries 4
+    both 5 4
     drained
-    activations 4
-    recoveries 7
+    both 4 7
     drained
     ends j TERM 0
     same "lines" "r4a5 r7a3 a1" "$(lines j)"

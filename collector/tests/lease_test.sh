@@ -44,7 +44,7 @@ main()
 run_with_sender() # name
 {
     run "$1" -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
-    has_logged "$1" leasing
+    has_logged "$1" 'in leased mode'
 }
 
 add() # login…
@@ -63,7 +63,7 @@ a_role_without_rights_is_told_what_gives_them()
     run z -- "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
     has_logged z 'GRANT mailroom_collector TO "collector"'
     sql "GRANT mailroom_collector TO collector"
-    has_logged z leasing
+    has_logged z 'in leased mode'
     ends z TERM 0
 }
 
@@ -232,7 +232,7 @@ run_answered() # name
     eval "pid_$1=$!"
     at_exit "kill -KILL $! 2>/dev/null"
     exec 8>"$server_dir/$1.answers"
-    has_logged "$1" leasing
+    has_logged "$1" 'in leased mode'
 }
 
 # Neither has a line, so neither renews its lease. Then both work again.
@@ -345,7 +345,7 @@ a_sender_that_never_pauses_holds_nothing_up()
 {
     run y -- yes
     has_logged y "'y' is not an answer"
-    has_logged y leasing
+    has_logged y 'in leased mode'
     ends y TERM 0
 }
 
@@ -380,7 +380,7 @@ somebody_must_answer()
     has_logged p "its settings do not fit"
     same "starts of the sender" 1 "$(grep -c 'started as process' "$server_dir/p.log")"
     run q -- sh -c 'read -r line; exit 78'
-    has_logged q leasing
+    has_logged q 'in leased mode'
     add ok_given_back
     ends q none 78
     run_with_sender r
