@@ -159,3 +159,24 @@ end_sessions()
     sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
     until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'"
 }
+
+# Notes what is paid, and when by the clock of the budget. A token may be leased, or sent, later.
+note_spending()
+{
+    sql "CREATE TABLE spent (at timestamptz, tokens bigint);
+         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+             'BEGIN INSERT INTO public.spent VALUES (NEW.at, NEW.today - OLD.today); RETURN NEW; END';
+         CREATE TRIGGER note AFTER UPDATE ON budgets FOR EACH ROW EXECUTE FUNCTION note()"
+}
+
+# Judges each window between two payments, and stops taking notes.
+spending_was_within() # burst, tokens a second
+{
+    [ "$(sql "SELECT sum(tokens) FROM spent")" -gt "$1" ] || failed "too little was spent to judge it"
+    same "windows that saw too many" 0 "$(sql "
+        SELECT count(*) FROM spent AS a, spent AS b
+        WHERE b.at >= a.at
+          AND (SELECT sum(tokens) FROM spent AS c WHERE c.at BETWEEN a.at AND b.at)
+              > $1 + $2 * extract(epoch FROM b.at - a.at) + 0.5")"
+    sql "DROP TABLE spent; DROP FUNCTION note CASCADE"
+}

@@ -16,7 +16,7 @@ skipped() {
 }
 
 # Each mode, several instances, a budget and lanes are needs without a word in the file.
-skipped 'it needs sharing, not among the subject.s promises' sharers-stay-dead "${mine[@]}"
+skipped 'it needs sharing, not among the subject'"'"'s promises' sharers-stay-dead "${mine[@]}"
 skipped 'it needs standby,' collector-pauses "${mine[@]}"
 skipped 'it needs outcome,' sender-errors "${mine[@]}"
 skipped 'it needs standby, budget,' budget-cursor "${mine[@]}"

@@ -68,7 +68,7 @@ scenario() {
     printf '%s\n' "${@:3}"
 } >"$place/mine/$1.yaml"
 scenario a-elsewhere mine 'postgres: {provider: url}'
-scenario b-missed mine 'expect: {latency.p50: "< 1us"}'
+scenario b-missed mine 'expect: {collector.rss_max_kb: "< 1"}'
 scenario c-violated mine 'expect: {delivered: "= 0"}'
 scenario d-failed other 'postgres: {settings: {shared_preload_libraries: no_such_library}}'
 mine=("$mailproof" run --quiet --out "$place/results" --junit "$place/junit.xml" "${leak[@]}")
@@ -101,7 +101,7 @@ suites 2 'skipped="1"'
 expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 
 # An expectation that cannot hold is missed, and the exit code says so.
-expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'
+expect_exit 3 run steady --set load.0.for=1s --set 'expect={collector.rss_max_kb: "< 1"}'
 expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
 # A run that commits nothing proves nothing.
 expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
