@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 
-// What a variable's member is: a string that the table owns, or, from VARIABLE_NUMBER on, whatever
-// set_number makes of it. A secret is shown in no message, and wiped.
+// The member of a text or a secret is a string, which variables_fini frees. A secret is shown in no
+// message, and wiped. From VARIABLE_NUMBER on, set_number fills the member.
 enum variable_kind { VARIABLE_TEXT, VARIABLE_SECRET, VARIABLE_NUMBER };
 
 struct variable {

@@ -421,7 +421,7 @@ int run_suite(const struct scenario *scenarios, size_t count, const struct optio
               make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
     soak_plan_end(&t.soak);
     int code = ok ? t.exit_code : cli_fail(&e);
-    // What has run is told and stored, also when the rest could not run.
+    // We tell and store the runs that were made, also when the rest could not be made.
     if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);
     if (t.runs > 0)

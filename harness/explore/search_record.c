@@ -284,7 +284,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     memcpy(f->broken, broken, sizeof f->broken);
     f->mode = mode_of(s);
     f->name[0] = '\0';
-    // What broke comes first in the name, so that a list of files groups itself.
+    // The name begins with what broke, so that a sorted list of files has like failures together.
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (broken[id])
             append_name(f->name, metrics[id].name);

@@ -136,7 +136,7 @@ static void pages_hold_the_table(void **state)
     // A folder of a user's own is named by its path, and has a page, too.
     snprintf(g.rows[1].name, sizeof g.rows[1].name, "./mine/dbos");
     g.rows[1].manifest.name = strdup("dbos");
-    // Of what was not asked nothing is told, good or bad.
+    // The pages tell nothing, good or bad, of a fault that was not asked.
     struct cell other = g.rows[0].cells[0];
     g.rows[0].cells[0].mark = CELL_EMPTY;
     snprintf(g.rows[0].cells[0].text, sizeof other.text, "not asked: too slow");
@@ -181,7 +181,7 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "\"broken 2 of 3\""));
     read_page(dir, "badges/dbos.svg", text, sizeof text);
     assert_non_null(strstr(text, "1 of 1 broken"));
-    // What was not promised breaks nothing.
+    // A fault breaks nothing that the subject did not promise.
     read_page(dir, "badges/mailroom.svg", text, sizeof text);
     assert_non_null(strstr(text, "none of 1 broken"));
     static const char *const rest[] = {"mailroom-1.html", "rules.html", "raw/runs.json",
