@@ -21,6 +21,11 @@ static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of 
 // The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
+// While a server refuses, one connection knocks and the others wait for it, but not for long: the
+// one may have reached a host that is silent. Eight that each knock would keep a processor busy,
+// and so slow down the recovery that they wait for.
+static const int64_t knock_wait_ns = 500 * NS_PER_MS;
+
 static const char no_writes[] = "25006"; // the SQLSTATE read_only_sql_transaction
 
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
@@ -108,6 +113,23 @@ static void note_refusal(struct load *l, const PGresult *result)
             l->result->refusal, sizeof l->result->refusal, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
+// Returns when a connection that the server refused may try again.
+static int64_t next_knock_ns(struct load *l, const struct conn *c, int64_t now)
+{
+    if (!l->knocker)
+        l->knocker = c;
+    return now + (l->knocker == c ? reconnect_pause_ns : knock_wait_ns);
+}
+
+static void end_knocking(struct load *l, int64_t now)
+{
+    l->knocker = NULL;
+    for (size_t i = 0; i < l->conn_count; i++) {
+        if (l->conns[i].state == CONN_DOWN)
+            l->conns[i].until_ns = now;
+    }
+}
+
 // The connection is gone. The outcome of its transaction is unknown if its COMMIT was sent;
 // otherwise the transaction has ended.
 void conn_close(struct load *l, struct conn *c, int64_t now)
@@ -123,9 +145,8 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
         finish_txn(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
-    // After a lost connection it connects again at once. When the server refused, it waits a
-    // little.
-    c->until_ns = unready ? now + reconnect_pause_ns : now;
+    // After a lost connection it connects again at once.
+    c->until_ns = unready ? next_knock_ns(l, c, now) : now;
     c->state = CONN_DOWN;
 }
 
@@ -211,6 +232,7 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
     if (c->polling != PGRES_POLLING_OK)
         return;
     atomic_fetch_add(&l->progress->connects, 1);
+    end_knocking(l, now);
     c->state = CONN_PREPARING;
     c->failed = false;
     // A statement that is prepared once costs the server no planning at the time of the insert.

@@ -36,12 +36,13 @@ struct load {
     struct load_result *result;
     struct conn *conns;
     size_t conn_count;
-    int64_t *phase_end_ns; // per phase, on the run's clock
-    size_t next;           // index of the first transaction that was not begun
-    size_t ended;          // number of transactions that have an outcome
-    uint32_t *txn_of;      // per planned change: index of its transaction; NULL: there are no
-                           // changes
-    size_t next_change;    // index of the first change that was neither begun nor given up
+    const struct conn *knocker; // tries for all while the server refuses; NULL: it does not
+    int64_t *phase_end_ns;      // per phase, on the run's clock
+    size_t next;                // index of the first transaction that was not begun
+    size_t ended;               // number of transactions that have an outcome
+    uint32_t *txn_of;           // per planned change: index of its transaction; NULL: there are no
+                                // changes
+    size_t next_change;         // index of the first change that was neither begun nor given up
     size_t changes_ended;
     size_t *backs; // changes whose first half is answered and whose second half is still to be sent
     size_t back_count;

@@ -1,9 +1,13 @@
 #include "postgres/sql.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SILENCE_MS 1000 // of a host before another is tried; PQreset waits longer
 
 static void append_sql(char *out, size_t size, size_t *used, const char *text, size_t len)
 {
@@ -67,6 +71,24 @@ void sql_silence(PGconn *conn)
     PQsetNoticeReceiver(conn, leave_to_the_log, NULL);
 }
 
+// Connects as far as it goes. A host that is silent for too long leaves the connection unfinished,
+// because PQconnectPoll never turns to the next one by itself.
+static void go_on_to_connect(PGconn *conn)
+{
+    PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+    int ready = 1;
+
+    while (ready != 0 && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
+        struct pollfd polled = {
+            .fd = PQsocket(conn), .events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+        ready = poll(&polled, 1, SILENCE_MS);
+        if (ready > 0)
+            next = PQconnectPoll(conn);
+        else if (ready < 0 && errno != EINTR)
+            return;
+    }
+}
+
 PGconn *sql_connect(const char *conninfo, struct err *e)
 {
     // The timeout of a statement is ours: a server that hangs must not make the harness hang.
@@ -75,11 +97,14 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     const char *values[] = {conninfo, "10", "mailproof",
         "-c statement_timeout=60s -c client_min_messages=warning", NULL};
     // libpq prints the notices that arrive before a receiver is set, and PQconnectdbParams returns
-    // too late to set one. PQreset connects once more, with the receiver. Unlike PQconnectPoll it
-    // obeys connect_timeout, for each host.
+    // too late to set one.
     PGconn *conn = PQconnectStartParams(keys, values, 1);
     sql_silence(conn);
-    PQreset(conn);
+    if (PQstatus(conn) != CONNECTION_BAD)
+        go_on_to_connect(conn);
+    // PQreset begins again with the first host, and obeys connect_timeout for each.
+    if (PQstatus(conn) != CONNECTION_OK && PQstatus(conn) != CONNECTION_BAD)
+        PQreset(conn);
     if (PQstatus(conn) == CONNECTION_OK)
         return conn;
     sql_fail(conn, NULL, "cannot connect", e);

@@ -66,7 +66,7 @@ flood() {
 
 main() {
     write_collector
-    expect_exit 1 run steady --set load.0.for=1s --set load.0.rate=20/s --collector "$place/hostile"
+    expect_exit 1 run steady --set load.0.for=1s --set load.0.rate=20/s --set drain=10s --collector "$place/hostile"
     local folder=$place/results/steady/latest
     grep -q 'torn' "$place/out" || fail "the line is not told: $(cat "$place/out")"
     shows_nothing_that_acts "$place/out" "$place/err" "$folder"/{summary.md,junit.xml,result.json,report.html,observed.json}

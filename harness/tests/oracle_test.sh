@@ -4,7 +4,7 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-expect_exit 1 run late-commits --set load.0.for=3s "${says[@]}" --collector "$zoo --defect id-only"
+expect_exit 1 run late-commits --set load.0.for=3s "${says[@]}" --set drain=10s --collector "$zoo --defect id-only"
 lost=$(number lost "$place/results/late-commits/latest/result.json")
 [ "$lost" -gt 0 ] || fail "exit code 1, but lost is $lost"
 
@@ -12,7 +12,7 @@ lost=$(number lost "$place/results/late-commits/latest/result.json")
 grep -q "^  repeat  *mailproof run $place/results/late-commits/" "$place/out" ||
     fail "no command that repeats the run"
 folder=$(sed -n 's/^  repeat  *mailproof run \([^ ]*\).*/\1/p' "$place/out")
-expect_exit 1 run "$folder" "${says[@]}" --collector "$zoo --defect id-only"
+expect_exit 1 run "$folder" "${says[@]}" --set drain=10s --collector "$zoo --defect id-only"
 # A stored run is judged again from its history alone, with the same verdict.
 expect_exit 1 "$mailproof" check "$place/results/late-commits/latest"
 cp "$place/out" "$place/out.check"

@@ -153,7 +153,7 @@ survives_draws() {
 is_convicted_of_one_more() { # collector, promise, scenario
     local kept=no_loss,once,limit,timeout,order,reconnect,backpressure,stop,dead_letters
     expect_exit 77 run "$3" --collector "$examples/$1" --promises "$kept"
-    expect_exit 1 run "$3" --collector "$examples/$1" --promises "$kept,$2"
+    expect_exit 1 run "$3" --set drain=10s --collector "$examples/$1" --promises "$kept,$2"
 }
 
 main "$@"
