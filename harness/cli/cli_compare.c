@@ -20,7 +20,7 @@
 #include "compare/setup.h"
 #include "os/interrupt.h"
 #include "run/shared_server.h"
-#include "runner.h"
+#include "run/runner.h"
 #include "scenario/needs.h"
 
 #define TEXT_MAX (16u << 20)

@@ -11,7 +11,7 @@
 #include "shrink/shrinking.h"
 #include "os/interrupt.h"
 #include "run/shared_server.h"
-#include "runner.h"
+#include "run/runner.h"
 
 // How often a failure is run again at the end, because it may depend on chance.
 #define CONFIRMATIONS 3

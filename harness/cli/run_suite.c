@@ -32,7 +32,7 @@
 #include "run/cuts/everyflush.h"
 #include "run/soak_plan.h"
 #include "run/suite_item.h"
-#include "runner.h"
+#include "run/runner.h"
 
 #define SUITES_MAX (256u << 20)
 

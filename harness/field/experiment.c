@@ -9,7 +9,7 @@
 #include "options/locate.h"
 #include "options/subjects.h"
 #include "report/files/parse_json.h"
-#include "runner.h"
+#include "run/runner.h"
 #include "scenario/needs.h"
 
 #define FURTHER_MAX 7

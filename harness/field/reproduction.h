@@ -5,7 +5,7 @@
 
 #include "field/finding.h"
 #include "options/options.h"
-#include "runner.h"
+#include "run/runner.h"
 
 // What a run shows of a finding. SHOWN_DOUBT: the run cannot tell.
 enum shown { SHOWN_NOTHING, SHOWN_FINDING, SHOWN_DOUBT };

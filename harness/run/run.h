@@ -11,7 +11,7 @@
 #include "run/generator.h"
 #include "run/observers.h"
 #include "run/subject_queue.h"
-#include "runner.h"
+#include "run/runner.h"
 #include "subject/command.h"
 
 // The line of progress, and the interval of its latency.

@@ -16,7 +16,7 @@
 #include "os/paths.h"
 #include "os/process.h"
 #include "run/shared_server.h"
-#include "runner.h"
+#include "run/runner.h"
 
 static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds takes
 static const int64_t end_limit_ns = 40 * NS_PER_S;

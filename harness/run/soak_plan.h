@@ -4,7 +4,7 @@
 #pragma once
 
 #include "options/options.h"
-#include "runner.h"
+#include "run/runner.h"
 
 // The largest segment, in tokens: with it the harness needs less than 256 MiB.
 #define SOAK_PLAN_TOKENS_MAX 250000u

@@ -24,7 +24,7 @@
 #include "report/forecast.h"
 #include "report/suite.h"
 #include "run/shared_server.h"
-#include "runner.h"
+#include "run/runner.h"
 
 // Length of the load that counts round trips: long enough to see how many a batch costs.
 static const int64_t counting_ns = 2 * NS_PER_S;

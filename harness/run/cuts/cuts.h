@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options/options.h"
-#include "runner.h"
+#include "run/runner.h"
 #include "shards/shard_record.h"
 
 // True with --every-cut or --every-kill.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "run/cuts/points.h"
-#include "runner.h"
+#include "run/runner.h"
 #include "shards/shard_record.h"
 
 struct everycut_options {

@@ -4,7 +4,7 @@
 // workload does not run again.
 #pragma once
 
-#include "runner.h"
+#include "run/runner.h"
 
 // Runs all states as one run, as run_scenario does for a scenario. It uses the scenario's postgres,
 // with crashable storage, its collectors, recovery_limit and seed, and replaces its load and

@@ -6,7 +6,7 @@
 //
 // The first signal ends a run without a verdict until the load begins. From then on there is
 // something to judge: it only ends the load, and the run is judged by what was sent.
-#include "runner.h"
+#include "run/runner.h"
 
 #include <math.h>
 #include <stdio.h>
