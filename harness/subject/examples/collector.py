@@ -137,7 +137,8 @@ while not stop:
         log("[PG] connected")
         ready, failures = True, 0
         serve(db, sql)
-    except psycopg2.ProgrammingError as error:  # a table, a column or a right is missing
+    except (psycopg2.ProgrammingError, ValueError) as error:
+        # A table, a column or a right is missing, or a notice names no token.
         log(f"the schema does not fit: {error}")
         sys.exit(78)
     except psycopg2.Error as error:  # all else passes, such as a server that refuses to write
