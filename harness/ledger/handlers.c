@@ -6,8 +6,8 @@
 
 #define NONE UINT32_MAX
 
-// Returns when the handler ended: with its answer, or with its process. CLOCK_NEVER: it still ran
-// at the end.
+// Returns when the handler ended, by its answer or by the end of its process. *died: its process
+// ended before it answered. CLOCK_NEVER: it still ran at the end.
 static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *died)
 {
     const struct process_record *p = &l->log->processes[l->log->lines[d->line].process];
@@ -18,11 +18,13 @@ static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *
     return *died ? p->ended_ns : CLOCK_NEVER;
 }
 
+// Returns the larger of two times. CLOCK_NEVER for `a` means that there is no time yet.
 static int64_t most(int64_t a, int64_t b)
 {
     return a == CLOCK_NEVER || b > a ? b : a;
 }
 
+// Compares a handler that began at began_ns with the one before it of the same job.
 static void take_next(
     struct handlers *h, const struct ledger *l, const struct delivery *before, int64_t began_ns)
 {
@@ -51,7 +53,7 @@ bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
         .again_ns = CLOCK_NEVER, .gap_min_ns = CLOCK_NEVER, .gap_max_ns = CLOCK_NEVER};
     for (size_t t = 0; ok && t < tokens; t++)
         last[t] = NONE;
-    // The log is in the order in which the lines were read.
+    // The deliveries are in the order in which their lines were read.
     for (uint32_t i = 0; ok && i < l->log->delivery_count; i++) {
         const struct delivery *d = &l->log->deliveries[i];
         if (d->token >= tokens || d->reply == REPLY_NONE)

@@ -1,14 +1,15 @@
-// The sections of a history, in their order. One function describes each for both directions, so
-// reading cannot differ from writing. They stay in one file, because their order is the format:
-// pack_all calls them in it, and who adds one has to see the last. What fills many bytes in every
-// version (lines, deliveries, samples) is in pack_observed.c.
+// Writes and reads the sections of a history. One function serves both directions of a section, so
+// reading cannot differ from writing. The sections stay in one file, because their order is the
+// format: pack_all calls them in that order, and whoever adds a section must see the last one. The
+// sections that fill many bytes in every version (lines, deliveries, samples) are in
+// pack_observed.c.
 //
-// A new version adds its sections behind those of the one before, which stay as they were. So a run
-// can be judged again by rules that were made long after it. What a version lacks stays zero or, if
-// that would say something false, is derived from the rest (history_join).
+// A new version adds its sections after those of the version before, which stay as they were. So a
+// run can be judged again by rules that were made long after it. A figure that a version lacks
+// stays zero or, where zero would say something false, is derived from the others (history_join).
 //
-// The file may be damaged, or somebody else's: each number has the most that it may be, and each
-// count must fit a file of this size before memory is asked for.
+// The file may be damaged, or somebody else's. So each number has a limit, and each count must be
+// one that a file of this size can hold, before memory is asked for.
 #include "ledger/history.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@
 #include "ledger/pack_observed.h"
 
 static const uint64_t any = UINT64_MAX;
-static const size_t stalls_first = 256; // number of stalls that are stored first; the same in every
-                                        // version
+static const size_t stalls_first = 256; // number of stalls that pack_stalls stores; part of the
+                                        // format, so the same in every version
 
 static void pack_header(struct pack *p, uint64_t *version)
 {
@@ -31,7 +32,7 @@ static void pack_header(struct pack *p, uint64_t *version)
     if (strcmp(magic, "mailproof") != 0)
         pack_fail(p, "is not one of mailproof's");
     pack_number(p, version, any);
-    // A later version may have fields whose meaning is not known here, so nothing is guessed.
+    // A later version may have fields whose meaning is not known here, so its files are refused.
     if (*version > HISTORY_VERSION || *version < 2)
         pack_fail(p, "was written by another version of mailproof");
 }
@@ -44,7 +45,7 @@ static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t unti
             kept = s->kept[i];
         pack_moment(p, &kept.from_ns);
         pack_moment(p, &kept.until_ns);
-        // Read one by one, because the number that the file names may be a lie.
+        // Memory grows stall by stall, because the count that the file names may be a lie.
         if (pack_reading(p) && pack_ok(p) && !stalls_keep(s, kept))
             pack_fail(p, "needs more memory than there is");
     }
@@ -55,7 +56,8 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
-    // A history of any version stores its first stalls here; pack_more_stalls stores the others.
+    // Every version stores the first stalls here. pack_more_stalls, which came later, stores the
+    // others.
     pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
 }
 
@@ -86,8 +88,7 @@ static void pack_notes(struct pack *p, struct history *h)
     pack_signed(p, &n->reader_ns);
     PACK_FIELD(p, load->refused, any);
     pack_text(p, load->refusal, sizeof load->refusal);
-    // One function writes and reads. What has no whole number of its own goes through one, both
-    // ways.
+    // The format has no fractions, so cpu_s is turned into whole µs and back, in both directions.
     pack_number(p, &cpu_us, any);
     load->cpu_s = (double)cpu_us / 1e6;
     pack_stalls(p, &load->stalls);
@@ -108,8 +109,8 @@ static void pack_txn(
     int64_t planned_ns = l->start_ns + t->at_ns;
     size_t last_phase = l->scenario->load_count - 1; // a scenario has at least one phase
 
-    // As a moment, because moments are stored as differences to the one before, and these are
-    // small.
+    // The planned time is packed as a moment of the run's clock: moments are stored as differences
+    // to the moment before, and these differences are small.
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
     PACK_FIELD(p, t->rows, UINT16_MAX);
@@ -149,7 +150,7 @@ static void pack_tokens(struct pack *p, struct history *h)
         PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
 }
 
-// Packs the flags and the expiry of each token. Call it after ledger_init.
+// Packs the flags and the expiry of each token. Call it after ledger_init, which makes the tokens.
 static void pack_ends(struct pack *p, struct history *h)
 {
     int64_t last = 0;
@@ -184,7 +185,7 @@ static void pack_faults(struct pack *p, struct history *h)
         PACK_FIELD(p, r->undone, 1);
         PACK_FIELD(p, r->left_out, LEFT_OUT_BUSY);
         pack_text(p, r->evidence, sizeof r->evidence);
-        // The scenario lies beside the history, and may be another one's.
+        // The scenario is a file beside the history, and may be that of another run.
         if (s->fault_count == 0)
             pack_fail(p, "has faults that its scenario does not");
         else
@@ -192,7 +193,8 @@ static void pack_faults(struct pack *p, struct history *h)
     }
 }
 
-// Packs the probe of the flushes, the sessions, and more of stalls, notes and last words.
+// Packs the samples of the probe that commits, the starts of the collector's sessions, the stalls
+// that pack_stalls left out, the notes on lines and the last words of processes.
 static void pack_more(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
@@ -241,14 +243,13 @@ static void pack_changes(struct pack *p, struct history *h)
         pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
 }
 
-// Packs the sender's answers and the outcomes that the collector
-// recorded.
+// Packs the sender's answers, and the outcomes that the collector recorded.
 static void pack_outcomes(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++) {
         struct delivery *d = &h->log.deliveries[i];
         PACK_FIELD(p, d->reply, REPLIES - 1);
-        // Most histories are of modes without answers. They pay a byte for each delivery.
+        // Most histories are of modes without answers, and need one byte here for each delivery.
         if (d->reply != REPLY_NONE)
             pack_moment(p, &d->replied_ns);
     }
@@ -259,7 +260,8 @@ static void pack_outcomes(struct pack *p, struct history *h)
     }
 }
 
-// Packs for each fault the commits that its failover left behind.
+// Packs for each fault since when the commits before it are lost, such as those that a failover
+// left behind.
 static void pack_left_behind(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++) {
@@ -268,7 +270,7 @@ static void pack_left_behind(struct pack *p, struct history *h)
     }
 }
 
-// Packs the clock bound of the workers and the workers that were
+// Packs the greatest clock error between several generators (workers), and the workers that were
 // lost.
 static void pack_workers(struct pack *p, struct history *h)
 {
@@ -287,7 +289,8 @@ static void pack_attempts(struct pack *p, struct history *h)
         pack_array(p, &l->attempt_count, PACK_LINES_MAX, l->attempts, sizeof *l->attempts);
     for (size_t i = 0; pack_ok(p) && i < l->attempt_count; i++) {
         struct attempt_record *a = &l->attempts[i];
-        // They are sorted by token, so steps are never negative and mostly fit into a byte.
+        // The attempts are sorted by token, so the steps between their tokens are never negative
+        // and mostly fit into a byte.
         uint64_t step = a->token - token;
         pack_number(p, &step, h->plan.token_count ? h->plan.token_count - 1 - token : 0);
         token = a->token = token + (uint32_t)step;
@@ -301,21 +304,21 @@ static void pack_attempts(struct pack *p, struct history *h)
 // Packs the share of the processors that other programs used.
 static void pack_others(struct pack *p, struct history *h)
 {
-    // A share in millionths: the format has no fractions.
+    // The format has no fractions, so the share is stored in millionths.
     uint64_t ppm = (uint64_t)llround(h->notes.others_share * 1e6);
 
     pack_number(p, &ppm, 1000000);
     h->notes.others_share = (double)ppm / 1e6;
 }
 
-// Packs the waits for a processor.
+// Packs the samples of how long processes waited for a processor.
 static void pack_starved(struct pack *p, struct history *h)
 {
     h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
 }
 
-// Packs when each fault began to look for its victim, and when
-// each line was written.
+// Packs when each fault began to look for its victim, and between which times each line was
+// written.
 static void pack_sought_and_written(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++)
@@ -329,14 +332,14 @@ static void pack_sought_and_written(struct pack *p, struct history *h)
     }
 }
 
-// Packs what the columns of a token and its account held.
+// Packs what the rows of each token and its account held at the end (enum token_row).
 static void pack_rows(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++)
         PACK_FIELD(p, h->ledger.tokens[i].row, UINT16_MAX);
 }
 
-// Packs what the processes left behind.
+// Packs what each process left running when it ended.
 static void pack_litter(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++) {
@@ -349,13 +352,13 @@ static void pack_litter(struct pack *p, struct history *h)
     }
 }
 
-// Packs what the logs hold.
+// Packs whether the collector's logs were searched, and held the signing key.
 static void pack_logs(struct pack *p, struct history *h)
 {
     PACK_FIELD(p, h->ledger.logs, LOGS_TELL_KEY);
 }
 
-// Packs the looks at the collector's sessions.
+// Packs the looks at the collector's sessions, and the transactions that stayed open.
 static void pack_presence(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
@@ -374,7 +377,7 @@ static void pack_presence(struct pack *p, struct history *h)
     }
 }
 
-// Packs descriptors and processes of each sample.
+// Packs the numbers of open descriptors and of processes in each sample.
 static void pack_counts(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.sample_count; i++) {
@@ -383,14 +386,15 @@ static void pack_counts(struct pack *p, struct history *h)
     }
 }
 
-// Packs which deliveries had the names from before a change.
+// Packs which deliveries have the names from before a change of the account.
 static void pack_renames(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++)
         PACK_FIELD(p, h->log.deliveries[i].before_rename, 1);
 }
 
-// The sections that came after the first version that is read, with the version that added each.
+// The sections that were added since version 2, the oldest that can be read, and the version that
+// added each.
 static const struct {
     uint64_t since;
     void (*pack)(struct pack *p, struct history *h);
@@ -408,7 +412,8 @@ static void pack_end(struct pack *p)
         pack_fail(p, "has no end");
 }
 
-// Returns false when there is no memory. The caller asks the stream itself for its errors later.
+// Packs all sections in the order of the format. Returns false only without memory: a failure of
+// the stream is reported by pack_close.
 static bool pack_all(struct pack *p, struct history *h, struct err *e)
 {
     pack_header(p, &h->version);
@@ -416,8 +421,8 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_ledger(p, &h->ledger);
     pack_txns(p, h);
     pack_tokens(p, h);
-    // The ledger's arrays are as long as the plan, which is known only from here on. Its own fields
-    // were read before.
+    // The ledger's arrays are as long as the plan, which is known only from here on. ledger_init
+    // clears the ledger, so the fields that were read before are restored.
     if (pack_reading(p) && pack_ok(p)) {
         struct ledger read = h->ledger;
         if (!ledger_init(&h->ledger, read.scenario, &h->plan, e))
@@ -444,7 +449,8 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
 bool history_write(const char *path, const struct ledger *l, const struct load_result *load,
     const struct history_notes *notes, struct err *e)
 {
-    // This is only a view: writing does not change anything in it.
+    // The view borrows the caller's arrays. The casts drop `const`, but writing changes nothing in
+    // them.
     struct history view = {.plan = *l->plan,
         .log = *l->log,
         .load = *load,
@@ -463,7 +469,8 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
     return p && pack_all(p, &view, e) && pack_close(p, e);
 }
 
-// The flags of deliveries are final and all fingerprints are equal, so settling only counts.
+// A stored history has the final flags of its deliveries, and no fingerprints. So all fingerprints
+// are equal (0), and ledger_settle_end finds no forgery and only counts.
 bool history_join(struct history *h, struct err *e)
 {
     struct ledger *l = &h->ledger;
@@ -481,8 +488,8 @@ bool history_join(struct history *h, struct err *e)
     l->looks = h->looks;
     l->holds = h->holds;
     l->sessions = h->sessions;
-    // Older histories do not say since when a line can have been written. A reader that was kept
-    // away is the only thing that could have delayed its reading.
+    // Older histories do not say when a line was written. Only a fault that kept the reader away
+    // can have delayed the reading of a line for long.
     if (h->version < 12)
         ledger_guess_written(l);
     return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);
@@ -495,7 +502,8 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     if (!p)
         return false;
     bool made = pack_all(p, h, e);
-    // The first error counts. What the file says of itself comes after a lack of memory.
+    // After a failure of pack_all, *e already says that memory is missing, so the error of the
+    // stream is dropped.
     bool whole = pack_close(p, made ? e : &(struct err){0});
     if (made && whole && history_join(h, e))
         return true;

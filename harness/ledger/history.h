@@ -9,12 +9,12 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-// history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
-// no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, 9 no
-// others_share, 10 none of the samples of os/starved.h, 11 not when a fault was sought and when a
-// line was written, 12 no rows of tokens, 13
-// nothing of what processes left behind, 14 nothing of the logs, 15 no looks at the
-// collector's sessions, 16 no counts of descriptors and processes, and 17 no names that changed.
+// history_read also reads older versions, which lack what came later: 2 has no starved_us, 3 no
+// pack_more, 4 no changes, 5 no answers, 6 no commits that failovers left behind, 7 no workers, 8
+// no attempts, 9 no others_share, 10 no samples of os/starved.h, 11 no times when a fault was
+// sought and when a line was written, 12 no rows of tokens, 13 nothing of what processes left
+// behind, 14 nothing of the logs, 15 no looks at the collector's sessions, 16 no counts of
+// descriptors and processes, and 17 no names that changed.
 #define HISTORY_VERSION 18
 
 // The facts that the check needs beside the ledger.
@@ -29,7 +29,8 @@ struct history_notes {
                          // stored in millionths
 };
 
-// A history that was read. It owns everything that history_read has made. It may be zeroed.
+// A history in memory. It owns everything that history_read has allocated. history_fini accepts a
+// zeroed struct.
 struct history {
     uint64_t version;
     struct plan plan;
@@ -53,8 +54,8 @@ MUST_USE bool history_write(const char *path, const struct ledger *l,
 MUST_USE bool history_read(
     struct history *h, const char *path, const struct scenario *s, struct err *e);
 
-// Joins the parts of a history that somebody else has filled: its ledger, made by ledger_init,
-// borrows the other parts, and counts the deliveries.
+// Connects the parts of a history that the caller has filled: lets h->ledger, which ledger_init has
+// made, borrow the other parts, and counts the valid deliveries. Returns false without memory.
 MUST_USE bool history_join(struct history *h, struct err *e);
 
 void history_fini(struct history *h);

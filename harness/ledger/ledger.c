@@ -34,7 +34,7 @@ bool ledger_committed(const struct ledger *l, uint32_t token)
     switch (ledger_txn(l, token)->outcome) {
     case TXN_COMMITTED:
         return true;
-    // The database has the last word where the answer was lost.
+    // The answer to COMMIT was lost, so only the database knows.
     case TXN_UNKNOWN:
         return l->tokens[token].flags & TOKEN_SETTLED;
     default:
@@ -53,7 +53,7 @@ bool ledger_take_changes(struct ledger *l, const struct change_record *changes, 
     if (!l->change_of)
         return err_memory_for(e, "%zu changes", p->change_count);
     for (size_t i = 0; i < p->change_count; i++)
-        // Counted from one, because zero says that there is none.
+        // One more than the index, because 0 says that the token has no change.
         l->change_of[p->changes[i].token] = (uint32_t)i + 1;
     return true;
 }
@@ -96,7 +96,8 @@ bool ledger_is_backlog(const struct ledger *l, uint32_t token)
 
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token)
 {
-    // The plan has no time for it: it is inserted before the clock starts.
+    // The plan has no time for a token of the backlog, because it is inserted before the load
+    // begins.
     if (ledger_is_backlog(l, token))
         return ledger_txn(l, token)->sent_ns;
     return l->start_ns + l->plan->txns[l->txn_of[token]].at_ns;
@@ -114,8 +115,9 @@ static bool steps_server(const struct fault_spec *s)
     return s->verb->hits == HITS_CLOCK && s->target == TARGET_SERVER;
 }
 
-// Returns how many faults may have let the server's clock step. Each token asks for the clock. So a
-// scenario without such a step must not cost a look at each of a thousand faults.
+// Returns how many faults must be searched for steps of the server's clock: all, or none when the
+// scenario has no such step. This is asked for every token, so a scenario without steps must not
+// look at each of a thousand faults every time.
 static size_t may_step(const struct ledger *l)
 {
     for (size_t i = 0; i < l->scenario->fault_count; i++) {
@@ -137,7 +139,8 @@ int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
 
     for (size_t i = 0; i < count; i++) {
         const struct fault_record *f = &l->faults[i];
-        // A step forward that is under way may not have come yet.
+        // A fault that steps the clock forward may not have done so until it ends. A step back
+        // counts from the beginning, so the sum is the least that the clock may show.
         if (stepped_server(f) && f->began_ns <= at_ns &&
             (f->spec->by_ns < 0 || f->ended_ns <= at_ns))
             shows_ns += f->spec->by_ns;
@@ -158,7 +161,8 @@ int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t
         int64_t at_ns = server_ns - offset_ns > from_ns ? server_ns - offset_ns : from_ns;
         if (last || at_ns < until_ns)
             return at_ns;
-        // A step forward passes over the times between.
+        // The clock did not show server_ns before this step. If the step skips that time, the clock
+        // shows a later one from here on.
         from_ns = until_ns > from_ns ? until_ns : from_ns;
         offset_ns += l->faults[i].spec->by_ns;
     }
@@ -174,7 +178,7 @@ static bool keeps_unread(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
     const int64_t drained_ns =
-        100 * NS_PER_MS; // a reader that goes on has read all after this time
+        100 * NS_PER_MS; // within this time a reader that runs again has read all that waited
     int instance = l->log->processes[line->process].instance;
 
     return f->began_ns && f->spec->verb->takes & THING_READER &&

@@ -1,9 +1,9 @@
 // The history of every token: what was planned, what the generator saw, and what the database and
 // the collector's lines held.
 //
-// The ledger joins the records of load, subject and fault by the token's number, and adds nothing
-// of its own. It asks the database for the outcomes that the generator could not know. After
-// ledger_settle_end it is complete and read-only.
+// The ledger joins the records of load, subject and fault by the token's number, and adds what only
+// the database knows, such as outcomes that the generator never learned. After ledger_settle_end it
+// is complete and read-only.
 #pragma once
 
 #include <libpq-fe.h>
@@ -24,15 +24,15 @@
 #include "subject/secret_scan.h"
 
 enum token_flags {
-    TOKEN_SETTLED = 1 << 0,      // the outcome of its transaction was unknown, and the database has
-                                 // the token
-    TOKEN_PRESENT = 1 << 1,      // in the database at the end of the run
-    TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end of the run
-    TOKEN_NAMED = 1 << 3,        // an account of this token was named in a torn line or a forged
-                                 // delivery
-    TOKEN_WAITING = 1 << 4,      // at the end of the run the cursor had not passed it
-    TOKEN_UNMARKED = 1 << 5,     // at the end of the run it was not taken, or taken and not
-                                 // confirmed
+    TOKEN_SETTLED = 1 << 0, // the generator does not know the outcome of its transaction, but the
+                            // database has the token
+    TOKEN_PRESENT = 1 << 1, // in the database at the end of the run
+    TOKEN_DEAD_LETTER = 1 << 2, // in dead_letters at the end of the run
+    TOKEN_NAMED = 1 << 3,       // a torn line or a forged delivery names this token
+    TOKEN_WAITING = 1 << 4,  // at the end of the run it still waited: the cursor had not passed it
+                             // or, in the present schema, it was taken and not confirmed
+    TOKEN_UNMARKED = 1 << 5, // at the end of the run it was not taken, or taken and not
+                             // confirmed
     TOKEN_BURIED_AGAIN = 1 << 6, // in dead_letters more than once
     TOKEN_TOLD = 1 << 7,         // its secret stands in a log of the collector
 };
@@ -40,7 +40,8 @@ enum token_flags {
 // The outcome of a token in leased mode, as the collector has recorded it.
 enum token_outcome { OUTCOME_NONE, OUTCOME_SENT, OUTCOME_DEAD, OUTCOME_EXPIRED };
 
-// How an attempt ended, as the collector has recorded it. sql/attempts.sql has the same order.
+// How an attempt ended, as the collector has recorded it. sql/attempts.sql lists the ends in this
+// order.
 enum attempt_end {
     ATTEMPT_SENT,
     ATTEMPT_TRANSIENT,
@@ -62,9 +63,11 @@ struct attempt_record {
 struct ledger_token {
     uint64_t fingerprint; // decode_fingerprint of the fields in the database; set when
                           // TOKEN_PRESENT
-    uint64_t older;       // the same before its account got another name
+    uint64_t older; // decode_fingerprint of the fields with the names that its account had before
+                    // the plan changed them; equals `fingerprint` without such a change
     uint32_t deliveries;  // number of valid deliveries
-    uint32_t first_line;  // index of the line of its first valid delivery; meaningless without one
+    uint32_t first_line;  // index of the line of its first valid delivery; no meaning while
+                          // `deliveries` is 0
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
     uint16_t marks;       // decode_marks of the fields in the database
     uint8_t flags;        // bits of enum token_flags
@@ -73,8 +76,8 @@ struct ledger_token {
     uint16_t row;         // bits of enum token_row; 0 in an old history
 };
 
-// What the collector's logs hold. Only the run itself looks at them, because a history keeps no
-// secrets.
+// Whether the collector's logs were searched, and whether they hold the signing key. Only the run
+// itself can search them, because a history keeps no secrets.
 enum logs { LOGS_UNREAD, LOGS_READ, LOGS_TELL_KEY };
 
 struct ledger {
@@ -90,7 +93,7 @@ struct ledger {
     size_t flush_count;
     const struct starved_sample *starved; // in the order of time; none in an old history
     size_t starved_count;
-    const struct presence_look *looks; // at the collector's sessions; none where nothing shows them
+    const struct presence_look *looks; // at the collector's sessions; none if the server hides them
     size_t look_count;
     const struct presence_hold *holds;
     size_t hold_count;
@@ -103,13 +106,13 @@ struct ledger {
     struct attempt_record *attempts;     // owned; sorted by token and number; none in an old
                                          // history
     size_t attempt_count;
-    uint32_t *txn_of;       // owned; per token: the index of its transaction
-    int64_t start_ns;       // the plan's time 0 on the run's clock
-    int64_t load_end_ns;    // when load and faults were over
-    int64_t drain_end_ns;   // when TERM was sent to the collector
-    int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
-    const struct secret_scan
-        *tells; // what stands in the logs, until ledger_settle_end; NULL: unknown
+    uint32_t *txn_of;                // owned; per token: the index of its transaction
+    int64_t start_ns;                // the plan's time 0 on the run's clock
+    int64_t load_end_ns;             // when load and faults were over
+    int64_t drain_end_ns;            // when TERM was sent to the collector
+    int64_t server_epoch_s;          // the server's clock at start_ns, seconds since 1970
+    const struct secret_scan *tells; // hashes of what may be secrets in the collector's logs; only
+                                     // ledger_settle_end reads them; NULL: unknown
     enum logs logs;
     size_t strangers; // number of tokens in the database that the plan does not know
 };
@@ -119,28 +122,31 @@ MUST_USE bool ledger_init(
     struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e);
 void ledger_fini(struct ledger *l);
 
-// Takes the results of the plan's changes. The records must outlive the ledger.
+// Stores the results of the plan's changes, and which of them belongs to each token. NULL: the
+// results are unknown. The records must outlive the ledger. Returns false without memory.
 MUST_USE bool ledger_take_changes(
     struct ledger *l, const struct change_record *changes, struct err *e);
 
 // Asks the database for the outcome of unknown transactions. Call it when the drain begins, after
-// every backend of the load has ended.
+// every backend of the load has ended, so that none can commit any more.
 MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e);
 
 // Reads the tables at the end of the run and counts the valid deliveries. Call it after the
-// collector has ended. conn NULL says that the server does not start again; then no token is
-// present.
+// collector has ended. conn NULL: the tables are not read, because the server does not start again
+// (then no token is present) or because a stored history already has what they held.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
-// Fills in which commits each fault of the server lost, where the provider does not know it. It
-// asks the database for the numbers that the probe has committed; there[i] says that the sample i
-// of l->flushes is in it. Call it when the probes have ended; conn NULL leaves all unknown.
+// Fills in left_ns of each fault that stopped the server, where the provider did not report it.
+// ledger_settle_losses asks the database which commits of the probe it still holds, and passes them
+// to ledger_date_losses: there[i] is true when the database holds the commit of l->flushes[i]. Call
+// it after the probes have ended. conn NULL: the faults stay as they are.
 MUST_USE bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
 void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *there);
 
-// Fills in when the lines were written, where the reader did not note it: as each was read or, when
-// a fault kept the reader away until then, since that fault began.
+// Fills in empty_ns and seen_ns of the lines for which the reader did not note them: both become
+// read_ns. But when a fault had kept the reader away until then, the line may have been written
+// since that fault began, so empty_ns is that time.
 void ledger_guess_written(struct ledger *l);
 
 // --- a token's life, for the checks --------------------------------------------
@@ -150,34 +156,39 @@ static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32
     return &l->txns[l->txn_of[token]];
 }
 
-// True when the commit was acknowledged, or when the database has the token anyway.
+// True when the commit was acknowledged, or when it was not answered and the database has the
+// token.
 bool ledger_committed(const struct ledger *l, uint32_t token);
 
-// Returns the token's change and its result when the change was sent. Returns NULL when the token
-// is as eligible as it was inserted.
+// Returns the change of the token's eligibility if it was sent, and sets *record to its result.
+// Returns NULL when none was sent: the token is then as eligible as it was inserted. Changes of
+// names are left out; see ledger_rename.
 const struct plan_change *ledger_change(
     const struct ledger *l, uint32_t token, const struct change_record **record);
 
-// The same for a change of the account's address or login, which ledger_change leaves out.
+// Returns the change of the account's address or login if it was sent, and sets *record to its
+// result. Returns NULL when none was sent.
 const struct plan_change *ledger_rename(
     const struct ledger *l, uint32_t token, const struct change_record **record);
 
-// Returns when the token's change was sent; CLOCK_NEVER without one.
+// Returns when the change that ledger_change returns was sent; CLOCK_NEVER without one.
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
 // True when the token existed before the collector started.
 bool ledger_is_backlog(const struct ledger *l, uint32_t token);
 
-// Writes a token's name for messages: t0000048, or of a queue: job 48.
+// Writes a token's name for messages, such as t0000048. In a queue a token is a job, such as "job
+// 48".
 void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX]);
 
 #define LEDGER_FULL_NAME_MAX (2 * NAMES_MAX)
 
-// Writes the name with the token's kind, which a queue's jobs do not have: t0000048 (activation).
+// Writes the token's name and kind, such as "t0000048 (activation)". A queue's jobs have no kind,
+// so only the name is written.
 void ledger_full_name(const struct ledger *l, uint32_t token, char out[LEDGER_FULL_NAME_MAX]);
 
-// Returns the intended time of the insert on the run's clock; for a token of the backlog, the real
-// time of the insert.
+// Returns when the insert was intended, on the run's clock; for a token of the backlog, when it was
+// really sent.
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
 
 // Returns when the token's first delivery was read; CLOCK_NEVER without one.
@@ -189,11 +200,13 @@ static inline double ledger_seconds(const struct ledger *l, int64_t ns)
     return (double)(ns - l->start_ns) / 1e9;
 }
 
-// Returns when the server's clock shows a time, or a later one, from from_ns on. A time of its
-// clock is given as the run's clock would show it if no fault let the server's clock step.
+// Returns the first time from from_ns on at which the server's clock shows server_ns or more.
+// server_ns is given as the run's clock would show that time if no fault had made the server's
+// clock step.
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns);
 
-// Returns the least that the server's clock may show at a time.
+// Returns the earliest time that the server's clock may show at at_ns, in the same form as
+// server_ns above.
 int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns);
 
 // Returns when the token expires, on the run's clock.

@@ -1,12 +1,12 @@
 // Completes the ledger from the database and from the finished log.
 //
-// Twice the database is asked: for the transactions whose answer was lost, when the load's backends
-// are gone and nothing can still commit; and for all rows, when the collector has ended. Rows are
-// read one at a time, so that ten million need no more memory than one.
+// The database is asked twice: for the transactions whose answer was lost, when the load's backends
+// have ended and nothing can still commit; and for all rows, when the collector has ended. Rows are
+// read one at a time, so that ten million rows need no more memory than one.
 //
-// A delivery is compared with its row by a fingerprint of the fields: secrets are kept neither here
-// nor in the history. What a collector with tables of its own has written there is not read; of the
-// reference collector's tables as much as the schema's version has.
+// A delivery is compared with its row by a fingerprint of the fields, because secrets are kept
+// neither here nor in the history. Tables that a collector has of its own are not read. Of the
+// reference collector's tables, those are read that the version of the schema has.
 #include "ledger/ledger.h"
 
 #include <arpa/inet.h>
@@ -22,18 +22,19 @@
 #include "postgres/sql.h"
 #include "subject/decoder.h"
 
-// Takes one row of a binary result. Returns false without memory.
+// Stores one row of a binary result in the ledger. Returns false without memory.
 typedef bool row_function(struct ledger *l, const PGresult *row);
 
-// Finds the token of a row, whose first columns are its account's login and its code.
+// Finds the token of a row. The first two columns are the login of its account and its code.
+// Returns false when the plan has no such token.
 static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
 {
     return plan_token(l->plan, PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
         PQgetvalue(row, 0, 1), (size_t)PQgetlength(row, 0, 1), token);
 }
 
-// Reads one row at a time and in binary form, so that ten million rows need no more memory than
-// one.
+// Makes a query and calls f for each row. The rows come one at a time and in binary form, so that
+// ten million rows need no more memory than one.
 static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char *param,
     row_function *f, struct err *e)
 {
@@ -58,7 +59,7 @@ static bool settle_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
-    // The other tokens of its account come with it.
+    // The query finds all tokens of an account, and those of known transactions are not marked.
     if (token_of(l, row, &token) && ledger_txn(l, token)->outcome == TXN_UNKNOWN)
         l->tokens[token].flags |= TOKEN_SETTLED;
     return true;
@@ -79,8 +80,8 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
             buf_append_char(&logins, held++ ? ',' : '{');
             names_quote(&logins, names.login);
         }
-        // Asked in chunks: a crash can leave a hundred thousand outcomes unknown, and one query for
-        // each would take long.
+        // The logins are asked for in chunks: a crash can leave a hundred thousand outcomes
+        // unknown, and one query for each would take long.
         if (held == 0 || (held < CHUNK && t + 1 < l->plan->token_count))
             continue;
         buf_append(&logins, "}", 2);
@@ -106,7 +107,7 @@ static struct contents_field field_at(const PGresult *row, int column)
     return (struct contents_field){PQgetvalue(row, 0, column), (size_t)PQgetlength(row, 0, column)};
 }
 
-// The columns of sql/tokens.sql.
+// The columns of sql/tokens.sql, in their order.
 enum { LOGIN, CODE, ACTION, EMAIL, SECRET, EXPIRES_AT, ROW };
 
 static struct contents_field contents_text(const char *text)
@@ -119,8 +120,9 @@ static bool equals(const struct contents_field *a, const struct contents_field *
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-// Stores what a line may have held before its account got another name. True when the address is
-// the one that was inserted, or the one that the plan gave to the account later.
+// Fills in `older` for lines that were written before the account got another name. Returns true
+// when the address in the database is the one that was inserted, or the one that the plan gave to
+// the account later.
 static bool settle_names(
     struct ledger *l, uint32_t token, struct contents *c, struct ledger_token *t)
 {
@@ -158,7 +160,7 @@ static bool end_row(struct ledger *l, const PGresult *row)
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
     t->expires_at_s = int4_at(row, EXPIRES_AT);
-    // Only the fingerprint stays: a secret must not get into the history.
+    // Only the fingerprint is kept, because a secret must not get into the history.
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
     t->row = (uint16_t)(ROW_READ | int4_at(row, ROW));
@@ -195,8 +197,8 @@ static bool waiting_row(struct ledger *l, const PGresult *row)
     return mark_token(l, row, TOKEN_WAITING);
 }
 
-// Marks a token that the present schema lists as left: in every mode it still waits, and it is not
-// confirmed.
+// Marks a token that the query of the present schema returns. In every mode such a token still
+// waits and is not confirmed.
 static bool left_row(struct ledger *l, const PGresult *row)
 {
     return mark_token(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
@@ -251,8 +253,9 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// True when a delivery is forged, with a note that says how: it is not what the database holds, or
-// it prints a name that the wire cannot carry, even if a reader accepts the line.
+// Returns true when a delivery is forged, and adds a note that says how: it differs from what the
+// database holds, or it prints a name that the wire cannot carry, even if the line can be read.
+// Also sets before_rename.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];
@@ -315,7 +318,7 @@ static bool has_column(
     return is_true(conn, sql, found, e);
 }
 
-// Reads the tokens that still wait, in the present schema and in older ones.
+// Reads which tokens still wait, with the query that fits the version of the schema.
 static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool snapshots, compound, marks;
@@ -331,7 +334,7 @@ static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
                NULL, waiting_row, e);
 }
 
-// Reads the table that all collectors share. An old schema does not have it.
+// Reads dead_letters, a table that all collectors share. An old schema does not have it.
 static bool read_dead_letters(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool found;

@@ -1,5 +1,5 @@
-// Dates the commits that the server lost, by the counter that the harness's own probe commits ten
-// times a second.
+// Finds out since when the server's commits are lost. The harness's own probe commits a number ten
+// times a second; the numbers that the database no longer holds date the loss.
 #include "ledger/ledger.h"
 
 #include <stdlib.h>
@@ -12,8 +12,9 @@ static int64_t acknowledged_ns(const struct probe_sample *s)
     return s->due_ns + s->stall_ns + s->took_ns;
 }
 
-// Returns when the last commit was acknowledged that survived this fault: the one before the first
-// that is gone, of those between the fault before and this one. 0: the fault lost none of them.
+// Returns since when commits are lost: when the last probe commit before the first missing one was
+// acknowledged. Only commits acknowledged after since_ns and until until_ns can be missing by this
+// fault: these are the ends of the fault before it and of this one. 0: the fault lost none.
 static int64_t first_lost_ns(
     const struct ledger *l, const bool *there, int64_t since_ns, int64_t until_ns)
 {
@@ -48,7 +49,8 @@ void ledger_date_losses(struct ledger *l, struct fault_record *faults, const boo
 bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e)
 {
-    // A disk that lies loses single pages, so what is there says nothing about what was before it.
+    // A disk that lies may lose single pages, so a commit that is there does not prove that the
+    // commits before it are there too.
     if (!conn || l->flush_count == 0 || l->scenario->postgres.disk != DISK_HONEST)
         return true;
     bool *there = calloc(l->flush_count, sizeof *there);

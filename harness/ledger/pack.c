@@ -111,8 +111,8 @@ static unsigned char get(struct pack *p)
     if (p->pos == p->len) {
         int got = gzread(p->file, p->buffer, BUFFER);
         int error = Z_OK;
-        // A file that ends in the middle of a block is cut off, and not damaged: the run may have
-        // been killed.
+        // gzread also fails for a file that ends in the middle of a block. That file is cut off,
+        // and not damaged: the run may have been killed.
         gzerror(p->file, &error);
         p->pos = 0;
         p->len = got > 0 ? (size_t)got : 0;
@@ -168,14 +168,14 @@ void pack_signed(struct pack *p, int64_t *value)
 {
     uint64_t folded = fold(*value);
 
-    // The limit leaves room for sums, so that those over a damaged history do not overflow.
+    // The limit is so low that sums over a damaged history do not overflow.
     pack_number(p, &folded, UINT64_MAX / 4);
     *value = unfold(folded);
 }
 
 void pack_time(struct pack *p, int64_t *ns)
 {
-    const int64_t most_ns = INT64_MAX / 4; // a limit under which no difference overflows
+    const int64_t most_ns = INT64_MAX / 4; // no difference of such times overflows
     uint64_t v = *ns == CLOCK_NEVER ? 1 : *ns == 0 ? 0 : fold(*ns - p->last_ns) + 2;
 
     pack_number(p, &v, UINT64_MAX);

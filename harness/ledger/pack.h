@@ -16,8 +16,8 @@ struct pack;
 MUST_USE struct pack *pack_write(const char *path, struct err *e);
 MUST_USE struct pack *pack_read(const char *path, struct err *e);
 
-// When reading: true when a file of this size can hold this many items at all. A damaged count
-// could otherwise make us ask for more memory than the machine has.
+// True when the file that is being read can hold this many items at all. A damaged count could
+// otherwise make us ask for more memory than the machine has.
 bool pack_can_hold(const struct pack *p, size_t count);
 
 bool pack_reading(const struct pack *p);
@@ -27,7 +27,7 @@ bool pack_ok(const struct pack *p);
 // returns true.
 MUST_USE bool pack_close(struct pack *p, struct err *e);
 
-// Packs seven bits per byte. A value above `most` is a failure.
+// Packs a number, seven bits per byte. When reading, a value above `most` is a failure.
 void pack_number(struct pack *p, uint64_t *value, uint64_t most);
 
 // Packs a field of a type other than uint64_t.
@@ -41,22 +41,26 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most);
 // Packs a signed number; a number near zero takes few bytes.
 void pack_signed(struct pack *p, int64_t *value);
 
-// Packs a time that is near the one before; 0 and CLOCK_NEVER keep their meaning.
+// Packs a time as its difference to the time that was packed before, so that a time near that one
+// takes few bytes. 0 and CLOCK_NEVER are kept as they are.
 void pack_time(struct pack *p, int64_t *ns);
 
 // Packs a string that fits into `size` bytes with its NUL.
 void pack_text(struct pack *p, char *text, size_t size);
 
-// Fails the stream, and says why its content cannot be right.
+// Marks the stream as failed. `why` goes on after "the history" in the message, such as "is
+// damaged". Only the first reason is kept.
 void pack_fail(struct pack *p, const char *why);
 
-// Packs the time of an event that has happened or is planned; 0 when it has not happened. Only the
-// end of a process may be CLOCK_NEVER, because no computation uses that time.
+// Packs the time of an event that has happened or is planned; 0 when it has not happened. Reading
+// CLOCK_NEVER is a failure. Only the end of a process may be CLOCK_NEVER, because no computation
+// uses that time; pack_time packs it.
 void pack_moment(struct pack *p, int64_t *ns);
 
 // Makes room for the items. When reading, returns a new array, or NULL on failure. When writing,
 // returns `items`, which may be NULL when there are none.
 void *pack_room(struct pack *p, void *items, size_t count, size_t size);
 
-// Packs a count and returns its array. After a failure it returns NULL and sets the count to 0.
+// Packs a count, which is at most `most`, and returns the array for that many items, as pack_room
+// does. A failed read returns NULL and sets the count to 0.
 void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size);

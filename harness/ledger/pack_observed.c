@@ -69,8 +69,8 @@ void pack_deliveries(struct pack *p, struct history *h)
         pack_signed(p, &step);
         pack_number(p, &lines, UINT32_MAX);
         PACK_FIELD(p, d->flags, UINT8_MAX);
-        // As steps from the delivery before: tokens come nearly in their order, so most steps fit
-        // into a byte.
+        // Token and line are stored as steps from the delivery before. Tokens come nearly in their
+        // order, so most steps fit into a byte.
         token += step;
         line += (uint32_t)lines;
         if (line >= log->line_count || token < 0 || token > (int64_t)TOKEN_UNKNOWN)
@@ -119,7 +119,7 @@ struct starved_sample *pack_waits(struct pack *p, struct starved_sample *samples
         pack_growth(p, &s->busy_us, last.busy_us);
         pack_growth(p, &s->load_us, last.load_us);
         pack_growth(p, &s->load_ran_us, last.load_ran_us);
-        // Those who look for a time search by halves.
+        // Times are searched by halving, which needs samples in the order of time.
         if (s->at_ns < last.at_ns)
             pack_fail(p, "has samples that are not in the order of time");
         last = *s;
@@ -141,7 +141,7 @@ void pack_samples(struct pack *p, struct history *h)
         PACK_FIELD(p, s->rss_kb, UINT32_MAX);
         pack_number(p, &s->cpu_ms, any);
         pack_number(p, &s->wakeups, any);
-        // Older histories have none, and stay readable.
+        // Histories of version 2 do not have this figure.
         if (h->version > 2)
             pack_number(p, &s->starved_us, any);
     }

@@ -1,4 +1,4 @@
-// The part of a history that the run observed: processes, lines, deliveries, samples.
+// Packs the part of a history that the run observed: processes, lines, deliveries, samples.
 #pragma once
 
 #include "ledger/history.h"
@@ -9,7 +9,8 @@
 // Packs the collector's processes and their lines.
 void pack_lines(struct pack *p, struct subject_log *log);
 
-// Packs the tokens of the lines. Call it after pack_lines.
+// Packs the deliveries, which are the tokens of the lines. Call it after pack_lines, which packs
+// their number.
 void pack_deliveries(struct pack *p, struct history *h);
 
 // Packs probe samples, and returns their array as pack_array does.
