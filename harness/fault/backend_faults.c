@@ -13,7 +13,7 @@
 
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
-static const long birth_ms = 50; // a session that is younger is being set up
+static const long birth_ms = 50; // a session younger than this is still being set up
 static const int64_t answer_wait_ns = 20 * NS_PER_MS;
 
 static const char roles_collector[] = "{" MIGRATE_COLLECTOR "}";
@@ -27,11 +27,12 @@ static const char *roles_of(enum fault_target target)
 
 struct backends {
     int count;
-    char text[2048]; // the second column: a pid, or a list of pids
-    long age_ms;     // the third column, if there is one: that of the oldest
+    char text[2048]; // the second column: a pid, or pids with their start times
+    long age_ms;     // the third column, if there is one: age of the oldest
 };
 
-// Runs a statement with one parameter until it returns a positive count.
+// Runs a statement with one parameter until its first column is positive; with deadline 0, once.
+// Fails with ERR_CONNECTION when the deadline has passed.
 static bool until_positive(struct fault_context *c, const char *sql, const char *param,
     int64_t deadline, struct backends *out, struct err *e)
 {
@@ -40,8 +41,8 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
         if (!fault_admin(c, e))
             return false;
         PGresult *result = sql_query(c->admin, sql, 1, &param, e);
-        // A lost connection may be the work of an earlier fault. It is opened again at the next
-        // turn.
+        // A lost connection may be the work of an earlier fault. fault_admin opens it again at the
+        // next turn.
         if (!result && e->kind != ERR_CONNECTION)
             return false;
         if (result) {
@@ -68,8 +69,8 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
 static const char backends_sql[] = "SELECT count(*), ''" BACKENDS;
 static const char listeners_sql[] = "SELECT count(*), ''" LISTENERS;
 
-// Terminates backends. pid and backend_start together identify a backend, because the system uses
-// pids again.
+// Terminates backends. pid and backend_start together identify a backend, because the system reuses
+// pids.
 #define TERMINATE                                                                                  \
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"                                    \
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), ''),"             \
@@ -117,21 +118,22 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
 
     if (!until_positive(c, sql, roles_of(r->spec->target), 0, &victims, e))
         return false;
-    // The function returns when the signal was sent. The backend sees it at its next check for
-    // interrupts.
+    // pg_terminate_backend returns when the signal was sent. The backend obeys at its next check
+    // for interrupts.
     if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
     int len = snprintf(r->evidence, sizeof r->evidence, "%d %s gone, first pid %.*s", victims.count,
         NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.text, " "), victims.text);
-    // A session that young has hardly served, so its end says little about who serves.
+    // So young a session has hardly done any work, so its end proves little.
     if (victims.age_ms < birth_ms)
         snprintf(r->evidence + len, sizeof r->evidence - (size_t)len, ", at its birth: %ld ms old",
             victims.age_ms);
     return true;
 }
 
-// True when the server's log shows the cancellation: a query that was over before the signal came
-// is not cancelled. When the harness cannot read the log, the sent signal alone counts as evidence.
+// Waits 20 ms at most and returns true when the server's log shows the cancellation. The signal
+// alone proves nothing, because the query may have been over before it came. (If the harness cannot
+// read the log, cancel_query takes the sent signal as evidence all the same.)
 static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";
@@ -152,12 +154,13 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
 
     for (int made = 0;;) {
         long from = provider_log_length(c->server);
-        // The function is gone with the session that made it.
+        // The function cancel_one ends with the session that made it, so a new session makes it
+        // again.
         if (!fault_admin(c, e) ||
             (PQbackendPID(c->admin) != made && !sql_exec(c->admin, cancel_function_sql, e)))
             return false;
         made = PQbackendPID(c->admin);
-        // The watch itself takes up to 100 ms, so each try is a beginning of its own.
+        // One try watches for a query for up to 100 ms, so the fault begins anew with each try.
         r->began_ns = clock_now_ns();
         bool sent = until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
         if (!sent && e->kind != ERR_CONNECTION)

@@ -1,5 +1,5 @@
-// Faults that keep a server busy. Each fault is a thread with sessions of its own, until it is told
-// to stop.
+// Faults that keep a server busy. Each runs in a thread of its own, with its own sessions, until it
+// is told to stop.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,8 +27,8 @@ struct busy {
     pthread_t thread;
     bool started;
     atomic_bool stop;
-    // These belong to the thread until it is joined.
-    uint64_t rounds; // number of queries, or of connections that the server refused
+    // The fields below belong to the thread until it is joined.
+    uint64_t rounds; // proofs: answered queries, refused connections, or looks that saw a VACUUM
     double fullest;  // largest used share of the notification queue
     bool failed;
     struct err why;
@@ -69,7 +69,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     r->hold = s;
     s->context = c;
     s->spec = r->spec;
-    // The main thread must carry out the next faults meanwhile.
+    // The fault needs a thread, because the main thread must carry out other faults meanwhile.
     s->started = pthread_create(&s->thread, NULL, run_busy_session, s) == 0;
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
@@ -78,8 +78,8 @@ static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct 
 {
     unsigned long long rounds = s->rounds;
 
-    // A collector that withstands a fault which did nothing has shown nothing, so each must have
-    // been seen at work.
+    // A collector that withstands a fault without effect has proved nothing, so each fault must
+    // have been seen at work.
     switch (s->spec->verb->id) {
     case VERB_FILL_NOTIFY_QUEUE:
         snprintf(
@@ -113,7 +113,7 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
     if (!s)
         return err_set(e, ERR_INTERNAL, "it never began");
     atomic_store(&s->stop, true);
-    // The evidence is the thread's own, so it is read when the thread has ended.
+    // The evidence belongs to the thread, so read it only after the thread has ended.
     if (s->started) {
         pthread_join(s->thread, NULL);
         ok = !s->failed && is_busy_proved(s, r, e);
@@ -135,7 +135,7 @@ static bool is_busy_stopped(const struct busy *s)
 
 static PGconn *open_busy_session(struct busy *s, const char *role, const char *first)
 {
-    // The session lives as long as its fault.
+    // Without a timeout, because a query of the session may last as long as the fault.
     PGconn *conn = connect_without_timeout(s->context, role, s->context->server->database, &s->why);
 
     s->failed = !conn;
@@ -146,7 +146,7 @@ static PGconn *open_busy_session(struct busy *s, const char *role, const char *f
     return s->failed ? NULL : conn;
 }
 
-// Waits a short time for bytes from the server.
+// Waits 5 ms at most. True when bytes from the server have come.
 static bool wait_readable(PGconn *conn)
 {
     struct pollfd p = {.fd = PQsocket(conn), .events = POLLIN};
@@ -166,8 +166,9 @@ static void send_cancel(PGconn *conn)
 
 // --- fill-notify-queue ------------------------------------------------------------------
 
-// Fills the notification queue. A listener within a transaction reads nothing, so the queue keeps
-// every notification since. The listener holds neither a snapshot nor a transaction id.
+// Fills the notification queue. A listener within a transaction reads no notifications, so the
+// queue keeps all that are sent meanwhile. The listener's transaction has neither a snapshot nor an
+// id, so it does not hold the horizon back.
 static void fill_queue(struct busy *s)
 {
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
@@ -248,7 +249,8 @@ static void take_connections(struct busy *s)
         }
         if (s->failed)
             return;
-        // It goes on after the first refusal, so that a slot that a session frees is taken at once.
+        // The fault goes on after the first refusal, so that a slot that a session frees is taken
+        // at once.
         interrupt_sleep_until(clock_now_ns() + step_ns);
     }
 }
@@ -272,7 +274,7 @@ static void creep_through_tokens(struct busy *s)
                            : NULL;
 
     while (conn && !is_busy_stopped(s)) {
-        // Again as soon as one has ended, so that one is always at work.
+        // When one VACUUM has ended, the next begins at once, so that one is always at work.
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
         while (!s->failed && PQisBusy(conn)) {
             if (is_busy_stopped(s))
@@ -306,7 +308,7 @@ static void read_all_the_time(struct busy *s)
         for (int i = 0; i < READERS; i++) {
             PGconn *conn = s->sessions[i];
             bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;
-            // No session waits for another, so all of them are always at work.
+            // No session waits for another session's answer, so all of them are always at work.
             if (idle)
                 s->failed = s->failed || !PQsendQuery(conn, query);
             else if (wait_readable(conn))

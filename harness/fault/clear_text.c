@@ -8,7 +8,7 @@
 
 static const struct {
     const char *key;
-    const char *values[4]; // those that the proxy cannot keep; none: any
+    const char *values[4]; // values that the proxy cannot obey; none listed: any value
 } demands[] = {
     {"sslmode", {"require", "verify-ca", "verify-full"}},
     {"channel_binding", {"require"}},
@@ -51,7 +51,7 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
     bool asked = false;
 
-    // libpq ignores all of these at a Unix socket.
+    // libpq ignores all these settings at a Unix socket.
     for (PQconninfoOption *o = options; ok && server->sa_family != AF_UNIX && o->keyword; o++) {
         if (!o->val || !*o->val)
             continue;
@@ -62,6 +62,6 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
         }
     }
     PQconninfoFree(options);
-    // The default, prefer, would encrypt without the proxy.
+    // libpq's default is sslmode=prefer, which might encrypt if there were no proxy.
     return ok && (asked || is_here(server) || refuse_encryption("sslmode", "prefer", e));
 }

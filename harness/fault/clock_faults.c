@@ -12,7 +12,8 @@
 
 #define INSTANCES_MAX 64
 
-// Returns how far the server's clock is ahead of the machine's, in seconds; NAN: nobody knows.
+// Returns how far the server's clock is ahead of the machine's, in seconds; NAN: the server could
+// not be asked.
 static double ahead_s(struct fault_context *c, struct err *e)
 {
     char server[40];
@@ -35,14 +36,14 @@ static bool step_server(struct fault_context *c, struct fault_record *r, struct 
     if (isnan(ahead))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.1f s off", ahead);
-    // The answer takes a moment, and a step is much longer than that.
+    // The query takes a moment, so the offset is not exact. A step is much longer than that.
     return fabs(ahead - want) < 1 ||
            err_set(
                e, ERR_SYSTEM, "the server's clock is %+.1f s off, and not %+.1f s", ahead, want);
 }
 
-// Steps only if every process of the collectors takes the step: half of a program in another hour
-// is no failure that a machine has.
+// Steps the collectors' clock, but only if it moves for every process of theirs: on a real machine
+// all parts of a program have the same time of day.
 static bool step_collectors(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct own_clock *clock = c->server->provider->clock(c->server, TARGET_COLLECTOR);

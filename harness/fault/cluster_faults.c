@@ -17,7 +17,7 @@ enum cluster_fault fault_cluster_of(enum verb_id id)
     }
 }
 
-// Closes the superuser's connection, which led to the old leader or soon will.
+// Closes the superuser's connection, because the leader at its other end may be replaced.
 static void let_go(struct fault_context *c)
 {
     PQfinish(c->admin);

@@ -23,15 +23,15 @@ bool fault_sees_collector(struct fault_context *c, const struct fault_record *r,
            err_set(e, ERR_SKIP, "no collector was running in time");
 }
 
-// Signals the processes that run. With a `for`, the subject does not start them again by itself.
+// Signals the running processes of the fault's instances and returns how many there were. If the
+// fault has a `for`, the subject does not start them again by itself.
 static size_t end_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
 {
     bool good = r->spec->for_ns == FOR_REST;
 
     if (r->spec->for_ns == 0)
         return subject_signal(c->subject, r->spec->instance, signal, pids);
-    // Each instance is held down by the fault that ended it. With two such faults, the later end
-    // starts it.
+    // Two faults may hold the same instance down. It starts when the later of them ends.
     return subject_hold_down(c->subject, r->spec->instance, signal, good, pids, &r->mark);
 }
 
@@ -76,8 +76,8 @@ static bool stop_collector(struct fault_context *c, struct fault_record *r, stru
     return fault_end_collector(c, r, SIGTERM, e);
 }
 
-// Ends the fault. It is over when the collectors run again, but another fault may still hold one of
-// them down.
+// Ends the fault: waits until the collectors that it held down run again, except those that another
+// fault still holds down.
 bool fault_start_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t held = r->mark;
@@ -88,7 +88,8 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
     if (held == 0)
         return true;
     for (subject_release(c->subject, held); !subject_started(c->subject, held);) {
-        // A collector that ends at each start is judged by its exits.
+        // The subject starts no collector any more after too many exits. The verdict is about those
+        // exits, so this fault does not fail.
         if (subject_gave_up(c->subject, NULL))
             return true;
         if (clock_now_ns() > deadline)
@@ -108,7 +109,7 @@ static bool pause_collector(struct fault_context *c, struct fault_record *r, str
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running in time");
     for (size_t i = 0; i < count; i++) {
-        // A process in an uninterruptible wait stops only behind it.
+        // A process in an uninterruptible wait stops only after that wait.
         if (!process_wait_group_stopped(pids[i], clock_now_ns() + gone_wait_ns))
             return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);
     }

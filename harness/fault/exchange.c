@@ -4,12 +4,14 @@ static void take_exchange_answer(struct exchange *x, const struct wire_message *
 {
     x->notified = m->type == 'A';
     if (m->type == 'Z') {
-        // The message's only byte is I, T or E. While that byte has not come yet, I is likely.
+        // The message's only byte is I, T or E. If that byte has not arrived yet, assume I, the
+        // most likely.
         x->in_transaction = m->text_len > 0 && m->text[0] != 'I';
         x->opened = true;
         x->asking = x->answering = false;
     } else if (x->asking && m->type != 'A' && m->type != 'N' && m->type != 'S') {
-        // Messages of the types above may come at any time, so they are no part of an answer.
+        // Notifications, notices and changes of parameters may come at any time, so they are no
+        // part of an answer.
         x->answering = true;
     }
 }

@@ -1,5 +1,5 @@
-// The state of a connection, as an observer of its messages sees it. Pure: the observer is told of
-// each message and returns the state.
+// What a connection is doing, worked out from its messages. Pure: exchange_take is given each
+// message, and exchange_state returns the state.
 #pragma once
 
 #include <stdbool.h>

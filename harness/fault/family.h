@@ -17,7 +17,8 @@ enum fault_need {
 
 typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct err *e);
 
-// Looks for a victim without touching it. Fails with ERR_CONNECTION or ERR_SKIP when there is none.
+// Looks for a victim of the fault and does not touch it. Returns false, with ERR_CONNECTION or
+// ERR_SKIP, when there is none.
 typedef bool fault_look(struct fault_context *c, const struct fault_record *r, struct err *e);
 
 struct fault_verb {
@@ -28,36 +29,37 @@ struct fault_verb {
     enum fault_need need;
 };
 
-// The verbs of each family, defined in its own file. The last entry has no `begin`.
+// One table of verbs per family, each defined in the family's own file. The last row of a table has
+// no `begin`.
 extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
     fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
     fault_sender_verbs[], fault_network_verbs[], fault_idle_verbs[], fault_busy_verbs[],
     fault_clock_verbs[];
 
-// Finds the functions of a verb; NULL when no family has it.
+// Returns the functions of a verb; NULL when no family has the verb.
 const struct fault_verb *fault_verb_find(enum verb_id id);
 
-// Returns the provider's word for a verb of the cluster.
+// Translates a verb that hits a cluster into the provider's name for that fault.
 enum cluster_fault fault_cluster_of(enum verb_id id);
 
-// Returns until when a fault that seeks a victim now waits for it.
+// Returns the time until which a fault that begins now waits for a victim.
 int64_t fault_patience_until_ns(const struct fault_context *c);
 
-fault_look fault_sees_collector; // collector_faults.c: is a process of the collector running?
+fault_look fault_sees_collector; // collector_faults.c: true when a process of the collector runs
 
-// The steps of the server and of the collectors that kill-host also uses.
-fault_step fault_stir; // server_faults.c: before a cut, makes pages that it may tear
+// Steps of the server's and of the collectors' family that kill-host uses, too.
+fault_step fault_stir; // server_faults.c: before a power cut, changes pages that the cut may tear
 fault_step fault_stop_server, fault_start_server; // server_faults.c
 fault_step fault_start_collector;                 // collector_faults.c
 
-// Counts the lines with these words in the server's log, from this place in it on.
+// Counts the lines that contain `words` in the server's log, from byte `from` on.
 unsigned fault_count_in_log(const char *path, long from, const char *words); // storage_faults.c
 
-// Waits up to 5 s until the collector's processes, which got a signal, have ended.
+// Waits until these processes of the collector, which got a signal, have ended. Fails after 5 s.
 bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count,
     struct err *e); // collector_faults.c
 
 // Connects as a role to a database of the run's server, as other clients do, but without a
-// statement timeout. Returns NULL with the reason.
+// statement timeout. On failure, returns NULL with the reason in e.
 MUST_USE PGconn *connect_without_timeout(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e);

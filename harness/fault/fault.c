@@ -5,11 +5,12 @@
 // filter has counted) and does not trust that a signal was sent.
 //
 // A fault may find nothing to hit because another planned fault is at work, or was undone a moment
-// ago. It is then left out, with the other's name as evidence, and the run stays conclusive. A
+// ago. It is then left out, its evidence names that other fault, and the run stays conclusive. A
 // fault waits 2 s for a victim, but not past the end of a fault that keeps the victims away. When
-// it had to wait, it strikes a seeded part of its `every` later; otherwise a storm would hit each
-// session at its birth. The record says when it sought its victim and when it began, which is when
-// it struck. Nothing excuses the time between the two.
+// it had to wait, it strikes some time after the victim came (a part of its `every` that the seed
+// decides). Otherwise a fault that repeats would hit each session right after it was opened, and
+// never at work. The record says when the fault began to look for its victim (sought_ns) and when
+// it struck (began_ns). Nothing excuses the time between the two.
 #include "fault/family.h"
 
 #include <assert.h>
@@ -102,8 +103,7 @@ static bool is_nobody(const struct err *e)
     return e->kind == ERR_CONNECTION || e->kind == ERR_SKIP;
 }
 
-// True when another fault explains why this one found nothing to hit. Then it also marks this one
-// as left out.
+// Marks r as left out and returns true when another fault explains why r found nothing to hit.
 static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
     const struct fault_record *busy = NULL;
@@ -119,7 +119,8 @@ static bool is_left_out(const struct fault_context *c, struct fault_record *r, c
     return true;
 }
 
-// Waits until the fault may strike: at once when its victim is there.
+// Waits until the fault may strike, which is at once if its victim is there. Returns false when no
+// victim came by the deadline.
 static bool await_victim(struct fault_context *c, const struct fault_record *r,
     const struct fault_verb *verb, int64_t deadline, struct err *e)
 {
@@ -146,7 +147,7 @@ static bool strike_fault(
         if (!await_victim(c, r, verb, deadline, e))
             return false;
         r->began_ns = clock_now_ns();
-        // explore counts in which states of a connection a fault was tried.
+        // `mailproof explore` counts in which states of a connection a fault was tried.
         r->wire = c->proxy ? proxy_state(c->proxy) : EXCHANGE_UNSEEN;
         if (verb->begin(c, r, e))
             return true;
@@ -169,12 +170,12 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         note_fault_failure(r, &e);
     if (!r->left_out)
         return;
-    // A half of the fault may have happened, so it is undone.
+    // A part of the fault may have happened, so undo it.
     if (verb->end && !verb->end(c, r, &ignored)) {
         // There was nothing to undo.
     }
     r->undone = true;
-    // Without times, it excuses nothing.
+    // A record without times excuses nothing.
     r->sought_ns = r->began_ns = r->ended_ns = 0;
 }
 
@@ -194,16 +195,16 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!verb->end)
         return;
     memcpy(why, r->evidence, sizeof why);
-    // A fault that did not take effect is undone as well, because a half of it may have happened.
+    // A fault that did not take effect is undone as well, because a part of it may have happened.
     // Its evidence keeps the reason why it failed. A fault that is left out only at its end keeps
-    // its times, because the subject may have felt it. But nobody else explains why the server that
-    // this one took away stays down.
+    // its times, because the subject may have felt it. But if this fault took the server away and
+    // the server stays down, no other fault explains that.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && (stays_down(c, r) || !is_left_out(c, r, &e)))
         note_fault_failure(r, &e);
-    // After another leader has taken over, a fault of the leader excuses nothing.
+    // A fault of the leader excuses nothing after another member has taken over.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 
@@ -227,7 +228,7 @@ bool fault_admin(struct fault_context *c, struct err *e)
         return err_set(e, ERR_CONNECTION, "the server is not running at that time");
     if (c->server->paused)
         return err_set(e, ERR_CONNECTION, "the server is paused at that time");
-    // The fault before may have ended this connection.
+    // An earlier fault may have ended this connection.
     if (c->admin && PQstatus(c->admin) == CONNECTION_OK)
         return true;
     PQfinish(c->admin);

@@ -1,8 +1,8 @@
 // Carries out the plan's faults and proves that each took effect.
 //
-// A fault begins and, if it lasts, ends. The run's main thread calls both at their times. A fault
-// without proof makes the run inconclusive: `ok` is then false, and `evidence` says what happened
-// instead.
+// A fault begins and, if it lasts, ends. The run's main thread calls fault_begin and fault_end at
+// the times that scheduler.c chooses. A fault without proof makes the run inconclusive: `ok` is
+// then false, and `evidence` says what happened instead.
 #pragma once
 
 #include <libpq-fe.h>
@@ -18,28 +18,29 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // a repeated fault found no victim, or its previous turn was still at work
+    LEFT_OUT_NOBODY, // its previous turn was still at work, or a collector's clock cannot be
+                     // stepped
     LEFT_OUT_BUSY,   // another planned fault was at work, and nothing was left to hit
 };
 
 struct fault_record {
     const struct fault_spec *spec;
     int64_t planned_ns; // planned time on the run's clock
-    int64_t sought_ns;  // when it began to look for its victim; 0: it never did
-    int64_t began_ns;   // when it struck, after that; 0: it never began
+    int64_t sought_ns;  // when the fault began to look for its victim; 0: never
+    int64_t began_ns;   // when it struck, which may be later; 0: never
     int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
     int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did
-    int64_t ready_ns;   // in a trial: when all connections of the struck one had opened and rested
-                        // since; 0: never
+    int64_t ready_ns;   // in a trial: when the struck instance's connections had opened again and
+                        // then been quiet for a while; 0: never
     bool left_known;    // true: left_ns is known
     int64_t left_ns;    // the commits of the old leader since this time are lost; 0: none
     bool ok;
     enum left_out left_out;
-    bool undone; // true: it was undone; an instant fault is undone as soon as it is over
+    bool undone; // true: the fault was undone; an instant fault counts as undone when it is over
     char evidence[160];
     enum exchange_state wire; // what the collector's connection was doing when the fault began
-    uint64_t mark; // a count that the verb took at the beginning, or bits of the instances that it
-                   // holds down
+    uint64_t mark; // a number that the verb keeps until the fault ends: a count to compare with, or
+                   // one bit for each instance that it holds down
     void *hold;    // data that a lasting verb keeps until it ends; the verb owns it
 };
 
@@ -53,17 +54,17 @@ struct fault_context {
                              // needs it
     PGconn *admin;           // the superuser's connection; the verbs open it again when the server
                              // was away
-    const struct fault_record *begun; // the faults of the plan that have begun, which may explain a
-                                      // miss
+    const struct fault_record *begun; // the faults of the plan that have begun; one of them may
+                                      // explain why another finds no victim
     size_t begun_count;
     int64_t recovery_ns; // time for which a fault is still felt after it was undone
-    uint64_t seed;       // decides how long a fault that waited for its victim waits further
+    uint64_t seed;       // decides how much longer a fault waits after its victim has come
 };
 
-// Begins the fault of r->spec. A fault whose victim is away waits for it, and strikes a seeded part
-// of its `every` later. An instant fault is over when this returns. A fault is left out when
-// it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned fault is at work or
-// still felt.
+// Begins the fault of r->spec. If its victim is away, the fault waits for it, and strikes some time
+// after it came: a part of `every` that the seed decides. An instant fault is over when this
+// returns. A fault is left out when it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because
+// another planned fault is at work or still felt.
 void fault_begin(struct fault_context *c, struct fault_record *r);
 
 // Undoes a lasting fault, and does nothing for an instant one.

@@ -8,8 +8,8 @@
 #include "base/noun.h"
 #define INSTANCES_MAX 64
 
-// Kills the collectors first, so that none of them sees its server die. The reader is on another
-// host, so it still reads the bytes that are in the pipe.
+// Kills the collectors first, so that none of them sees its server die. The reader counts as a
+// program on another host, so it still reads the bytes that are in the pipe.
 static bool kill_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];

@@ -1,4 +1,4 @@
-// Faults that are one idle session, which keeps a transaction or a lock open.
+// Faults that consist of one idle session, which keeps a transaction open or holds a lock.
 #include "fault/family.h"
 #include "postgres/sql.h"
 
@@ -8,7 +8,7 @@
 
 #define OTHER_DATABASE "mailproof_other"
 
-// The state of hold-horizon until its end.
+// What the fault hold-horizon keeps while it lasts.
 struct horizon {
     PGconn *conn;
     const char *database;
@@ -21,7 +21,7 @@ PGconn *connect_without_timeout(
 {
     PGconn *conn = provider_connect(c->server, role, dbname, e);
 
-    // A role or database of the user's may have a timeout, and it would end the fault.
+    // The user may have set a timeout for the role or the database, and it would end the fault.
     if (conn && !sql_exec(conn, "SET statement_timeout = 0", e)) {
         PQfinish(conn);
         return NULL;
@@ -42,7 +42,8 @@ static bool make_other_database(struct fault_context *c, struct err *e)
            (strcmp(count, "1") == 0 || sql_exec(c->admin, "CREATE DATABASE " OTHER_DATABASE, e));
 }
 
-// Gets a transaction id, as a writing transaction does. The id holds the horizon back.
+// Begins a transaction and gets an id for it, as a write would: the id holds the horizon back.
+// Prepares the transaction if the fault says so.
 static bool open_transaction(struct horizon *h, const struct fault_spec *spec, struct err *e)
 {
     char sql[128];
@@ -112,8 +113,8 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
     if (h && *h->xid) {
         struct err ignored;
         ok = was_in_progress(c, h, r, e);
-        // This runs even after an error, because a prepared transaction would hold the horizon for
-        // ever.
+        // Close the transaction even after an error, because a prepared transaction would hold the
+        // horizon for ever.
         ok = close_transaction(c, h, ok ? e : &ignored) && ok;
     }
     PQfinish(h ? h->conn : NULL);
@@ -124,7 +125,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
 
 // --- old-snapshot -----------------------------------------------------------------
 
-// The state of old-snapshot until its end.
+// What the fault old-snapshot keeps while it lasts.
 struct snapshot {
     PGconn *conn;
     char xmin[32]; // id of the oldest transaction that the snapshot may still look at
@@ -168,8 +169,8 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 
 // --- lock-jobs ---------------------------------------------------------------------
 
-// Takes an EXCLUSIVE lock, which lets others read and needs no transaction id. So only the lock is
-// in the way, and the horizon moves on.
+// Takes an EXCLUSIVE lock, which lets others read and needs no transaction id. So the horizon moves
+// on, and only the lock is in the collector's way.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     PGconn *conn = fault_admin(c, e)
@@ -178,8 +179,8 @@ static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, str
 
     r->hold = conn;
     return conn && sql_exec(conn,
-                       // Without a limit, a session of the load that holds the table would make the
-                       // fault wait behind it for ever.
+                       // Without a limit, the fault would wait for ever for a session of the load
+                       // that keeps its lock on the table.
                        "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
                        " LOCK TABLE jobs IN EXCLUSIVE MODE;"
                        " IF to_regclass('cursors') IS NOT NULL THEN"
@@ -193,8 +194,9 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     PGconn *conn = r->hold;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
-                  // The lock itself was granted at the beginning, or the fault would have failed
-                  // there. How many wait is only told.
+                  // That the lock was granted is proved, because otherwise the fault would have
+                  // failed at its beginning. The number of waiting sessions only adds to the
+                  // evidence's text.
                   "SELECT count(*) FROM pg_locks WHERE NOT granted"
                   " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",
                   waiting, sizeof waiting, e) &&

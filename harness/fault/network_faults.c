@@ -39,7 +39,7 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     ok = (!is_silent_direction(r->spec, TO_COLLECTOR) ||
              netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
          ok;
-    // Nobody can have noticed a silence in which nobody spoke.
+    // If nothing was sent during the silence, nobody can have noticed it.
     if (ok && at_server + at_collector == 0)
         return err_set(e, ERR_SKIP, "nothing was sent while the network was silent");
     snprintf(r->evidence, sizeof r->evidence,
@@ -48,8 +48,8 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     return ok;
 }
 
-// Ends a silence. The bytes that are withheld at its end prove it: the load goes on, so some bytes
-// were sent.
+// Ends a silence. The bytes that the proxy withholds at its end prove it. There should be some,
+// because the load goes on.
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
@@ -92,8 +92,8 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// Sets how a network is slow, or ends just this, because a delay, a throttle and slices may
-// overlap.
+// Turns the fault's own kind of slowness on or off. The other kinds stay as they are, because a
+// delay, a throttle and slices may overlap.
 static void set_slow(struct fault_context *c, const struct fault_spec *spec, bool on)
 {
     switch (spec->verb->id) {
@@ -130,7 +130,8 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     return true;
 }
 
-// A connection that is opened again ends again, so one is enough for evidence.
+// Limits the bytes of every connection, also of those that are opened later. A single connection
+// that has ended at the limit is evidence enough.
 static bool begin_limit(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
@@ -169,7 +170,7 @@ static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *
         return err_set(
             e, ERR_CONNECTION, "%s number %d did not come in time", r->spec->message, r->spec->n);
     }
-    // The fault was armed long before; it began when the message came.
+    // The cut was armed earlier; the fault began when the message came.
     r->began_ns = cut_ns[0];
     snprintf(r->evidence, sizeof r->evidence, "connection cut %s %s number %d",
         r->spec->side == CUT_BEFORE ? "before" : "after", r->spec->message, r->spec->n);

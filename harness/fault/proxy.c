@@ -1,8 +1,8 @@
 // The proxy between collector and server, as other threads see it.
 //
-// It is one thread with one lock, and the lock is free only while the thread waits in poll. So a
-// verb changes the network between two bytes, never within a step, and no flow needs a lock of its
-// own.
+// The proxy is one thread with one lock, and the lock is free only while the thread waits in poll.
+// So a verb changes the network between two bytes, never within a step, and no flow needs a lock of
+// its own.
 //
 // The proxy's kernel acknowledges every byte that it receives. A program's own deadlines see a
 // partition as silence, but TCP's timers on the collector's side see a healthy peer. For a network
@@ -68,7 +68,7 @@ static struct proxy *start_proxy(
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
-    // mailproof proxy is open to every client, as a network is, so it asks for none.
+    // `mailproof proxy` asks for no password: like a network, it lets every client through.
     if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
         !proxy_listen_at(p, at, at_len, e))
         goto failed;
@@ -84,7 +84,8 @@ failed:
     return NULL;
 }
 
-// Looks at a server that the user has named. Our own servers are on this machine.
+// True when the proxy may send to this server in clear text. Only a server that the user has named
+// must be checked, because the harness's own servers are on this machine.
 static bool may_stand_before(const struct server *server, struct err *e)
 {
     struct sockaddr_storage at;
@@ -162,9 +163,9 @@ void proxy_free(struct proxy *p)
     free(p);
 }
 
-// Appends settings without encryption: a cut has to see the messages. On this side of the proxy the
-// bytes never leave the machine; clear_text.h says when they may on the other side. The password
-// travels as a server setting that nobody reads.
+// Appends settings that turn encryption off, because a cut has to see the messages. On this side of
+// the proxy the bytes never leave the machine; clear_text.h says when they may on the other side.
+// The proxy's password travels as a server setting that the server itself ignores.
 bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
 {
     return buf_printf(conninfo,
@@ -185,7 +186,8 @@ struct proxy_counts proxy_counts(struct proxy *p)
         .limited = p->limited,
         .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
-        // In an encrypted stream no cut would ever be found. Whoever armed one should know.
+        // An encrypted connection is never cut, because its messages cannot be seen. The count
+        // tells those who have armed a cut.
         counts.opaque += p->links[i]->flows[MESSAGE_CLIENT].wire.phase == WIRE_OPAQUE;
         for (int s = 0; s < 2; s++) {
             size_t withheld = link_withheld(p->links[i], (enum message_sender)s);
@@ -222,7 +224,7 @@ static size_t reset_all(struct proxy *p)
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
     lock_proxy(p);
-    // Only the directions of this fault change: another one may hold the other direction.
+    // Only the directions of this fault change, because another fault may hold the other direction.
     p->conditions.hold[MESSAGE_CLIENT] |= client;
     p->conditions.hold[MESSAGE_SERVER] |= server;
     unlock_and_wake(p);

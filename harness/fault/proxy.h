@@ -22,20 +22,21 @@ struct proxy;
 
 struct proxy_counts {
     size_t links;       // number of connections at this moment
-    size_t opaque;      // number of those that are encrypted, so that their messages cannot be seen
+    size_t opaque;      // number of these whose messages cannot be seen, because they are encrypted
     uint64_t passed;    // number of bytes passed since the start, both ways
-    size_t withheld[2]; // by sender: number of bytes that were read and not passed on
+    size_t withheld[2]; // by sender: number of bytes that were read and not yet passed on
     uint64_t limited;   // number of connections that proxy_limit has ended
     uint64_t refused;   // number of connections without the run's password, or whose server was
                         // away
 };
 
-// Starts a proxy, which asks for the server's address again for every connection.
+// Starts a proxy in front of the server. It looks up the server's address again for every
+// connection. Returns NULL on failure.
 MUST_USE struct proxy *proxy_start(const struct server *server, struct err *e);
 
-// Where a proxy listens that serves any client and is not in front of a server of the harness. It
-// listens at `at` and lets everyone in, because the server asks for its own password. With port 0
-// it takes a free port.
+// What proxy_start_open needs to know. Its proxy stands in front of any server, not one of the
+// harness's. It listens at `at` (port 0: a free port) and lets every client in, because the server
+// asks for its own password.
 struct proxy_open {
     struct sockaddr_storage at;
     socklen_t at_len;
@@ -55,15 +56,16 @@ struct proxy_counts proxy_counts(struct proxy *p);
 // Returns the state of the busiest connection at this moment.
 enum exchange_state proxy_state(struct proxy *p);
 
-// Holds the bytes of each named sender back and passes on those of the other. Healing passes on the
-// withheld bytes or, with `drop`, resets the connections together with them.
+// proxy_hold holds back the bytes that the client, the server or both send. proxy_heal passes the
+// withheld bytes on or, with `drop`, drops them by resetting all connections.
 void proxy_hold(struct proxy *p, bool client, bool server);
 void proxy_heal(struct proxy *p, bool client, bool server, bool drop);
 
 // Resets every connection. Returns how many it reset.
 size_t proxy_reset(struct proxy *p);
 
-// Sets the delay; 0, 0: none. The bytes of one read get one delay and never overtake others.
+// Sets the delay; 0, 0: none. All bytes of one read get the same delay, and no byte overtakes an
+// earlier one.
 void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns);
 
 // Sets the bytes per second, in each direction of each connection; 0: unlimited.
@@ -72,30 +74,31 @@ void proxy_throttle(struct proxy *p, double rate);
 // Ends each connection when this many bytes have passed through it, both ways; 0: never.
 void proxy_limit(struct proxy *p, uint64_t bytes);
 
-// Passes bytes on in pieces of at most this size, each way, with a pause behind each; 0: as they
+// Passes bytes on in pieces of at most this size, each way, with a pause after each; 0: as they
 // come.
 void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns);
 
 // Cuts one connection before or after the n-th message of this kind, counted over all connections
-// from now on. A cut that was not reached yet is replaced.
+// from now on. Replaces a cut that was not reached yet.
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
-// Arms a second cut, whose messages count from the moment of the first.
+// Arms a second cut, whose messages are counted from the first cut on.
 void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
 
 // The proxy's thread calls this hook at each cut, with the cut's number from 0, while both ends are
-// still open and nothing passes. The hook may kill the collector there. It must not call the proxy.
-// proxy_forget_cut removes it.
+// still open and nothing passes. The hook may kill the collector there. The hook must not call the
+// proxy's functions. proxy_forget_cut removes the hook.
 typedef void proxy_hook(void *arg, size_t cut);
 void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg);
 
-// Returns how many cuts were made since the last proxy_cut. at_ns gets their times; it may be NULL.
+// Returns how many cuts were made since the last proxy_cut. Stores their times in at_ns, unless it
+// is NULL.
 #define PROXY_CUTS_MAX 2
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX]);
 bool proxy_was_cut(struct proxy *p);
 
 // A connection, as its client knows it.
 struct proxy_client {
-    unsigned number; // from 1, in the order in which the clients came; 0: none
+    unsigned number; // from 1, in the order in which the clients came; 0: no connection
     int port;        // the client's own TCP port
 };
 
@@ -103,9 +106,9 @@ struct proxy_client {
 struct proxy_client proxy_cut_client(struct proxy *p);
 void proxy_forget_cut(struct proxy *p);
 
-// Counts the messages of each type that have passed since the last call, by sender.
+// Sets counts[sender][type] to the number of such messages that came since the last call.
 void proxy_tally(struct proxy *p, unsigned counts[2][256]);
 
-// Keeps the messages that come from now on, until the next call. The transcript belongs to the
-// proxy's thread until then. NULL: keeps none.
+// Adds all messages from now on to `transcript`, until the next call; until then, the transcript
+// belongs to the proxy's thread. NULL: keeps no messages.
 void proxy_record(struct proxy *p, struct transcript *transcript);

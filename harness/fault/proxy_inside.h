@@ -11,7 +11,7 @@
 #include "postgres/target.h"
 
 #define PROXY_LINKS_MAX 128
-// Pause after a client came for whom there was no descriptor.
+// How long no client is accepted after one came for which there was no descriptor.
 #define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS)
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 
@@ -24,8 +24,8 @@ struct cut {
     enum cut_side side;
 };
 
-// The holder of the lock owns everything below it. The thread releases the lock only while it waits
-// for an event.
+// The holder of `lock` owns all fields below it. The proxy's thread releases the lock only while it
+// waits for an event.
 struct proxy {
     const struct server *server; // NULL: `target` says where the server is
     const struct target *target;
@@ -44,14 +44,14 @@ struct proxy {
     struct link_conditions conditions;
     int64_t jitter_ns;
     struct rng rng;
-    struct cut cut, next; // next is armed when the first cut is done
+    struct cut cut, next; // `next` replaces `cut` when that one is done
     proxy_hook *hook;
     void *hook_arg;
     size_t cut_count;
     int64_t cut_ns[PROXY_CUTS_MAX];
     struct proxy_client cut_client;
     unsigned tally[2][256];
-    struct transcript *transcript; // NULL: nobody wants the messages
+    struct transcript *transcript; // NULL: the messages are not kept
     unsigned accepted;             // number of clients so far
     unsigned pumped;               // number of the link whose bytes move now
     uint64_t passed_before;        // number of bytes passed by links that are gone
@@ -62,5 +62,6 @@ struct proxy {
 // Runs as a thread: passes bytes until `stopping` is set. Its argument is the proxy.
 void *proxy_pass_bytes(void *proxy);
 
-// Ends a connection, and adds the number of its bytes to passed_before. The caller holds the lock.
+// Ends the connection links[i], and adds the number of bytes that it has passed to passed_before.
+// The caller holds the lock.
 void proxy_remove_link(struct proxy *p, size_t i, bool reset);

@@ -114,11 +114,11 @@ static void follow_framing(
                 f->cut_next = side == CUT_AFTER;
             }
         }
-        // The message stays in the buffer and never passes.
+        // With a cut before it, the message stays in the buffer and never passes.
         if (f->cut)
             return;
         size_t passed = wire_pass(&f->wire, len);
-        // The message has begun, but its header has not arrived in full.
+        // The header of the next message has not arrived in full.
         if (passed == 0)
             return;
         f->cleared += passed;
@@ -159,7 +159,7 @@ static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now
     return f->budget > 0 ? (size_t)f->budget : 0;
 }
 
-// Returns how many bytes may still pass before the connection reaches its limit.
+// Returns how many of `len` bytes may still pass before the connection reaches its limit.
 static size_t within_limit(const struct link *l, size_t len, uint64_t limit)
 {
     uint64_t passed = 0;
@@ -172,7 +172,7 @@ static size_t within_limit(const struct link *l, size_t len, uint64_t limit)
     return left < len ? (size_t)left : len;
 }
 
-// Returns how many bytes the next piece has; 0: the pause behind the last one is not over.
+// Returns how many bytes the next piece has; 0: the pause after the last one is not over.
 static size_t sliced_len(struct flow *f, size_t len, const struct link_conditions *conditions,
     int64_t now, int64_t *wake_ns)
 {
@@ -201,7 +201,7 @@ static void pass_on(struct flow *f, int to, size_t len)
         ssize_t put = send(to, f->bytes.data, len, MSG_NOSIGNAL);
         if (put < 0 && errno == EINTR)
             continue;
-        // Not connected yet is as good as full: poll tells when to go on.
+        // A socket that is not connected yet counts as full: poll tells when to go on.
         if (put < 0 && (errno == EAGAIN || errno == ENOTCONN)) {
             f->blocked = true;
             return;
@@ -227,18 +227,19 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         struct flow *f = &l->flows[s];
         read_into_flow(f, l->fds[s], conditions->delay_ns, now_ns);
         follow_framing(l, (enum message_sender)s, watcher);
-        // Bytes are still read, so that the sender sees a network that takes them and never
-        // delivers.
+        // Even while a direction is held, its bytes are read, so that the sender sees a network
+        // that takes bytes and never delivers them.
         if (conditions->hold[s])
             continue;
         size_t len = due_now(f, now_ns, wake_ns);
         len = throttled_len(f, len, conditions->rate, now_ns, wake_ns);
         len = within_limit(l, sliced_len(f, len, conditions, now_ns, wake_ns), conditions->limit);
         pass_on(f, l->fds[!s], len);
-        // A limit and a cut end the connection, and not only the direction.
+        // A limit or a cut ends the whole connection, not only this direction.
         over = over || link_is_at_limit(l, conditions->limit);
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
-        // While a direction is held, the end of the far side does not show either.
+        // While the receiver's own bytes are held, the sender must not notice either that the
+        // receiver is gone.
         over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);
     }
     return !over && !*was_cut;

@@ -2,7 +2,7 @@
 //
 // One thread serves all connections, so that the messages of several have one order, in which a cut
 // counts them. It owns the links; other threads change the conditions and arm cuts under the lock,
-// and wake it. It lets the lock go only while it waits in poll.
+// and wake it. The thread releases the lock only while it waits in poll.
 //
 // The server's address is asked for each client, because a fault may have moved it. A client that
 // does not know the run's password is cut before the server sees a byte: the proxy connects from a
@@ -91,11 +91,11 @@ static void accept_client(struct proxy *p, int client)
         close(server);
 }
 
-// Accepts clients. If one cannot be accepted, it pauses: the client stays in the kernel's queue,
-// and poll would report it again at once.
+// Accepts clients. When descriptors or memory are short, accepts nobody for a while: the client
+// stays in the kernel's queue, and poll would report it again at once.
 static void accept_some(struct proxy *p)
 {
-    // Bounded, so that a flood of clients does not starve those who are connected.
+    // The number is bounded, so that a flood of new clients does not starve the connected ones.
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
         int client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (client >= 0) {
@@ -117,7 +117,8 @@ static bool knows_password(const struct proxy *p, const struct wire_message *m)
     return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
 }
 
-// We connect to the server for our clients, and the server may know us as the superuser's user.
+// True when the client wants to log in as the superuser. To the server, the client has the proxy's
+// own system user, which the server may let in as superuser without a password.
 static bool is_superuser(const struct proxy *p, const struct wire_message *m)
 {
     char wanted[100] = "user";
@@ -142,7 +143,7 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
-    // The connection ends without an answer and before the server sees a byte of it.
+    // A client that is not let in gets no answer, and the server sees none of its bytes.
     if (p->asks_password && m->type == MESSAGE_STARTUP &&
         (!knows_password(p, m) || is_superuser(p, m))) {
         p->refused++;
@@ -228,7 +229,7 @@ void *proxy_pass_bytes(void *arg)
             accept_some(p);
         int64_t wake_ns = pump_all(p);
         size_t count = fill_proxy_poll(p, fds, &wake_ns);
-        // Without the lock while it waits, so that a fault takes effect at once.
+        // The thread waits without the lock, so that other threads can begin a fault at once.
         pthread_mutex_unlock(&p->lock);
         poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
         while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)

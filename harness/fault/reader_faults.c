@@ -1,4 +1,4 @@
-// Faults of the harness as the reader of the collector's output.
+// Faults of the reader of the collector's output. The harness is that reader.
 #include "fault/family.h"
 
 #include <stdio.h>

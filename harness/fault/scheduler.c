@@ -29,7 +29,7 @@ struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begu
     *at_ns = CLOCK_NEVER;
     for (size_t i = 0; i < begun; i++) {
         struct fault_record *r = &faults[i];
-        // At equal times the one that was planned first ends first.
+        // Of two faults with the same end, the one that was planned first ends first.
         if (r->undone || (away && r->hold) || end_ns(r) >= *at_ns)
             continue;
         *at_ns = end_ns(r);
@@ -60,8 +60,8 @@ int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun)
     return at_ns;
 }
 
-// False for faults that are sessions of other clients: they slow the server down, but take no
-// backend, process or byte away from the collector.
+// True when the fault may take backends, processes or bytes away from the collector. Sessions of
+// other clients do not, unless they stop its work; they only slow the server down.
 static bool takes_away(const struct verb *verb)
 {
     return verb->hits != HITS_DATABASE || verb->does == STOPS;
@@ -74,7 +74,8 @@ int64_t scheduler_patience_until_ns(
 
     for (size_t i = 0; i < begun; i++) {
         const struct fault_record *f = &faults[i];
-        // The victims stay away until that fault ends, and its end must not wait for this one.
+        // Fault f may keep the victims away until it ends, and its end must not wait for this
+        // fault.
         if (!f->undone && takes_away(f->spec->verb) && end_ns(f) < until_ns)
             until_ns = end_ns(f) > now_ns ? end_ns(f) : now_ns;
     }
@@ -87,7 +88,8 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
     int64_t most_ns = clock_min(r->spec->every_ns, SCHEDULER_PATIENCE_NS);
     struct rng rng;
 
-    // The stream is the fault's place in the plan, because the run's clock differs in each run.
+    // The random stream is chosen by the fault's distance from the first fault, because absolute
+    // times differ in each run.
     rng_init(&rng, seed, (uint64_t)(r->planned_ns - faults[0].planned_ns));
     int64_t drawn_ns = (int64_t)(rng_uniform(&rng) * (double)most_ns);
     return scheduler_patience_until_ns(faults, begun, now_ns, drawn_ns);
@@ -96,7 +98,7 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
 const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
 {
-    // The latest culprit is the one to name: it is the nearest in time.
+    // Name the latest culprit, because it is the nearest in time.
     for (size_t i = count; i-- > 0;) {
         const struct fault_record *f = &faults[i];
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;

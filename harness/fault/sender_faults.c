@@ -1,4 +1,4 @@
-// Faults of the harness as the sender that answers the collector's lines.
+// Faults of the sender that answers the collector's lines. The harness is that sender.
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -50,7 +50,7 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
         return err_set(e, ERR_SKIP, "no collector was running in time");
     while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
-            // A collector without a line to answer need not notice.
+            // A collector that waits for no answer need not notice that its sender is gone.
             return err_set(e, ERR_SKIP, "the collector did not end although its sender was gone");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");

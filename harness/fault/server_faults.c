@@ -41,18 +41,17 @@ bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const struct server *s = c->server;
 
-    // The canary proves that the disk lost what was not flushed, and that it kept the rest. Pages
-    // that are being written give the cut something to tear.
+    // Pages that are just being written give the power cut something to tear.
     if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
     bool ok = conn && disk_stir(fault_server_disk(s), conn, e);
-    // Until now nothing was broken.
+    // Nothing was broken before this moment.
     r->began_ns = clock_now_ns();
     return ok;
 }
 
-// Stops the server. The evidence is the postmaster's start time: the record keeps the old time,
+// Stops the server. The evidence is the postmaster's start time: r->evidence keeps the old time,
 // which must have changed when the server is back.
 bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
@@ -71,12 +70,12 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     char before[64], now[64];
 
     snprintf(before, sizeof before, "%.60s", r->evidence);
-    // Without an old start time the stop was never tried, because the server was away.
+    // `before` is empty if the server was away when the fault began, so that no stop was tried.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
-    // A stop that did nothing would pass every check on the collector.
+    // If the stop had done nothing, the collector would pass every check untested.
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
@@ -91,7 +90,7 @@ static bool cut_power(struct fault_context *c, struct fault_record *r, struct er
     bool ok = fault_stir(c, r, e) && fault_stop_server(c, r, e);
     const int64_t cut_ns = fault_server_disk(c->server)->cut_ns;
 
-    // The cut waits until pages are being written.
+    // The disk cuts its power only when pages are being written, so the fault begins then.
     r->began_ns = cut_ns > r->began_ns ? cut_ns : r->began_ns;
     return ok;
 }
@@ -116,7 +115,7 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
 {
     char timeline[16];
 
-    // The connection leads to the primary that is about to die.
+    // This connection leads to the primary that is about to die.
     PQfinish(c->admin);
     c->admin = NULL;
     if (!c->server->provider->promote(c->server, e) || !fault_admin(c, e) ||
@@ -133,7 +132,8 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
 static const int64_t reload_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
-// Waits until new sessions get the setting, because the postmaster reads its files when it pleases.
+// Waits until new sessions get the value `want`, because pg_reload_conf does not wait until the
+// postmaster has read its files. Fails after 10 s.
 static bool await_setting(struct fault_context *c, const char *want, struct err *e)
 {
     int64_t deadline = clock_now_ns() + reload_limit_ns;
@@ -158,7 +158,7 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
     if (!fault_admin(c, e))
         return false;
     r->mark = (uint64_t)provider_log_length(c->server);
-    r->hold = r; // the setting outlives a run that ends early
+    r->hold = r; // not NULL, so that fault_abandon undoes the setting when the run ends early
     r->began_ns = clock_now_ns();
     return sql_exec(c->admin, "ALTER SYSTEM SET default_transaction_read_only = on", e) &&
            sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "on", e);

@@ -63,8 +63,8 @@ unsigned fault_count_in_log(const char *path, long from, const char *words)
     return count;
 }
 
-// Waits until the server works again after its disk failed. *started gets true when it could not
-// recover by itself and was started again.
+// Waits until the server works again after its disk failed. Sets *started to true when the server
+// could not recover by itself and was started again.
 static bool repair_storage(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);
@@ -74,7 +74,8 @@ static bool repair_storage(struct fault_context *c, bool *started, struct err *e
 
 // --- fail-flush ---------------------------------------------------------------------
 
-// Waits for the server's panic. A server that goes on was not hit by the failure of the flush.
+// Waits for the server's panic. Fails when none comes within 10 s: the failed flush has not hit a
+// server that goes on.
 static bool await_panic(struct fault_context *c, long from, struct err *e)
 {
     int64_t deadline = clock_now_ns() + hit_limit_ns;
@@ -99,7 +100,7 @@ static bool fail_flush(struct fault_context *c, struct fault_record *r, struct e
     do {
         if (!disk_count_failed(disk, &failed, e))
             return false;
-        // The disk says that it has failed the flush; the server's log must say that it has
+        // The disk says that it has failed the flush; the server's log must say that the server has
         // noticed.
         if (failed > before)
             return await_panic(c, from, e);
@@ -137,7 +138,7 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
 
     if (!disk_empty(fault_disk(c), e) || !repair_storage(c, &started, e))
         return false;
-    // The server may live on what it has reserved. Then nothing was full for it.
+    // A server that needs no more than the room it has reserved did not feel the full disk.
     if (refused == 0)
         return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");
     snprintf(r->evidence, sizeof r->evidence, "the server found no room %u %s and %s", refused,

@@ -46,7 +46,8 @@ void transcript_fini(struct transcript *t)
 
 // --- texts ---------------------------------------------------------------------------
 
-// Returns the end of the comment that fills the rest of a line, when one begins at text[i].
+// Returns the end of the SQL comment that begins at text[i], if this is the first word of its line;
+// otherwise i.
 static size_t skip_comment(const char *text, size_t len, size_t i, bool line_begins)
 {
     if (!line_begins || i + 1 >= len || text[i] != '-' || text[i + 1] != '-')
@@ -56,7 +57,8 @@ static size_t skip_comment(const char *text, size_t len, size_t i, bool line_beg
     return i;
 }
 
-// Keeps a statement on one line: without lines of comment, and with one blank between words.
+// Keeps a text on one line: without lines of comment, with one blank between words, and cut to the
+// size of `line`. Returns its place in `texts`, or TRANSCRIPT_NO_TEXT.
 static size_t keep_transcript_text(struct transcript *t, const char *text, size_t len)
 {
     char line[TRANSCRIPT_TEXT_MAX];
@@ -81,8 +83,8 @@ static size_t keep_transcript_text(struct transcript *t, const char *text, size_
     return n > 0 && buf_append(&t->texts, line, n + 1) ? place : TRANSCRIPT_NO_TEXT;
 }
 
-// Copies a string of a message; returns the place behind its NUL. A string that has not arrived
-// whole is cut off.
+// Copies the string that begins at m->text[at], or its beginning if it is too long or has not
+// arrived in full. Returns the place after its NUL.
 static size_t take_name(const struct wire_message *m, size_t at, char name[NAME_MAX_LEN])
 {
     size_t from = at < m->text_len ? at : m->text_len;
@@ -119,7 +121,8 @@ static size_t find_text(const struct transcript_link *l, char kind, const char *
     return TRANSCRIPT_NO_TEXT;
 }
 
-// Gives a name its text. When there is no room, the name goes without.
+// Sets the text of a prepared statement or portal. When there is no room for its name, drops the
+// text.
 static void set_named_text(struct transcript_link *l, char kind, const char *name, size_t text)
 {
     size_t i = 0;
@@ -191,14 +194,14 @@ static size_t take_client(
     case 'S':
         break;
     default:
-        return text; // the server gives no answer to it, or none that has a statement
+        return text; // no answer to this message has a statement, or there is no answer
     }
     expect_answer(l, m->type, text);
     return text;
 }
 
-// True for the last message of the answer to `type`. An answer to a simple query, or to Sync, ends
-// when the server is ready.
+// True when a message of type `answer` ends the server's answer to a message of type `type`. The
+// answer to a simple query or to Sync ends with ReadyForQuery.
 static bool ends_answer(unsigned char type, unsigned char answer)
 {
     switch (type) {
@@ -217,7 +220,8 @@ static bool ends_answer(unsigned char type, unsigned char answer)
     }
 }
 
-// An error's fields are a letter and a text each; M is the message.
+// Keeps the text of an error and returns its place. Each of the error's fields is a letter and a
+// string; the letter M stands before the text.
 static size_t error_text(struct transcript *t, const struct wire_message *m)
 {
     for (size_t at = 0; at < m->text_len && m->text[at];) {
@@ -232,13 +236,13 @@ static size_t error_text(struct transcript *t, const struct wire_message *m)
 static size_t take_transcript_answer(
     struct transcript *t, struct transcript_link *l, const struct wire_message *m)
 {
-    // These may come at any time, so they answer nothing.
+    // Notices and changes of parameters may come at any time, so they answer nothing.
     if (m->type == 'N' || m->type == 'S')
         return TRANSCRIPT_NO_TEXT;
     if (m->type == 'A') // the sender's process id, then the channel
         return m->text_len > 4 ? keep_transcript_text(t, m->text + 4, m->text_len - 4)
                                : TRANSCRIPT_NO_TEXT;
-    // After an error the server skips all questions up to the Sync.
+    // After an error, the server answers no question before the next Sync.
     bool failed = m->type == 'E', ready = m->type == 'Z';
     while ((failed || ready) && first_asked(l) && first_asked(l)->type != 'S' &&
            first_asked(l)->type != 'Q')
@@ -270,8 +274,7 @@ void transcript_take(
     struct transcript_entry *entry = add_transcript_entry(t);
     struct transcript_link *l = entry ? find_link(t, link) : NULL;
 
-    // The counts go on when the transcript is full, because numbers of messages are compared with
-    // them.
+    // The counts must include messages for which a full transcript has no room.
     if (!entry)
         return;
     *entry = (struct transcript_entry){.link = link, .sender = sender, .type = m->type, .n = n};

@@ -1,6 +1,6 @@
 // The messages of all connections through a proxy, in their order, each with the statement that it
-// belongs to. Pure: an observer tells of each message. Only a collector's short session is kept, so
-// the entries have an end; later messages are counted and not kept.
+// belongs to. Pure: an observer passes in each message. It is meant for a collector's short
+// session, so it keeps TRANSCRIPT_MAX messages; later ones are only counted.
 #pragma once
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct transcript_link;
 struct transcript {
     struct transcript_entry *entries; // owned
     size_t count;
-    struct buf texts; // texts with a NUL behind each
+    struct buf texts; // texts, each followed by a NUL
     int counts[2][256];
     struct transcript_link *links; // owned: what each connection has asked for
     size_t link_count;
@@ -35,11 +35,11 @@ struct transcript {
 void transcript_init(struct transcript *t);
 void transcript_fini(struct transcript *t);
 
-// Takes the next message. Without memory the transcript ends here.
+// Adds the next message. If the transcript is full or there is no memory, only counts the message.
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m);
 
-// Adds an entry as another transcript had it; false without memory or room.
+// Adds a copy of another transcript's entry. Returns false without memory or room.
 bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
     unsigned char type, int n, const char *text);
 

@@ -47,10 +47,10 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     if (len < STARTUP_HEADER)
         return false;
     uint32_t total = big_endian_number(data), code = big_endian_number(data + 4);
-    // Not PostgreSQL's protocol. The bytes pass as they are; only cuts are not possible.
+    // This is not PostgreSQL's protocol. The bytes pass as they are, but no cut is possible.
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
         return become_opaque(w);
-    // This waits for the whole message, because the observer wants to read its content.
+    // Wait for the whole message, because the observer reads its content.
     if (len < total)
         return false;
     m->text = data + STARTUP_HEADER;
@@ -67,8 +67,9 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     return start_message(w, m, MESSAGE_STARTUP, total);
 }
 
-// Takes the server's answer to a request for encryption. 'N' means that the client goes on in plain
-// text. A server that does not know the request sends an error, which is an ordinary message.
+// Begins the server's answer to a request for encryption. 'N' means that the client goes on in
+// plain text. A server that does not know the request sends an error instead: an ordinary message,
+// for which this returns false.
 static bool begin_encryption_answer(struct wire *w, const char *data, struct wire_message *m)
 {
     w->phase = *data == 'N' || *data == 'E' ? WIRE_MESSAGES : WIRE_OPAQUE;
@@ -89,8 +90,7 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
     // without a type.
     if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
         return become_opaque(w);
-    // The tag of a CommandComplete decides whether this is the place to cut, so its text must be
-    // there.
+    // A CommandComplete's tag may decide whether this is the place to cut, so wait for the tag.
     bool tagged = w->sender == MESSAGE_SERVER && *data == 'C';
     uint64_t tag_end = total < HEADER + MESSAGE_TAG_MAX ? total : HEADER + MESSAGE_TAG_MAX;
     uint64_t need = tagged ? tag_end : HEADER;

@@ -10,8 +10,8 @@
 
 enum wire_phase {
     WIRE_STARTUP,  // the client's first messages have no type byte
-    WIRE_ANSWER,   // one byte of the server's answers a request for encryption
-    WIRE_MESSAGES, // messages of a type, a length and a content
+    WIRE_ANSWER,   // the server answers a request for encryption with one byte
+    WIRE_MESSAGES, // each message has a type, a length and a content
     WIRE_OPAQUE,   // encrypted, or not our protocol: there are no boundaries to see
 };
 
@@ -24,19 +24,19 @@ struct wire {
 struct wire_message {
     unsigned char type; // enum message_type, or the protocol's own byte
     uint64_t len;       // bytes, header included
-    const char *text;   // the part of its content that has arrived; points into the data
+    const char *text;   // the part of the message's content that has arrived; points into the data
     size_t text_len;
 };
 
 void wire_init(struct wire *w, enum message_sender sender);
 
-// Call it at a boundary (left == 0). Returns true when the bytes identify the message that begins
-// here; the message then counts as begun. False: more bytes are needed, or the wire has become
-// opaque.
+// Call this at a boundary (w->left == 0). Returns true when the bytes identify the message that
+// begins here; the message then counts as begun. False: more bytes are needed, or the wire has
+// become opaque.
 bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_message *m);
 
 // Returns how many of the next `len` bytes belong to the message that has begun, and counts them as
-// passed. On an opaque wire these are all bytes.
+// passed. On an opaque wire, returns `len`.
 size_t wire_pass(struct wire *w, size_t len);
 
 // Tells the server's wire that the client has asked for encryption: the server's next byte is its
