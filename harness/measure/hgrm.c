@@ -25,7 +25,7 @@ static void put_level(struct buf *out, int64_t value, double unit, double level,
     buf_append_char(out, '\n');
 }
 
-// The rows stop at the bucket that holds the last value. A row at 100% closes them.
+// Appends the rows up to the bucket of the largest value, and a last row at 100%.
 static void put_levels(struct buf *out, const struct histogram *h, double unit)
 {
     double level = 0;

@@ -1,9 +1,9 @@
-// A histogram with HdrHistogram's index layout: three significant digits over
-// 0 … highest, so that a percentile is exact to 0.1% and nothing is clipped.
+// A histogram with HdrHistogram's index layout: three significant digits over 0 … highest, so that
+// a percentile is exact to 0.1% and nothing is clipped.
 //
-// Values are int64_t nanoseconds by convention; negative ones count as 0. A
-// value above `highest` makes the array grow. One thread writes a histogram;
-// threads merge theirs after join. histogram_fini accepts a zeroed struct.
+// Values are int64_t nanoseconds by convention; negative ones count as 0. A value above `highest`
+// makes the array grow. Only one thread may write a histogram; several threads write one each,
+// which are merged after the threads have ended. histogram_fini accepts a zeroed struct.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,8 @@
 
 #include "base/err.h"
 
-// The number of buckets in an octave; every octave doubles the width of its buckets.
+// The number of buckets in an octave. From the third octave on, buckets are twice as wide as in the
+// octave before.
 #define HISTOGRAM_OCTAVE 1024
 // The number of buckets for all values from 0 to INT64_MAX: no histogram is longer.
 #define HISTOGRAM_MAX_LEN ((size_t)54 * HISTOGRAM_OCTAVE)
@@ -29,7 +30,7 @@ MUST_USE bool histogram_init(struct histogram *h, int64_t highest, struct err *e
 void histogram_fini(struct histogram *h);
 void histogram_clear(struct histogram *h);
 
-// Returns false when memory for a larger value is missing; nothing is recorded then.
+// Both return false without memory for a larger value; then they record nothing.
 bool histogram_record(struct histogram *h, int64_t value);
 bool histogram_merge(struct histogram *into, const struct histogram *from);
 
@@ -37,12 +38,13 @@ bool histogram_merge(struct histogram *into, const struct histogram *from);
 // and returns the highest value of its bucket, as HdrHistogram does, but never more than the exact
 // max. Returns the exact min for 0, and 0 while empty.
 int64_t histogram_percentile(const struct histogram *h, double percentile);
-// Returns 0 while empty. The mean is exact; the deviation is that of the buckets' middles around
-// their own mean, so that equal values deviate by 0.
+// Both return 0 while empty. The mean is exact; the deviation is that of the buckets' middles
+// around their own mean, so that equal values deviate by 0.
 double histogram_mean(const struct histogram *h);
 double histogram_stddev(const struct histogram *h);
 
-// The index of a value's bucket, and back. hlog.h and hgrm.h use this layout for their files.
+// The index of a value's bucket, and the lowest, highest and middle value of the bucket at an
+// index. hlog.h and hgrm.h use this layout for their files.
 size_t histogram_index(int64_t value);
 int64_t histogram_lowest_at(size_t index);
 int64_t histogram_highest_at(size_t index);

@@ -11,17 +11,17 @@
 
 #include "base/clock.h"
 
-// The C reader keeps a header line in 128 bytes, newline and NUL included.
+// The C reader keeps a header line in 128 bytes, two of them for the newline and the NUL.
 #define HEADER_LINE_MAX 126
 
-// A histogram is one word of text in three layers. The innermost is the counts behind a header
-// (plain). Around it comes the compressed form behind a cookie and a length (packed), and around
-// that its base64 (text). All numbers are big-endian; the readers compare the cookies byte by byte.
+// A histogram is written as one word of text. It is made in three steps: a header and the counts
+// (plain), then a cookie, a length and the compressed form of that (packed), then the base64 of
+// this (text). All numbers are big-endian; readers compare the cookies byte by byte.
 #define PLAIN_COOKIE UINT32_C(0x1c849313)
 #define PACKED_COOKIE UINT32_C(0x1c849314)
 #define DIGITS 3
 
-// The longest number takes nine bytes, which bounds the length of every layer.
+// The longest number takes nine bytes, which bounds the length after every step.
 #define NUMBER_MAX 9
 #define PLAIN_HEADER 40
 #define PACKED_HEADER 8
@@ -147,7 +147,8 @@ static bool put_base64(struct buf *out, const struct buf *packed)
     return true;
 }
 
-// HdrHistogram's V2 encoding, compressed with zlib, in base64.
+// Appends the histogram in HdrHistogram's V2 encoding, compressed with zlib, as base64. Returns
+// false without room or memory.
 static bool encode_histogram(struct buf *out, const struct histogram *h)
 {
     struct buf counts, plain, packed;
@@ -177,7 +178,7 @@ bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, 
         (double)interval->length_ns / 1e9, (double)interval->histogram->max / 1e6);
     if (encode_histogram(out, interval->histogram) && buf_append_char(out, '\n') && !out->failed)
         return true;
-    // A half line would make the file unreadable.
+    // Half a line would make the whole file unreadable.
     out->len = before;
     return fail_full(e);
 }

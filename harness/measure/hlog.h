@@ -1,13 +1,14 @@
-// HdrHistogram logs (.hlog, format 1.3): intervals of latencies that any tool
-// of that family opens. Values are nanoseconds; the log speaks of seconds since
-// its start and of milliseconds, because that is what the readers expect.
+// Writes HdrHistogram logs (.hlog, format 1.3): intervals of latencies that any tool of that family
+// opens. The values in a histogram are nanoseconds. Around it the log gives times in seconds since
+// its start and the largest value in milliseconds, because readers expect these units.
 #pragma once
 
 #include "base/buf.h"
 #include "measure/histogram.h"
 
-// Appends the lines above the intervals. `comment` is one line of text. It is cut to 126
-// characters, because the C reader reads no more.
+// Appends the lines above the intervals. `comment` is one line of text. It is cut where its line
+// would be longer than 126 bytes, because the C reader reads no more. Returns false when `out` is
+// full.
 MUST_USE bool hlog_write_header(
     struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);
 
@@ -18,6 +19,6 @@ struct hlog_interval {
     const struct histogram *histogram;
 };
 
-// Appends one line. On failure (an invalid tag, no room) it appends nothing.
+// Appends an interval as one line. On failure (an invalid tag, no room) it appends nothing.
 MUST_USE bool hlog_write_interval(
     struct buf *out, const struct hlog_interval *interval, struct err *e);

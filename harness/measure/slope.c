@@ -62,7 +62,8 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
         size_t n = all_pairs(slopes, x, y, count);
         memcpy(sorted, y, count * sizeof *sorted);
         s->level = stats_median(sorted, count);
-        // The interval is that of Kendall's test: so many ranks to both sides of the median.
+        // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above
+        // the median of the slopes.
         double within = z * sqrt(kendall_variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
         s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);

@@ -16,7 +16,8 @@ struct slope {
     double level;     // median of y
 };
 
-// Estimates the slope of points with different x. The interval assumes independent points: give it
-// medians of windows and not each second's sample. ERR_USAGE when there are too few or too many.
+// Estimates the slope of points, of which no two have the same x. The interval is right only for
+// independent points: pass medians of windows and not each second's sample. ERR_USAGE when there
+// are too few points or too many.
 MUST_USE bool theil_sen(
     struct slope *s, const double *x, const double *y, size_t count, struct err *e);

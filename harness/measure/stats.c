@@ -31,7 +31,7 @@ static double pair_ratio(double a, double b)
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
-// Counts for each U the arrangements of n and m values that give it. The counts are the
+// Counts the arrangements of n and m values that give each value of U. The counts are the
 // coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
 static void count_arrangements(double *counts, size_t n, size_t m)
 {
@@ -118,14 +118,14 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     if (!tied && n + m <= EXACT_MAX)
         return fmin(1, 2 * exact_below(lower, n, m));
     double sigma = rank_sum_deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
-    // Without a deviation all values are equal.
+    // The deviation is 0 only when all values are equal.
     if (!(sigma > 0))
         return 1;
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
 }
 
-// Returns how many of the sorted ratios lie below the interval, and how many above it. SIZE_MAX:
-// there is no interval.
+// Returns how many of the sorted ratios lie below the interval; as many lie above it. SIZE_MAX:
+// there are too few values for an interval.
 static size_t ratios_outside(size_t n, size_t m, double alpha)
 {
     double u = -1;
@@ -155,8 +155,8 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
         return err_memory(e);
     double wins = count_wins(a, n, b, m, ratios, &tied);
     r->p = two_sided_p(wins, a, n, b, m, tied);
-    // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. It sorts them,
-    // and the ends of the interval are ranks among them.
+    // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. stats_median
+    // sorts the ratios, and the ends of the interval are the ratios at two ranks.
     r->estimate = stats_median(ratios, n * m);
     size_t cut = ratios_outside(n, m, alpha);
     r->low = cut == SIZE_MAX ? 0 : ratios[cut];
@@ -226,7 +226,8 @@ static double beta_below(double x, double a, double b)
     if (x <= 0 || x >= 1)
         return x <= 0 ? 0 : 1;
     double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-    // The fraction converges quickly on this side of the mean only.
+    // The fraction converges quickly only on this side of the mean. The other side is the
+    // complement, with a and b exchanged.
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
@@ -236,7 +237,7 @@ static double beta_quantile(double p, double a, double b)
 {
     double low = 0, high = 1;
 
-    // A quantile near 0 needs many halvings.
+    // A quantile near 0 needs many halvings until its relative error is small.
     for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
         double middle = (low + high) / 2;
         if (beta_below(middle, a, b) < p)

@@ -1,9 +1,9 @@
 // Tells whether one set of runs is slower than another, and by how much. The methods assume no
 // normal distribution, because the figures of a busy machine do not follow one.
 //
-// The test is Mann and Whitney's (1947); the ratio and its interval are Hodges
-// and Lehmann's (1963) for a shift, taken of logarithms: the median of all b/a.
-// Test and interval come from the same ranks, so they do not contradict.
+// The test is Mann and Whitney's (1947); the ratio and its interval are Hodges and Lehmann's
+// (1963). Theirs is for a shift; here the shift is one of logarithms, so the estimate is the median
+// of all b/a. Test and interval come from the same ranks, so they do not contradict each other.
 #pragma once
 
 #include <stddef.h>
@@ -19,28 +19,28 @@ struct stats_ratio {
     double p;         // probability that chance alone gives a difference like this, two-sided
 };
 
-// Compares the two sides.
+// Compares the values of b with those of a, and fills in *r.
 //
-// Values are not negative; zero counts as 1e-9, so that every ratio exists. INFINITY is a value
-// that is worse than every other, and may make the estimate and the interval infinite. The test is
-// exact for up to 50 values together without ties. Otherwise it uses the normal approximation,
-// corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
+// No value may be negative; zero counts as 1e-9, so that every ratio exists. INFINITY is larger
+// than every other value, and may make the estimate and the interval infinite. The test is exact
+// without ties when both sides together have up to 50 values. Otherwise it uses the normal
+// approximation, corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 
-// Returns the p of two sides that do not overlap at all. If this is above alpha, there are too few
-// runs to find any difference, however large it is.
+// Returns the p of two sides that do not overlap at all, which is the smallest. If it is above
+// alpha, there are too few runs to find any difference, however large it is.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
 // Makes Fisher's exact test, one-sided. Returns the probability that b has at least `b_hits` of all
 // hits by chance alone.
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
 
-// Sorts the values. Returns NAN without values.
+// Sorts the values and returns their median; NAN without values.
 double stats_median(double *values, size_t count);
 
-// Returns the two-sided quantile of Student's t: |t| is larger with probability alpha. INFINITY
-// without a degree of freedom.
+// Returns the two-sided quantile of Student's t: the value that |t| exceeds with probability alpha.
+// INFINITY without a degree of freedom.
 double stats_student(size_t degrees, double alpha);
 
 // Returns Clopper and Pearson's (1934) exact bounds of a rate, when `hits` of `count` trials were
