@@ -8,9 +8,9 @@
 // in at most 5%: half of each for correctness, half for speed. compare_test.c proves this by a
 // thousand simulated series for each claim.
 //
-// Correctness comes first, as rates of runs. 1 of 10 against 10 of 10 is worse; 0 of 10 against 1
-// of 10 cannot be told. So a flake on both sides raises no alarm. Fisher's exact test compares
-// them, because the counts are too small for any approximation.
+// Correctness comes first, as rates of runs. 10 failed runs of 10 are worse than 1 of 10; 1 of 10
+// cannot be told from 0 of 10. So a rare failure raises no alarm. Fisher's exact test compares the
+// rates, because the counts are too small for any approximation.
 //
 // A row of speed needs two things to say worse or better: the rank test finds the sides different,
 // and the ratio lies outside the margin. With many runs, a test alone would also find differences
@@ -44,7 +44,7 @@ static bool is_timing(enum metric_id id)
     return metrics[id].traits & TRAIT_TIME;
 }
 
-// A run may be violated without a broken invariant, when it misses an expectation on a count.
+// Without a broken invariant, a run is violated when it misses an expectation on a count.
 bool compare_violated_for_good(const struct stored *run)
 {
     bool timing = false;
@@ -88,15 +88,16 @@ static struct failed count_failures(const struct side *s)
             any = any || run->broken[id];
         }
         failed.hits[FAILURE_INCONCLUSIVE] += inconclusive;
-        // Such a run has missed an expectation of its scenario.
+        // A run that is violated without a broken invariant has missed an expectation of its
+        // scenario.
         failed.hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
         failed.any += inconclusive || run->verdict == VERDICT_VIOLATED;
     }
     return failed;
 }
 
-// Counts the ways to fail that were seen. Fisher's test takes the sums of both sides as given,
-// so this count does not change its error rate.
+// Counts the ways to fail that any run has shown. Fisher's test takes the sum of both sides as
+// given, so leaving out the other ways does not change its error rate.
 static size_t ways_seen(const struct comparison *c)
 {
     size_t ways = 0;
@@ -106,11 +107,13 @@ static size_t ways_seen(const struct comparison *c)
     return ways;
 }
 
-// True when more runs of one side fail than chance explains, in any way or in one of them.
+// True when more runs of `one` fail than chance explains: all its failed runs together, or those
+// that failed in one way.
 static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
-    const double alpha = FALSE_ALARMS / 2 / 2; // half for each direction, and half of that for each
-                                               // of the two families of tests
+    // Half for each direction; half of that for the test of all failed runs together, and half for
+    // the tests of the single ways.
+    const double alpha = FALSE_ALARMS / 2 / 2;
 
     if (stats_hits_p(other->any, other->runs, one->any, one->runs) <= alpha)
         return true;
@@ -122,8 +125,8 @@ static bool fails_more(const struct failed *one, const struct failed *other, siz
     return false;
 }
 
-// True when no difference can exist, because no run failed or all failed in the same way. A few
-// inconclusive runs do not count, if chance explains them.
+// True when the sides cannot differ, because no run failed or all runs failed in the same way.
+// Inconclusive runs do not count here: fails_more has found that chance explains them.
 static bool fail_alike(const struct comparison *c)
 {
     for (int f = 0; f < FAILURES; f++) {
@@ -151,17 +154,18 @@ static enum change judge_correctness(const struct comparison *c)
 
 // --- speed ------------------------------------------------------------------------------
 
-// Collects the values of a side. An inconclusive run counts as worse than all others, because
-// what makes runs slow makes them inconclusive, too. False when another run lacks the value.
+// Writes the values of a side's runs. An inconclusive run counts as worse than all others, because
+// what makes runs slow makes them inconclusive, too. Returns false when no run is conclusive, or
+// when a conclusive run lacks the value.
 static bool values_of(const struct side *s, size_t metric, double *values)
 {
-    // Leaving such runs out would make a side look faster by its own failures.
+    // Leaving inconclusive runs out would make a side look faster by its own failures.
     const double worst = judged[metric].more_is_better ? 0 : INFINITY;
     bool any = false;
 
     for (size_t i = 0; i < s->count; i++) {
         bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
-        // A row needs the value of every run; the ranks of some of them prove nothing about the
+        // A row needs the value of every run: the ranks of some runs prove nothing about the
         // others.
         if (told && isnan(s->runs[i].values[judged[metric].id]))
             return false;
@@ -171,7 +175,9 @@ static bool values_of(const struct side *s, size_t metric, double *values)
     return any;
 }
 
-// Judges a row by its interval: outside the margin, within it, or across its edge.
+// Judges a row. It is worse or better when the test finds a difference and the ratio lies outside
+// the margin, and shows no difference when the whole interval lies within the margin. Else it is
+// unknown.
 static enum change judge_row(
     const struct compared *row, bool more_is_better, double alpha, double margin)
 {
@@ -216,8 +222,8 @@ static bool compare_speed(struct comparison *c, struct err *e)
     double *base = calloc(c->base->count + 1, sizeof *base);
     double *new = calloc(c->new->count + 1, sizeof *new);
     bool ok = (base && new) || err_memory(e);
-    // The 5% are divided by the rows that are really judged, so a scenario with few metrics keeps
-    // the sharper test.
+    // The 5% are divided among the rows that are really judged, so a scenario with few metrics
+    // keeps the sharper test.
     size_t measured = ok ? count_measured(c, c->base->count > c->new->count ? base : new) : 0;
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 

@@ -1,7 +1,7 @@
 // Compares two sets of runs of one scenario: better, worse, no difference, or unknown. Pure.
 //
-// Each run counts as one value, and not as the thousands of tokens in it. These are not
-// independent, because they share the state of the machine.
+// Each run counts as one value. Its thousands of tokens do not count one by one, because they share
+// the state of the machine and so are not independent.
 //
 // Correctness comes first, compared as rates of runs. Speed is judged by a few metrics; the more
 // metrics there are, the stricter is the test of each (Bonferroni). When both sides are alike, all
@@ -19,30 +19,31 @@ struct side {
 };
 
 enum change {
-    CHANGE_NONE, // equivalent within the margin, or nothing to find
+    CHANGE_NONE, // equal within the margin; for correctness: both sides fail alike, or not at all
     CHANGE_BETTER,
     CHANGE_WORSE,
-    CHANGE_UNKNOWN, // the runs do not tell
+    CHANGE_UNKNOWN, // neither of these is certain
 };
 
 // One metric of speed or cost.
 struct compared {
     enum metric_id id;
     bool more_is_better;
-    double base, new;         // medians of the runs; INFINITY when most runs were inconclusive
-    struct stats_ratio ratio; // ratio new / base; its interval is as strict as the test
+    double base, new; // medians of the runs; when most runs were inconclusive: INFINITY, or 0 if
+                      // more is better
+    struct stats_ratio ratio; // ratio new / base; its interval has the test's confidence
     enum change change;
 };
 
 #define COMPARED_MAX 8
 #define COMPARED_NOTES 4
 
-// The ways in which runs fail: each invariant, and the following two.
+// The ways in which runs fail: an enum metric_id for each invariant, and the following two.
 #define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run was inconclusive
-#define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
+#define FAILURE_OTHERWISE (METRIC_COUNT + 1) // it missed an expectation and broke no invariant
 #define FAILURES (METRIC_COUNT + 2)
 
-// The runs of a side that failed.
+// How many runs of a side failed.
 struct failed {
     size_t runs;           // number of all runs of the side
     size_t any;            // number of runs that failed in any way
@@ -54,7 +55,8 @@ struct comparison {
     const struct side *base, *new;
     struct failed base_failed, new_failed;
     enum change correctness;
-    double unseen; // with 95% confidence, the highest failure rate of a side without a failed run
+    double unseen; // with 95% confidence, the highest failure rate that a side without a failed run
+                   // can have
     struct compared rows[COMPARED_MAX];
     size_t row_count;
     double confidence; // confidence of each row's interval
@@ -67,16 +69,15 @@ struct comparison {
 
 // Compares two sides, whose runs are all of one scenario. Differences smaller than `margin` (0.1: a
 // tenth) do not count, however certain they are. "No difference" means that the interval lies
-// within the margin. A run that was inconclusive counts against its side: as a failure, and as
-// slower than any other run.
+// within the margin. An inconclusive run counts against its side: as a failure, and as slower than
+// any other run. ERR_USAGE when a side has more than STATS_VALUES_MAX runs.
 MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
     double margin, struct err *e);
 
-// Returns a name such as "lost", "inconclusive" or "violated".
+// Returns the name of a way to fail, such as "lost", "inconclusive" or "violated".
 const char *compare_failure_name(int failure);
 
-// True when the run broke something beside promises on time. A busy machine can break promises on
-// time, too.
+// True when the run broke more than promises on time. A busy machine alone can break those.
 bool compare_violated_for_good(const struct stored *run);
 
 // Returns the most important invariant that the run broke: lost mail first, promises on time
@@ -85,7 +86,7 @@ enum metric_id compare_worst(const struct stored *run);
 
 const char *change_name(enum change change);
 
-// Returns 4 for worse, 2 for unknown, else 0.
+// Returns the exit code of a comparison: 4 for worse, 2 for unknown, else 0.
 int change_exit_code(enum change change);
 
 bool side_add(struct side *s, const struct stored *run);

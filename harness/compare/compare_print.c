@@ -11,7 +11,7 @@ static const char *metric_unit_text(const struct compared *row)
     return metric_unit_name(metrics[row->id].unit);
 }
 
-// A figure is not known when most runs were inconclusive.
+// The median is infinite, and so not known, when most runs were inconclusive.
 static void put_metric_value(const struct compared *row, double value, char *text, size_t size)
 {
     const char *unit = metric_unit_text(row);
@@ -51,7 +51,8 @@ static void put_change(const struct compared *row, const char *base, struct buf 
     double low = higher ? row->ratio.low - 1 : 1 - row->ratio.high;
     double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
-    // One side has a median of zero, or of infinity: most of its runs were inconclusive.
+    // One side's median is zero or infinite, for example because most of its runs were
+    // inconclusive.
     if (!is_ratio(ratio)) {
         buf_printf(out, "beyond measure %s than that of %s",
             row->more_is_better == (row->change == CHANGE_WORSE) ? "lower" : "higher", base);
@@ -102,7 +103,7 @@ static void print_compared_failures(const struct comparison *c, const char *inde
                 compare_failure_name(f), c->base_failed.hits[f], c->base->count, c->base->name,
                 c->new_failed.hits[f], c->new->count, c->new->name);
     }
-    // No failure in ten runs does not mean none in a hundred.
+    // Ten runs without a failure do not prove that a hundred would have none.
     if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
             "%sno run failed; with %zu runs a side, a failure in one run of %.0f could still go "
@@ -118,7 +119,7 @@ void print_correctness(const struct comparison *c, struct buf *out)
     print_compared_failures(c, "", out);
 }
 
-// Finds the deciding row with the largest ratio.
+// Returns the row that differs most among those whose change is the overall one; NULL: none.
 static const struct compared *find_strongest_row(const struct comparison *c)
 {
     const struct compared *found = NULL;
@@ -132,7 +133,7 @@ static const struct compared *find_strongest_row(const struct comparison *c)
     return found;
 }
 
-// Names the rows that cannot be told, and what would help.
+// Prints why the comparison cannot tell: the rows whose change is unknown, and what would help.
 static bool print_unknown(const struct comparison *c, struct buf *out)
 {
     const char *between = "";
@@ -142,7 +143,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         buf_append_str(out, "too few runs to tell which side fails more often");
         between = "; ";
     }
-    // With too few runs no row can be told, so naming them all would say less than the reason does.
+    // With too few runs every row is unknown, so naming them all would say less than this reason.
     if (c->too_few || c->row_count == 0)
         return buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
     for (size_t i = 0; i < c->row_count; i++) {
@@ -242,7 +243,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
 
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < list[i].row_count; k++) {
-            // In this form smaller is always better.
+            // Readers of this form take smaller for better, which is false for a rate.
             if (metrics[list[i].rows[k].id].unit != UNIT_PER_S && isfinite(list[i].rows[k].new))
                 json_array_append_new(entries, metric_entry_json(&list[i], &list[i].rows[k]));
         }
@@ -254,7 +255,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
     return ok;
 }
 
-// A cell stays empty where there is no number.
+// Appends a cell of a CSV row, which is empty when there is no number.
 static void put_number_cell(struct buf *out, double value)
 {
     if (isfinite(value))

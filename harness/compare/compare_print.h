@@ -1,5 +1,5 @@
-// Prints a comparison for people and programs. Each function appends to `out` and returns
-// false when it is full.
+// Prints a comparison for people and programs. The functions append to `out`; those that return a
+// bool return false when it is full.
 #pragma once
 
 #include "base/buf.h"
@@ -11,7 +11,8 @@ struct print_cells {
 };
 void print_cells(const struct compared *row, struct print_cells *cells);
 
-// The parts that all forms share: the runs, the finding in one sentence, the rates of failure.
+// The parts that the forms share: the numbers of runs, the finding in one sentence, the rates of
+// failure.
 void print_compared_counts(const struct comparison *c, struct buf *out);
 void print_comparison_verdict(const struct comparison *c, struct buf *out);
 void print_correctness(const struct comparison *c, struct buf *out);
@@ -21,7 +22,7 @@ bool print_markdown(const struct comparison *c, struct buf *out);
 
 // Prints JSON in the form customSmallerIsBetter, which trend tools read: an array of name, unit,
 // value, range. The values are the new side's medians. Rates are left out, because larger ones are
-// better.
+// better, and so are medians that are not known.
 bool print_json(const struct comparison *list, size_t count, struct buf *out);
 
 bool print_csv(const struct comparison *list, size_t count, struct buf *out);

@@ -6,13 +6,13 @@
 #include "report/pages/axis.h"
 #include "report/escape.h"
 
-// The measures of the picture, in its own units.
+// The sizes of the picture, in its own units.
 enum { WIDTH = 540, HEIGHT = 300, LEFT = 56, RIGHT = 500, TOP = 26, BOTTOM = 252 };
 
 #define RUNS_MAX 1000
 
-// The percentiles that each result holds, from the intended insert or, in a closed loop, the
-// commit.
+// The percentiles of latency that each result holds. Latency is counted from the intended insert
+// or, in a closed loop, from the commit.
 static const struct percentile {
     enum metric_id intended, commit;
     const char *name;
@@ -49,7 +49,7 @@ static struct point point_of(const struct side *s, const struct percentile *p)
 
     for (size_t i = 0; i < s->count && n < RUNS_MAX; i++) {
         double value = percentile_value(&s->runs[i], p);
-        // The axis is logarithmic.
+        // A logarithmic axis has no place for zero.
         if (s->runs[i].verdict != VERDICT_INCONCLUSIVE && isfinite(value) && value > 0)
             values[n++] = value;
     }
@@ -60,7 +60,7 @@ static struct point point_of(const struct side *s, const struct percentile *p)
     return (struct point){values[0], median, values[n - 1]};
 }
 
-// False when a percentile was measured in no run.
+// Computes the curve of a side. False when a percentile was measured in no run.
 static bool curve_make(struct curve *c, const struct side *side)
 {
     c->side = side;
@@ -93,8 +93,8 @@ static void put_curve_frame(const struct axis *y, struct buf *out)
             "text-anchor=\"end\">%.4g</text>",
             LEFT, at, RIGHT, LEFT - 7, at + 4, ticks[i]);
     }
-    // Percentiles stand at equal distances. By their value the highest ones, which matter, would
-    // share a pixel.
+    // Percentiles stand by their number of nines. On a linear scale the highest ones, which matter,
+    // would share a pixel.
     for (size_t i = 0; i < PERCENTILES; i++)
         buf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
             percentile_x(i), BOTTOM + 18, percentiles[i].name);
@@ -142,7 +142,7 @@ void curves_print(const struct comparison *c, struct buf *out)
     struct curve base, new;
     struct axis y = axis_of(BOTTOM, TOP, true);
 
-    // One side alone shows no difference.
+    // The curve of one side alone shows no difference, so it is left out.
     if (!curve_make(&base, c->base) || !curve_make(&new, c->new))
         return;
     for (size_t i = 0; i < PERCENTILES; i++) {

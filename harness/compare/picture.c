@@ -8,8 +8,8 @@
 #include "report/escape.h"
 #include "report/pages/template.h"
 
-// The measures of the pictures, in their own units. On a telephone they shrink to two thirds, and
-// the letters must stay legible.
+// The sizes of the pictures, in their own units. On a telephone the pictures shrink to two thirds,
+// and their letters must stay legible.
 enum { WIDTH = 540, LEFT = 150, RIGHT = 520, ROW = 26, AXIS = 44 };
 
 static const char *class_of(enum change change)
@@ -106,7 +106,8 @@ static void put_ratio_row(const struct compared *row, struct scale s, double y, 
 static void put_ratios(const struct comparison *c, struct buf *out)
 {
     const int rows = ROW * (int)c->row_count;
-    // By their logarithm, so that half and double lie equally far from no difference.
+    // The scale is logarithmic, so that half and double lie equally far from 1, where nothing
+    // differs.
     struct scale s = scale_of(c);
 
     if (c->row_count == 0)
@@ -158,7 +159,8 @@ static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
     const char *unit = metric_unit_name(metrics[row->id].unit);
-    // Not from zero: the dots of both sides would lie on top of each other at the right edge.
+    // The axis does not begin at zero, because then the dots of both sides would lie on top of each
+    // other at the right edge.
     struct axis x = axis_of(LEFT, RIGHT, false);
     double ticks[AXIS_TICKS_MAX];
 
@@ -263,7 +265,7 @@ static void put_section(const struct comparison *c, struct buf *out)
     buf_append_str(out, "<section><h2>");
     put_picture_text(c, print_compared_counts, out);
     buf_append_str(out, "</h2>\n");
-    // What failed comes first, also where too few runs failed to tell the sides apart.
+    // Failures come first, also when too few runs failed to tell the sides apart.
     if (failed)
         put_correctness(c, class_of(CHANGE_WORSE), out);
     buf_printf(out, "<p class=\"change %s\">", class_of(c->overall));

@@ -51,7 +51,8 @@ static void add_setting(struct entries *all, const char *key, const char *value)
     snprintf(e->value, sizeof e->value, "%s", value);
 }
 
-// An empty list or map counts as an absent key.
+// Adds the leaves of a YAML node, whose path so far is `key`. An empty list or map has no leaf, so
+// it counts as an absent key.
 static void flatten_node(
     yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
 {
@@ -156,8 +157,7 @@ static bool resolve_scenario(const char *folder, struct buf *out, struct err *e)
 
 static bool same_rules(const struct stored *first, const struct stored *run, struct err *e)
 {
-    // Between two versions of the rules, a difference may be one of the judge and not of the
-    // collector.
+    // Two versions of the rules may judge the same collector differently.
     if (first->rules != run->rules)
         return err_set(e, ERR_USAGE,
             "compare: %s: %.400s was judged by rules %d, %.400s by rules %d; run the older again",
@@ -258,7 +258,7 @@ void setup_notes(struct comparison *c)
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
     note_difference(c, "seeds", a, b);
-    // Without a file that can be read, no difference can be told.
+    // Without a readable env.json on both sides, no difference can be told.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
         !environment_read(&new, c->new->runs[0].folder, &unread))
