@@ -23,9 +23,9 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // There is nothing to ask in two cases. A server that did not start again has no backends and
-    // gives no answers. And when a client's put was not answered, no row came with it, so its
-    // outcome stays unknown.
+    // There is nothing to ask for in two cases. A server that did not start again has no backends
+    // and gives no answers. And a subject's own client leaves no row beside a job, so a put that
+    // got no answer stays unknown.
     if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
     // A backend may still commit after its client is gone. So the outcome of open transactions is
@@ -51,7 +51,7 @@ static bool must_be_read(const struct run *r, uint32_t token)
            ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
-// Returns how many tokens must become dead letters.
+// Returns how many tokens must become dead letters; 0 where nobody buries them.
 static size_t count_undeliverable(const struct run *r)
 {
     size_t count = 0;
@@ -61,8 +61,9 @@ static size_t count_undeliverable(const struct run *r)
     return scenario_buries(r->scenario) ? count : 0;
 }
 
-// True when all dead letters are in the table, which alone shows that a collector has moved past
-// such a token. False without an answer, for example from an old schema that has no such table.
+// True when `count` tokens or more are in the table of dead letters. Only this table shows that a
+// collector has moved past a token that cannot be sent. False without an answer, for example from
+// an old schema without the table.
 static bool are_buried(struct run *r, size_t count)
 {
     char sql[80];
@@ -74,9 +75,10 @@ static bool are_buried(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// True when every token is finished. In leased mode a finished token has an outcome: it is not
-// leased and does not wait for a retry. A job of a subject is finished when the subject's end state
-// no longer shows it. Before that, its handler may have run without its completion being written.
+// True when every token is finished. In leased mode this takes an outcome: a token that is leased,
+// or waits for a retry, is not finished. A job of another queue is finished when the end_state
+// query does not count it any more; before that, its handler may have run without its completion
+// being written.
 static bool are_finished(struct run *r)
 {
     bool none = false;
@@ -93,14 +95,15 @@ static bool are_finished(struct run *r)
 }
 
 // Waits until every expected token was read, all dead letters are there and all tokens are
-// finished, for the scenario's `drain` at most. Then looks on until nothing has come for the
-// scenario's `rest`: a collector may write again after a silence, for as long as it likes, so this
-// has its bound, too. *rested says whether all of this was so.
+// finished, for the scenario's `drain` at most. Then waits until no token has come for the
+// scenario's `rest`, because a collector may write again after a silence. It may do so for ever, so
+// this second wait ends at `drain` + `rest`. *rested: both waits reached their goal. Returns false
+// only on failure or interrupt.
 static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
     int64_t deadline = clock_now_ns() + r->scenario->drain_ns, rest_ns = r->scenario->rest_ns;
-    uint32_t token = 0; // all tokens before this one were seen, or need not be
+    uint32_t token = 0; // all tokens before this one were read, or need not be
     uint64_t tokens = 0;
     int64_t last_change_ns = clock_now_ns();
     bool complete = false;
@@ -115,7 +118,8 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
             tokens = subject_tokens(r->subject);
             last_change_ns = now;
         }
-        // These two ask the database, so they come last and only until they have held once.
+        // Both functions ask the database, so they are called last, and no more once both were
+        // true.
         if (!complete && token == r->plan.token_count)
             complete = are_buried(r, undeliverable) && are_finished(r);
         *rested = complete && now - last_change_ns >= rest_ns;
@@ -131,8 +135,7 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
     return true;
 }
 
-// Counts round trips by the server's ReadyForQuery, of which there is one for each query of the
-// collector.
+// Counts round trips by the server's ReadyForQuery messages: each query of the collector gets one.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
@@ -154,7 +157,7 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
-    // TERM is sent right after this. Everything slow has been done before.
+    // The collector gets TERM right after this moment, so everything slow is done before it.
     r->ledger.drain_end_ns = clock_now_ns();
     if (!run_make_turn(r, rested, e))
         return false;

@@ -8,15 +8,17 @@
 #include "os/interrupt.h"
 #include "report/files/live.h"
 
-// True when the plan is over. A phase without inserts must have passed as well.
+// True when the plan is over: its last phase has passed (which may have no inserts), every fault
+// was begun and ended, and the load has ended.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
            !to_end && atomic_load(&r->generator.done);
 }
 
-// Computes the mean latency of the tokens that were read since the interval began, from the
-// intended insert. Transactions whose tokens were all read are not looked at again.
+// Returns the mean latency, from the intended insert, of the tokens that were read since the
+// interval began; NAN: none was read. Transactions whose tokens were all read are not looked at
+// again.
 static double interval_latency_ms(struct run *r, int64_t now_ns)
 {
     const struct plan *plan = &r->plan;
@@ -27,7 +29,7 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
         const struct plan_txn *txn = &plan->txns[i];
         int64_t intended_ns = r->ledger.start_ns + txn->at_ns;
         bool whole = true;
-        // The plan is in the order of time, so nothing after this one can have been read either.
+        // The plan is sorted by time, so no token of a later transaction can have been read either.
         if (intended_ns > now_ns)
             break;
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
@@ -38,7 +40,8 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
             sum_ns += seen_ns - intended_ns;
             read++;
         }
-        // Without this, each second would look at the whole run again.
+        // Skips this transaction the next time. Otherwise each second would look at the whole run
+        // again.
         p->txn += whole && i == p->txn;
     }
     return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
@@ -73,7 +76,7 @@ void run_show(struct run *r, size_t begun, const char *what)
     p->delivered = subject_tokens(r->subject);
     p->faults = begun;
     p->faults_planned = r->plan.fault_count;
-    // Programs that watch a run get the same figures as a person, also in a quiet run.
+    // Programs that watch a run get the same figures as a person, even in a quiet run.
     live_show(r->options->live, p);
     if (r->options->quiet)
         return;
@@ -81,10 +84,10 @@ void run_show(struct run *r, size_t begun, const char *what)
     progress_show(p);
 }
 
-// True when the fault is left out: the plan has it collide with another one, or it is the turn of a
-// repeated fault that passes while the turn before is still at work. So the plan's end stays where
-// it is. For example, a collector that is killed faster than it can reconnect offers nothing to
-// kill.
+// True when the fault is left out. There are two reasons: the plan puts it at a time at which
+// another fault leaves it nothing to hit, or it is a turn of a repeated fault whose turn before
+// ended too late. Such a turn is dropped and not postponed, so that the plan does not get longer.
+// For example, a collector that is killed faster than it can reconnect offers nothing to kill.
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];
@@ -103,7 +106,8 @@ static bool leave_out(struct run *r, size_t next)
         if (before->spec != f->spec || before->left_out)
             continue;
         f->undone = before->ended_ns > f->planned_ns;
-        // Only the last turn before this one counts; the others have ended before it began.
+        // Only the turn right before this one counts; earlier turns have ended before that one
+        // began.
         f->left_out = f->undone ? LEFT_OUT_NOBODY : LEFT_OUT_NOT;
         break;
     }
@@ -112,7 +116,8 @@ static bool leave_out(struct run *r, size_t next)
     return f->left_out;
 }
 
-// True when a signal asks for the end of a run that may be judged in part.
+// True when a signal asks for an end and the run may be judged by a part of its load. Notes this
+// for the verdict, and tells the user.
 static bool is_asked_to_end(struct run *r)
 {
     if (!interrupt_asked())
@@ -144,7 +149,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
             break;
         if (subject_failed(r->subject, e))
             return false;
-        // At the same moment the end comes first, so that two turns of a fault do not overlap.
+        // If an end and a begin are due at the same moment, the end comes first, so that two turns
+        // of a fault do not overlap.
         if (end_ns <= now && end_ns <= begin_ns) {
             fault_end(&r->context, to_end);
             continue;
@@ -160,7 +166,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    // Every fault is undone, whatever ended the loop.
+    // Whatever ended the loop, every fault that is still at work is undone.
     int64_t ignored;
     for (struct fault_record *f; (f = scheduler_next_end(r->faults, begun, &ignored)) != NULL;)
         fault_end(&r->context, f);

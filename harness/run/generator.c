@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 
-static const int64_t backlog_limit_ns = 60 * NS_PER_S; // limit for the backlog, plus a millisecond
-                                                       // per transaction
+static const int64_t backlog_limit_ns = 60 * NS_PER_S; // time allowed to commit the backlog; 1 ms
+                                                       // for each transaction is added
 
 static bool all_committed(const struct load_result *load, size_t txns, struct err *e)
 {
     for (size_t i = 0; i < txns; i++) {
-        // A backlog that is only partly there would make another experiment of the run.
+        // A backlog that is only partly there would turn the run into a different experiment.
         if (load->records[i].outcome != TXN_COMMITTED)
             return err_set(e, ERR_SYSTEM, "the backlog was not committed: %s",
                 load->refused ? load->refusal : "the server was too slow, or went away");
@@ -49,7 +49,7 @@ bool generator_hire(struct generator *g, const char *list, const struct scenario
     char *text = strdup(list), *rest = text;
     if (!text)
         return err_memory(e);
-    // An empty command is refused here; strtok would skip it without a word.
+    // strsep returns an empty command, which is refused; strtok would skip it silently.
     for (char *one; ok && (one = strsep(&rest, ",")) != NULL;) {
         ok = (*one && count < REMOTE_MAX) ||
              err_set(e, ERR_USAGE,
@@ -68,7 +68,7 @@ static void *run_generator_load(void *arg)
 {
     struct generator *g = arg;
 
-    // Both give the same records, so no later step knows which of them it was.
+    // Both functions fill in the same records, so no later step needs to know who sent the load.
     g->ok = g->workers ? remote_run(g->workers, &g->config, &g->progress, &g->result, &g->err)
                        : load_run(&g->config, &g->progress, &g->result, &g->err);
     atomic_store(&g->done, true);

@@ -16,22 +16,23 @@ struct generator {
     pthread_t thread;
     bool started;
     atomic_bool done;
-    bool ok; // result of the thread, like err; known when the thread has ended
+    bool ok; // true: the load went well; like err it is known when the thread has ended
     struct err err;
 };
 
-// Inserts the tokens that wait when the collector starts, and returns when they are committed. The
-// generator must have its conninfo.
+// Inserts the tokens that wait when the collector starts, and returns when they are committed;
+// false if not all of them are. g->conninfo must be set.
 MUST_USE bool generator_backlog(
     struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
 
-// Starts the workers of a list of commands with commas between; with NULL it does nothing.
+// Starts a worker for each command of `list`, in which commas stand between the commands. Does
+// nothing if `list` is NULL.
 MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e);
 
 MUST_USE bool generator_start(struct generator *g, const struct load_config *config, struct err *e);
 
-// Waits until the load is over, and returns how it went.
+// Waits until the load is over. Returns false when it failed.
 MUST_USE bool generator_join(struct generator *g, struct err *e);
 
 // Ends the thread at any stage; the records stay until generator_fini.

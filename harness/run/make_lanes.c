@@ -5,7 +5,8 @@
 #include "postgres/sql.h"
 #include "scenario/leased.h"
 
-// The queue gets its mode first, so that its cursor is made before anything waits.
+// Sets the queue's mode before it makes the lanes, so that the queue has its cursor before any
+// token waits.
 bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
 {
     static const char *const modes[] = {

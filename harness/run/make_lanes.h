@@ -1,4 +1,4 @@
-// The lanes of the collector's queue.
+// Makes the lanes of the collector's queue before the collector starts.
 #pragma once
 
 #include <libpq-fe.h>
@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "scenario/scenario.h"
 
-// Makes the lanes that MAILROOM_LANES of the scenario names. They belong to the queue, so the
-// collector only checks them. `admin` is a connection of the superuser.
+// Makes the lanes that the scenario sets for its collector in MAILROOM_LANES, if there are any.
+// Lanes belong to the queue in the database; the collector only checks them. `admin` is a
+// connection of the superuser.
 MUST_USE bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e);

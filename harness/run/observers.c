@@ -57,8 +57,8 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
     return o->flushes;
 }
 
-// A server in a container has pids of its own namespace. Its backends are then found below its
-// first process.
+// Returns the address of the pid below which the server's backends are found, if the server is in a
+// container with a pid namespace of its own. NULL: the server's pids are those of this machine.
 static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
 {
     return server->shares_pids ? NULL : &o->outer_pid;

@@ -12,14 +12,15 @@ struct observers {
     struct starved *starved; // measures how long processes wait for a processor
     struct probe *answers;   // measures how fast the server answers
     struct probe *flushes;   // measures how fast it commits
-    atomic_int outer_pid;    // server.outer_pid, for the first two of these
+    atomic_int outer_pid;    // copy of server.outer_pid, which sampler and starved read
 };
 
-// The server and the subject must outlive the observers.
+// Starts all observers. The server and the subject must outlive them.
 MUST_USE bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 
-// Starts only the watch of the wait for a processor. It ends with observers_end_watch.
+// Starts only the thread that measures the wait for a processor. observers_end_watch ends it and
+// puts its samples into the ledger.
 MUST_USE bool observers_watch(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 void observers_end_watch(struct observers *o, struct ledger *l);
@@ -28,11 +29,14 @@ void observers_end_watch(struct observers *o, struct ledger *l);
 void observers_follow(struct observers *o, const struct server *server);
 
 // Each of these ends a part of the observers and puts its samples into the ledger, which borrows
-// them. The first part looks at processes, so it ends before the collector does.
+// them. observers_end_samples ends those that look at the collector's processes, so call it before
+// the collector ends.
 void observers_end_samples(struct observers *o, struct ledger *l);
 void observers_end_probes(struct observers *o, struct ledger *l);
 
-// Both accept observers at any stage. observers_stop ends those that would see the collector's end.
-// A query to a frozen server does not return, so observers_fini comes after the server's end.
+// Both accept observers at any stage. observers_stop ends the probes and what would see the
+// collector's end; observers_fini ends the sampler as well and frees everything. A query to a
+// frozen server does not return, so call observers_fini after the server's end or while the server
+// runs.
 void observers_stop(struct observers *o);
 void observers_fini(struct observers *o);

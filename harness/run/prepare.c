@@ -6,8 +6,8 @@
 // measures its work and not its start; but it has 10 s for that, and then the load starts without
 // it.
 //
-// What stands between collector and server (a proxy, a network of namespaces) rewrites the
-// conninfo, one layer after another.
+// A layer between collector and server (a proxy, or a network of namespaces) rewrites the conninfo
+// that the layer before it has left.
 #include "run/run.h"
 
 #include <stdlib.h>
@@ -61,14 +61,15 @@ static bool get_server(struct run *r, struct err *e)
         if (!shared_clear(shared, e))
             return false;
         r->server = *shared;
-        // The log of a shared server goes on from run to run. This run keeps what is written from
-        // here on.
+        // The log of a shared server goes on from run to run. This run keeps only what is written
+        // from here on.
         provider_fetch_log(&r->server);
         r->log_from = provider_log_length(&r->server);
         return true;
     }
-    // Both must be known before the server starts: its members get namespaces of their own, and its
-    // processes a library that shifts their clocks.
+    // Both fields must be set before the server starts: with cuts_off the server's members get
+    // network namespaces of their own, with steps_clock its processes load a library that shifts
+    // their clocks.
     r->server.cuts_off = cuts_off(r->scenario);
     r->server.steps_clock = scenario_steps_clock(r->scenario, TARGET_SERVER) ||
                             scenario_steps_clock(r->scenario, TARGET_COLLECTOR);
@@ -89,7 +90,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.provider = provider_find(&s->postgres);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
-    // Another queue brings its own tables.
+    // Another queue brings its own tables, so it gets none of the mail schema.
     int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;
     if (!queue_load(&r->queue.manifest, s, e) || !fault_possible(r->server.provider, s, e) ||
         !get_server(r, e) ||
@@ -117,7 +118,8 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
 }
 
 // Waits for the collector to connect, because the run does not measure its start. After 10 s the
-// load starts without it, and the checks count the delay.
+// load starts without a connection, and the checks count the delay. Returns false only on failure
+// or interrupt.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;
@@ -129,7 +131,7 @@ static bool wait_for_collector(struct run *r, struct err *e)
         if (subject_failed(r->subject, e))
             return false;
         if (!run_count_is(r,
-                // A backend that has no state yet still authenticates its client.
+                // A backend without a state still authenticates its client, so it does not count.
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_COLLECTOR "'"
                 " AND state IS NOT NULL",
                 "0", &none, e))
@@ -143,8 +145,8 @@ static bool too_long(struct err *e)
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Puts a proxy between collector and server if the scenario breaks the network, if round trips are
-// counted, or if the primary moves and the client cannot follow.
+// Puts a proxy between collector and server in three cases: the scenario breaks the network, round
+// trips are counted, or a standby may take over from the primary and the clients cannot follow it.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips &&
@@ -155,7 +157,8 @@ static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
            ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
 }
 
-// Connects the collector over the virtual network and not over the server's socket.
+// If the scenario breaks the network in the kernel, connects the collector over the virtual network
+// instead of the server's socket.
 static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
     // A standby listens beside its primary, so the conninfo has both ports and needs two hosts.
@@ -255,7 +258,7 @@ bool run_start_load(struct run *r, struct err *e)
     r->ledger.start_ns = start_ns;
     if (!make_fault_records(r, start_ns, e))
         return false;
-    // This discards the collector's queries during its start, which are no part of the load.
+    // Drops the counts of the collector's start, whose queries are no part of the load.
     run_count_trips(r);
     r->trips = 0;
     return generator_start(&r->generator, &config, e);

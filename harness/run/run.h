@@ -14,30 +14,30 @@
 #include "run/runner.h"
 #include "subject/command.h"
 
-// The line of progress, and the interval of its latency.
+// The progress line of a run, and what its live latency is computed from.
 struct run_progress {
     struct progress line;
     size_t txn;       // all tokens of the transactions before this one were read
-    int64_t began_ns; // when the present interval began; 0: there is none
+    int64_t began_ns; // when the interval of the live latency began; 0: none has begun
 };
 
-// The knowledge at the end of a run: the facts that are judged beside the ledger, and the verdict.
+// What is known at the end of a run: the facts that are judged beside the ledger, and the verdict.
 struct run_end {
     struct err gave_up;       // why the harness gave the subject up; ERR_NONE: it did not
     struct sessions sessions; // sessions of the collector
-    struct secret_scan tells; // what its logs hold
+    struct secret_scan tells; // the secrets that were found in the collector's logs
     char cpu_users[200];
     double left, taken, failed; // the results of queue_left, queue_taken and queue_failed
-    struct handlers handlers;   // zeroed when nobody answers
+    struct handlers handlers;   // zeroed unless the harness ends each handler with an answer
     struct check_input input;
     struct result result;
 };
 
 struct run {
-    // what it was asked
+    // the request
     const struct scenario *scenario;
     const struct run_options *options; // &asked
-    struct run_options asked;          // the caller's
+    struct run_options asked;          // a copy of the caller's options
     struct plan plan;
     struct folder folder;
 
@@ -56,16 +56,19 @@ struct run {
                                   // connection
     struct fault_record *faults;
 
-    // the next segment of a soak, once the log has turned to it
+    // The next segment of a soak. It is filled in when this segment has ended and the collector
+    // goes on.
     struct turned {
-        bool made;
+        bool made; // true: the rest is filled in, and the collector's lines belong to the next
+                   // segment
         struct plan plan;
         struct folder folder;
-        struct subject_log log; // of this segment, which is over
-        struct subject_cost cost;
-        long log_from;
+        struct subject_log log;   // the log of this segment, which is over
+        struct subject_cost cost; // the cost of reading that log
+        long log_from;            // length of the server's log when the next segment begins
     } turned;
-    size_t carried; // number of processes that this segment's log has from the one before
+    size_t carried; // number of processes in this segment's log that already ran in the segment
+                    // before
 
     // what was seen
     struct observers observers;
@@ -89,32 +92,35 @@ MUST_USE bool run_start_load(struct run *r, struct err *e);
 // fault_loop.c: carries out the faults at their times until load and faults are over.
 MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 
-// drain.c: waits until no expected token is missing or the drain is over, and then stops the
-// collector.
+// drain.c: waits until no expected token is missing or the drain is over. Then it stops the
+// collector, or lets it go on into the next segment of a soak.
 MUST_USE bool run_drain(struct run *r, struct err *e);
 
-// soak.c: from one segment of a soak to the next. run_turn ends this segment's log instead of the
-// collector, if a segment follows and this one came to rest. run_goes_on says whether
-// every token is settled, so that nothing of it is needed any more; run_take_up then makes the run
-// the next segment's.
+// soak.c: from one segment of a soak to the next. run_make_turn keeps the collector running and
+// ends only its log, if another segment follows and this one came to rest. run_goes_on returns true
+// when that was done and every token of this segment is settled. run_take_up then turns the run
+// into the next segment's.
 MUST_USE bool run_make_turn(struct run *r, bool rested, struct err *e);
 bool run_goes_on(const struct run *r);
 MUST_USE bool run_take_up(struct run *r, struct err *e);
 
-// Returns the log and its cost, when the segment or the collector has ended.
+// Return the collector's log, and what it cost to read it. Call them when the segment or the
+// collector has ended.
 struct subject_log *run_log(struct run *r);
 const struct subject_cost *run_cost(const struct run *r);
 
-// Frees what belongs to one segment. What was taken up, and the rest of the run, stays.
+// Frees what belongs to one segment. The server, the collector and the next segment's plan and
+// folder stay.
 void run_forget(struct run *r);
 
 // --- shared by the steps --------------------------------------------------------
 
-// True when the query's single value is `want`.
+// Fills in `is`: true when the query's single value is `want`. Returns false when there is no
+// answer.
 MUST_USE bool run_count_is(
     struct run *r, const char *sql, const char *want, bool *is, struct err *e);
 
-// Adds the collector's round trips since the last call.
+// Adds the collector's round trips since the last call to `trips`.
 void run_count_trips(struct run *r);
 
 // Shows the progress line: the phase `what`, and the number of faults that have begun.

@@ -35,9 +35,9 @@ struct station {
     int runs; // number of runs on this server
 };
 
-// True when the server is usable for the next run. The end of a fault restarts what the fault
-// stopped. But after a run with a standby, or with its own network, disk or clock, it is not the
-// same server.
+// True when a run of this scenario can use the worker's server and leaves it usable for the next
+// run. A fault may stop that server, because the fault's end starts it again. But a run with a
+// standby, or with a network, disk, clock or settings of its own, needs another server.
 static bool keeps_server(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -88,7 +88,8 @@ static bool run_job(
         how.server = &st->server;
         st->runs++;
     }
-    // A network that the kernel breaks leaves no place for a proxy.
+    // Round trips are counted only on the worker's server: a network that the kernel breaks leaves
+    // no place for a proxy.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
@@ -119,7 +120,7 @@ static void work(const struct run_pool *c, int fd)
             answer.kind = e.kind == ERR_NONE ? ERR_INTERRUPTED : e.kind;
             snprintf(answer.why, sizeof answer.why, "%.*s", (int)sizeof answer.why - 1, e.text);
         }
-        // When the search is gone, nobody waits for further answers.
+        // If the answer cannot be sent, the parent is gone, and nobody waits for further answers.
         if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
             break;
     }
@@ -131,8 +132,8 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
     char name[40], path[PATH_MAX];
     struct err ignored;
 
-    // With a process group of its own, a worker gets no Ctrl-C. The parent gets it and ends the
-    // workers.
+    // A worker has a process group of its own, so Ctrl-C does not reach it. The parent gets Ctrl-C
+    // and ends the workers.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -164,7 +165,7 @@ static bool start_worker(struct run_pool *c, int number, struct err *e)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
-    // Otherwise both processes would write what the buffers hold.
+    // Otherwise both processes would write what stdio's buffers hold.
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -236,7 +237,7 @@ bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *jo
     w->busy = true;
     w->since_ns = clock_now_ns();
     if (send(w->fd, job, sizeof *job, MSG_NOSIGNAL) == (ssize_t)sizeof *job || errno == EPIPE)
-        return true; // if the worker has died, this shows when its answer is read
+        return true; // a worker that has died (EPIPE) is noticed when its answer is read
     return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
 }
 

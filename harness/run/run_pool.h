@@ -1,8 +1,8 @@
-// Several processes that run scenarios side by side. Each keeps its server running for the next
-// run.
+// Runs scenarios side by side, in several worker processes. Each worker keeps its server running
+// for its next run.
 //
 // A worker is a process and not a thread, because a run may stop, unshare and reap its whole
-// process. The parent forks the workers before it starts any thread; they end with it.
+// process. The parent forks the workers before it starts any thread; they end when the parent ends.
 #pragma once
 
 #include <limits.h>
@@ -14,16 +14,17 @@
 
 #define RUN_POOL_MAX 16
 
-// A run for a worker: a scenario's file.
+// A job for a worker: one run of the scenario in a file.
 struct run_pool_job {
-    uint64_t number; // a number that the caller chooses
-    bool watched;    // a proxy stands between collector and server even if no fault needs it
+    uint64_t number; // chosen by the caller; the answer repeats it
+    bool watched;    // true: a proxy counts the collector's round trips, even if no fault needs a
+                     // proxy
     char path[1000];
 };
 
 struct run_pool_answer {
     uint64_t number;
-    enum err_kind kind; // ERR_NONE: there is a verdict, in the folder
+    enum err_kind kind; // ERR_NONE: the run has a verdict, and its files are in `folder`
     char folder[1000];
     char why[200];
 };
@@ -45,8 +46,8 @@ struct run_pool {
     int count;
 };
 
-// Starts the workers. The caller must have set the fields up to `logs`. Call run_pool_end also on
-// failure.
+// Starts the workers. The caller must have set the fields up to `logs`, and calls run_pool_end also
+// when this fails.
 MUST_USE bool run_pool_start(struct run_pool *c, int count, struct err *e);
 
 // Ends all workers, even in the middle of a run, and waits until they have cleaned up.
@@ -54,6 +55,7 @@ void run_pool_end(struct run_pool *c);
 
 // Returns the index of an idle worker; -1 when all are busy.
 int run_pool_idle(const struct run_pool *c);
+// Returns the number of busy workers.
 int run_pool_busy(const struct run_pool *c);
 
 MUST_USE bool run_pool_give(

@@ -1,11 +1,12 @@
 // One scenario from its first to its last step: run_scenario, and the steps that need a report.
 //
 // Each step fills in its part of struct run and says whether it worked. There is one way out:
-// run_end ends and frees whatever there is, at whatever stage. So no step has to clean up behind
+// run_end ends and frees whatever there is, at whatever stage. So no step has to clean up after
 // another one.
 //
-// The first signal ends a run without a verdict until the load begins. From then on there is
-// something to judge: it only ends the load, and the run is judged by what was sent.
+// Until the load begins, the first signal ends a run without a verdict. From then on there is
+// something to judge: with options.partial the first signal only ends the load, and the run is
+// judged by what was sent.
 #include "run/runner.h"
 
 #include <math.h>
@@ -37,14 +38,15 @@ static double count_repeats(const struct ledger *l)
     return repeats;
 }
 
-// From here on there is something to judge, so the first signal only ends the load.
+// From here on there is something to judge, so the first signal only ends the load. Always returns
+// true, as a step of run_scenario.
 static bool defer_signal(const struct run *r)
 {
     interrupt_defer(r->options->partial);
     return true;
 }
 
-// Returns the run that the segment before has left, or a new one.
+// Returns the run that the segment before has left, or a new one; NULL without memory.
 static struct run *get_run(const struct scenario *s, const struct run_options *o, struct err *e)
 {
     struct run **stays = o->segment.stays, *r = stays ? *stays : NULL;
@@ -123,13 +125,15 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
     return ok;
 }
 
-// The server's log tells when the collector's sessions opened, by the wall clock.
+// Reads from the server's log when the collector's sessions opened, and computes the number of
+// reconnects. The log has the times of the wall clock.
 static void find_sessions(struct run *r, struct run_end *end)
 {
-    // A log whose clock stepped does not tell when.
+    // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
     bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
     struct timespec wall;
-    size_t processes = r->ledger.log->process_count - r->carried; // those that began here
+    size_t processes = r->ledger.log->process_count - r->carried; // the processes that began in
+                                                                  // this segment
 
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
@@ -142,7 +146,8 @@ static void find_sessions(struct run *r, struct run_end *end)
                                                               : 0;
 }
 
-// Reads the logs for secrets, which no history keeps.
+// Looks for secrets in the collectors' logs, because the history keeps neither the logs nor the
+// secrets.
 static bool read_logs(struct run *r, struct err *e)
 {
     struct secret_scan *t = &r->end.tells;
@@ -223,7 +228,8 @@ static double seconds(int64_t ns)
     return (double)ns / (double)NS_PER_S;
 }
 
-// Prints how the handlers went that the harness ended with an answer.
+// Prints the results of the handlers that the harness ended with an answer: jobs that came again,
+// ran twice at once or always failed.
 static void print_handlers(const struct handlers *h, FILE *out)
 {
     if (h->in_hand > 0)
@@ -244,8 +250,8 @@ static void print_handlers(const struct handlers *h, FILE *out)
     fputs(h->failing > 0 ? "\n" : "", out);
 }
 
-// Prints what only a queue has: the jobs that it still shows as not done or failed, and the
-// promises of its documentation that the run broke.
+// Prints the figures that only a queue has: its jobs that are not done or failed, and the promises
+// of its documentation that the run broke.
 static void print_queue(const struct run *r, const struct report *report, FILE *out)
 {
     const struct quoted *q;
@@ -284,7 +290,8 @@ static char *program_of(const struct run *r)
     return identity_of(r->command.argv, m->dir[0] ? m->dir : NULL, queue);
 }
 
-// Prints the verdict even when the files cannot be written, for example to a full disk.
+// Writes the files and prints the verdict. The verdict is printed even when the files cannot be
+// written, for example to a full disk; the result is false then.
 static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
@@ -333,13 +340,14 @@ static bool keep_server(struct run *r, struct err *e)
     return ok;
 }
 
-// Lets a paused server go on, because a thread that has sent it a query would wait for ever.
+// Lets a paused server go on, because a thread that has sent it a query would otherwise wait for
+// ever.
 static void thaw_server(struct run *r)
 {
     struct err ignored;
 
     if (r->server.paused && !r->server.provider->pause(&r->server, false, &ignored)) {
-        // The server is gone, and the connections to it are closed.
+        // Nothing to do: the server is gone, and the connections to it are closed.
     }
 }
 

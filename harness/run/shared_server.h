@@ -1,5 +1,5 @@
-// One server for several runs, one after another. Each run gets a fresh database. So a comparison
-// of runs measures the collector and not the start of a server.
+// One server for several runs, one after another, each with a fresh database. So a comparison of
+// runs measures the collector and not the start of a server.
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 // changed (stopped, promoted, or with its power cut), or needs one in a network of its own.
 bool shared_fits(const struct scenario *s);
 
-// Opens and starts the server. Call shared_close in any case.
+// Opens and starts the server. Call shared_close even if this fails.
 MUST_USE bool shared_open(
     struct server *server, const struct scenario *s, const char *conninfo, struct err *e);
 void shared_close(struct server *server);

@@ -1,6 +1,7 @@
 // From one segment of a soak to the next. All tokens of a segment are settled when it ends: its
-// rest has passed, its tables were read, and nothing waits. So nothing is kept of a token but its
-// segment's history, and a token of an earlier segment that comes again is a duplicate.
+// rest has passed, its tables were read, and nothing waits. So the harness forgets these tokens and
+// keeps only the segment's history file. A token of an earlier segment that comes again is a
+// duplicate.
 #include "run/run.h"
 
 #include <malloc.h>
@@ -20,7 +21,7 @@ bool run_make_turn(struct run *r, bool rested, struct err *e)
         .log_dir = t->folder.logs,
     };
 
-    // A collector that is not at rest has tokens in hand that the next segment's plan does not
+    // A collector that is not at rest may have tokens in hand that the next segment's plan does not
     // know.
     if (!segment->next || !rested || r->end.gave_up.kind != ERR_NONE || r->end.input.interrupted)
         return true;
@@ -44,8 +45,9 @@ const struct subject_cost *run_cost(const struct run *r)
     return r->turned.made ? &r->turned.cost : subject_cost(r->subject);
 }
 
-// A token that was lost, or that was written and not confirmed, could rightly come in a later
-// segment. Then the collector ends with this one.
+// True when server and collector go on into the next segment. A token that was lost, or that was
+// written and not confirmed, could rightly come in a later segment, where it would count as a
+// duplicate. In that case the collector ends with this segment.
 bool run_goes_on(const struct run *r)
 {
     const unsigned open = TOKEN_WAITING | TOKEN_UNMARKED;
@@ -83,7 +85,7 @@ void run_forget(struct run *r)
     folder_fini(&r->folder);
     subject_log_fini(&r->turned.log);
     stalls_fini(&r->turned.cost.stalls);
-    // run_end frees all of this again, so nothing may point to what is gone.
+    // run_end calls this function again, so no pointer may be left to what was freed.
     r->faults = NULL;
     r->observers = (struct observers){0};
     r->generator = (struct generator){0};
@@ -91,7 +93,8 @@ void run_forget(struct run *r)
     r->end = (struct run_end){0};
 }
 
-// The tables begin empty again, as if old rows were dropped. What the collector keeps stays.
+// Empties the tables of accounts and tokens, as if an application had dropped old rows. The queue's
+// own state, such as its cursor, stays.
 bool run_take_up(struct run *r, struct err *e)
 {
     r->carried = living(&r->turned.log);
@@ -100,7 +103,8 @@ bool run_take_up(struct run *r, struct err *e)
     r->folder = r->turned.folder;
     r->log_from = r->turned.log_from;
     r->turned = (struct turned){0};
-    // Else the memory of a process of many hours would grow with the holes between what it kept.
+    // Returns freed memory to the system. Otherwise the harness would grow for many hours, because
+    // of the holes between the blocks that it keeps.
     malloc_trim(0);
     return sql_exec(r->context.admin, run_sql_forget, e) && run_prepare_load(r, e) &&
            run_make_backlog(r, e);

@@ -5,7 +5,8 @@
 #include "run/cuts/cuts.h"
 #include "scenario/units.h"
 
-// Other options do with a run what cannot be done with one that goes on.
+// Returns the name of a given option that does not go with --soak, or NULL. Each of them does
+// something with a run that ends, and a soak's segment goes on into the next.
 static const char *other_option(const struct options *o)
 {
     return cuts_tried(o) || o->run.every_flush ? "--every-..."
@@ -44,7 +45,8 @@ static const char *unfit(const struct scenario *s)
                                    : NULL;
 }
 
-// A segment must not feel the faults of the one before.
+// Returns how long the load goes on after the end of the last fault. A segment must not feel the
+// faults of the one before, so this must be long enough to recover.
 static int64_t calm_ns(const struct plan *p)
 {
     int64_t last_ns = 0;
@@ -76,12 +78,14 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
     return false;
 }
 
-// The allocator raises this limit by itself, to the largest array that was freed. Then the arrays
-// of a segment lie in the heaps of the threads, which malloc_trim does not return to the system as
-// far as their ends are free. Each segment has new threads, so one heap after another grew: by 40
-// MiB in an hour. A limit that was set stays, and what is larger goes back when it is freed. What
-// is smaller leaves holes in the heap of its thread, of which there may be eight for each
-// processor: it took 20 segments until none grew any more. One heap has its holes after two.
+// Makes the allocator return freed memory to the system. By default the allocator raises the size
+// from which an array gets pages of its own, to the largest array that was freed. Then a segment's
+// arrays lie in the heaps of the threads, and malloc_trim does not return the free end of such a
+// heap. Each segment has new threads, so one heap after another grew, by 40 MiB in an hour. A size
+// that is set by hand stays, and each larger array goes back to the system when it is freed.
+// Smaller arrays leave holes in the heap of their thread. There may be eight such heaps for each
+// processor, and it took 20 segments until none of them grew any more; a single heap stops growing
+// after two.
 static void return_what_is_freed(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
@@ -106,7 +110,7 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
     if (unfit(s))
         return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unfit(s));
     bool ok = plan_make(&plan, s, e) && fits(s, &plan, e);
-    // Rounded up: a soak lasts at least as long as was asked for, and each of its segments is
+    // Rounded up: a soak lasts at least as long as was asked for, and all of its segments are
     // whole.
     int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;
     plan_fini(&plan);

@@ -13,19 +13,21 @@
 #define SOAK_PLAN_SEGMENTS_MAX 5040
 
 struct soak_plan {
-    struct scenario scenarios[2]; // those of the present segment and of the next one, by turns: the
-                                  // caller's, with another seed
-    uint64_t seed;                // of the first segment
+    struct scenario scenarios[2]; // copies of the caller's scenario that differ in their seeds; in
+                                  // turn one is the present segment's and the other the next
+                                  // segment's
+    uint64_t seed;                // the first segment's seed
     uint64_t segments;
-    struct run *stays; // owned; what the last segment has left
+    struct run *stays; // owned; server and collector that the last segment has left, or NULL
 };
 
-// Checks that the scenario can be soaked, and counts the segments. Without --soak it does nothing.
-// The scenarios must outlive the soak.
+// Checks that the scenario can be soaked, and fills in the number of segments. Without --soak it
+// does nothing. `scenarios` must outlive the soak.
 MUST_USE bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size_t count,
     const struct options *o, int *segments, struct err *e);
 
-// Returns the scenario of a segment, and fills in how it goes on.
+// Returns the scenario of segment `number`, and fills in `segment`, which goes into the run's
+// options.
 const struct scenario *soak_plan_segment(
     struct soak_plan *k, uint64_t number, struct segment *segment);
 

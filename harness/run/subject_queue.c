@@ -21,7 +21,7 @@
 #define SQL_FILE_MAX (1u << 20)
 #define FACADE_MAX (256u << 20)
 
-// True when a verb of the scenario acts on the tables of the mail schema.
+// True, with ERR_SKIP in e, when a verb of the scenario acts on the tables of the mail schema.
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -49,7 +49,8 @@ bool queue_load(struct manifest *m, const struct scenario *s, struct err *e)
                can_answer(m, s, e) && manifest_installed(m, e));
 }
 
-// A server of another version may lack an extension. Then there is nothing to judge on it.
+// Turns the error of the superuser's file into ERR_SKIP when the server lacks a feature, such as an
+// extension of another version, because then there is nothing to judge on it. Always returns false.
 static bool is_lacking(const struct manifest *m, struct err *e)
 {
     const struct err why = *e;
@@ -64,7 +65,7 @@ static bool run_superuser_file(struct run *r, struct err *e)
     char path[PATH_MAX];
     struct buf sql;
 
-    // Only what the consumer's role may not do itself, such as an extension.
+    // The file has only what the consumer's role may not do itself, such as making an extension.
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
@@ -82,7 +83,7 @@ bool queue_needs_one_address(const struct scenario *s)
            s->postgres.standby != STANDBY_NONE;
 }
 
-// Appends the address of the server that is the primary at this moment.
+// If the queue's clients need one address, appends that of the server that is the primary now.
 static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!queue_needs_one_address(r->scenario))
@@ -92,7 +93,8 @@ static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
     return buf_str(conninfo) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Runs the command as the role that consumes, with a direct connection to the server.
+// Runs the manifest's schema command as the consumer's role, with a direct connection to the
+// server.
 static bool run_schema_command(struct run *r, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -110,7 +112,7 @@ static bool run_schema_command(struct run *r, struct err *e)
     spec.argv = (const char *const *)command.argv;
     spec.env = (const char *const *)command.env.items;
     spec.dir = r->queue.manifest.dir;
-    // A client of another project may hang. It must not outlive the harness.
+    // A client of another project may hang, and must not outlive the harness.
     spec.death_signal = SIGKILL;
     ok = ok && other_user_become(&spec, e) &&
          (process_collect(&spec, output, sizeof output, e) ||
@@ -213,8 +215,7 @@ bool queue_is_done(struct run *r)
            (run_count_is(r, r->queue.manifest.end_state, "0", &none, &unanswered) && none);
 }
 
-// Returns the number that a query of the manifest counts; NAN: there is no such query, or no
-// answer.
+// Returns the number that a query of the manifest gives; NAN: there is no such query, or no answer.
 static double query_count(struct run *r, const char *query)
 {
     struct err ignored;

@@ -1,4 +1,5 @@
-// The database of a subject: a queue that is judged in place of a collector.
+// Prepares and asks the database of a subject: another queue that is judged in place of a
+// collector.
 #pragma once
 
 #include "load/load.h"
@@ -22,26 +23,28 @@ bool queue_needs_one_address(const struct scenario *s);
 // query, or no answer.
 double queue_left(struct run *r);
 
-// Return the number of jobs that its taken query, and its failed query, counts, in the same way.
+// Return the number of jobs that the manifest's `taken` and `failed` queries count; NAN: there is
+// no such query, or no answer.
 double queue_taken(struct run *r);
 double queue_failed(struct run *r);
 
-// True when the harness ends each handler with an answer: the scenario says how, and the consumer
-// asks.
+// True when the harness ends each handler with an answer: the scenario's collector.sender says how,
+// and the manifest says that the consumer asks.
 bool queue_is_answered(const struct run *r);
 
-// True when end_state counts no job, or when there is no end_state. False without an answer.
+// True when the end_state query counts no job, or when there is no such query. False without an
+// answer.
 bool queue_is_done(struct run *r);
 
-// Reads the manifest, if a queue is judged. ERR_SKIP when the subject is not installed, or when the
-// scenario breaks something that a queue does not have, such as the table jobs.
+// If a queue is judged, reads its manifest. ERR_SKIP when the subject is not installed, or when the
+// scenario needs something that this queue does not have, such as the table jobs.
 MUST_USE bool queue_load(struct manifest *m, const struct scenario *s, struct err *e);
 
-// Prepares the process that puts the jobs, for a subject whose own client puts them. Call it before
+// If the subject's own client puts the jobs, prepares the process of that client. Call it before
 // the load.
 MUST_USE bool queue_producer(struct run *r, struct err *e);
 void queue_fini(struct run_queue *q); // accepts any stage
 
-// Makes the facade (sql/facade.sql) and the queue's own schema. Call it when the database and its
-// roles exist.
+// If a queue is judged, makes the facade (sql/facade.sql) and the queue's own schema. Call it when
+// the database and its roles exist.
 MUST_USE bool queue_prepare(struct run *r, struct err *e);

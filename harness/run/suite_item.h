@@ -8,18 +8,20 @@
 #include "report/suite.h"
 
 struct suite_item {
-    struct suite_run run; // its texts are the two below
+    struct suite_run run; // its `folder` and `why` point to the next two members
     char folder[PATH_MAX], why[SUITE_WHY];
     int exit_code;    // 0 also for a skipped run
-    struct buf junit; // its <testsuite>
+    struct buf junit; // the run's <testsuite>
 };
 
-// The item must not be moved.
+// Initializes an empty item, which must not be moved, because it has pointers into itself.
 void suite_item_init(struct suite_item *r);
 void suite_item_fini(struct suite_item *r);
 
-// Writes the line of an item. The result folder is written as seen from `out`. NULL without memory.
+// Writes the line of an item, with the path of the result folder relative to `out`. NULL without
+// memory.
 json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out);
 
-// Reads it back, except for the result folder. The text of `scenario` is the line's.
+// Reads an item from its line, except for the result folder. r->run.scenario points into the line.
+// ERR_USAGE when the line does not describe a run.
 MUST_USE bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e);
