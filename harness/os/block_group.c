@@ -9,7 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// ext4 spreads the folders of a folder that is marked as the top of hierarchies (chattr +T).
+// Marks a folder as the top of folder hierarchies (chattr +T). ext4 then spreads the folders in it
+// over the block groups.
 static void mark_as_top(const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), flags = 0;

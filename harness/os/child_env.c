@@ -52,7 +52,7 @@ bool child_env_init(struct child_env *s, struct err *e)
     bool ok = true;
 
     *s = (struct child_env){0};
-    // An environment without variables is a list too.
+    // An environment without variables still needs its terminating NULL.
     if (!array_grow(&s->items, 0, 1, sizeof *s->items))
         return err_memory(e);
     s->items[0] = NULL;
@@ -88,7 +88,7 @@ bool child_env_set(struct child_env *s, const char *name, const char *value, str
 
     if (asprintf(&item, "%s=%s", name, value) < 0)
         return err_memory(e);
-    // Each name comes once: of two equal ones, programs differ in which they take.
+    // A name must not come twice, because programs differ in which of two values they take.
     if (at < s->count) {
         free(s->items[at]);
     } else {
@@ -131,8 +131,8 @@ void child_env_forget_server(void)
     char name[NAME_MAX_LEN];
     char **v = environ;
 
-    // All names of libpq begin with PG and a letter; our PG_BINDIR does not. libpq's own list, of
-    // PQconndefaults, lacks PGTZ, PGSERVICEFILE and others.
+    // All names of libpq begin with PG and a letter; mailproof's own PG_BINDIR does not. libpq's
+    // own list, of PQconndefaults, lacks PGTZ, PGSERVICEFILE and others.
     while (*v) {
         size_t len = strcspn(*v, "=");
         if (strncmp(*v, "PG", 2) != 0 || !isupper((unsigned char)(*v)[2]) || len >= sizeof name) {
@@ -140,6 +140,6 @@ void child_env_forget_server(void)
             continue;
         }
         snprintf(name, sizeof name, "%.*s", (int)len, *v);
-        unsetenv(name); // moves the later ones here
+        unsetenv(name); // moves the next variable to this place, so v stays
     }
 }

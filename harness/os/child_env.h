@@ -1,8 +1,9 @@
-// What a program that is not ours gets of our environment. The environment of a CI or of an
-// administrator has tokens, passwords, and the address of the server in production, so a child gets
-// the few variables that any program needs, and those that the user names.
+// Which part of mailproof's environment a foreign program gets. The environment of a CI or of an
+// administrator has tokens, passwords, and the address of the server in production. So a child gets
+// only the few variables that every program needs, and those that the user names.
 //
-// The names are passed on in a variable, so that a mailproof that mailproof starts knows them too.
+// The names that the user gives are stored in an environment variable, so that a mailproof that
+// this one starts knows them, too.
 #pragma once
 
 #include <stddef.h>
@@ -16,19 +17,20 @@ struct child_env {
     size_t count;
 };
 
-// Begins with PATH, HOME, LANG, TZ and TMPDIR, the options of the sanitizers in a build that has
-// them, and the variables that the user passes. A variable that we do not have is left out.
+// Fills in PATH, HOME, LANG, TZ and TMPDIR, in a build with sanitizers their options, and the
+// variables that the user passes on. Leaves out those that mailproof itself does not have.
 MUST_USE bool child_env_init(struct child_env *s, struct err *e);
 void child_env_fini(struct child_env *s); // accepts a zeroed struct
 
-// Sets a variable, in place of the value that it has.
+// Sets a variable, and replaces the value that it may have.
 MUST_USE bool child_env_set(
     struct child_env *s, const char *name, const char *value, struct err *e);
 
-// Lets the variable of this name reach every child from now on. Call it before the first thread
-// starts. ERR_USAGE: it is not the name of a variable.
+// Passes the variable of this name on to every child from now on. Call this before the first thread
+// starts. ERR_USAGE: a variable cannot have such a name.
 MUST_USE bool child_env_pass(const char *name, struct err *e);
 
-// Removes the variables of libpq from our environment, before the first thread starts. A run on a
-// server of its own must not meet the server, the options or the files that they name.
+// Removes libpq's variables from mailproof's environment. Call this before the first thread starts.
+// A run that starts a server of its own must not use the server, the options or the files that
+// these variables name.
 void child_env_forget_server(void);

@@ -29,7 +29,8 @@ static bool make_middle(struct cluster_net *l, struct err *e)
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
-// Adds an empty filter where packets leave the cable. A drop there is not noticed by the sender.
+// Adds an empty filter where packets leave the cable. The sender does not notice that a packet is
+// dropped there.
 static bool add_filter(int net, const char *device, struct err *e)
 {
     char filter[200];
@@ -41,7 +42,8 @@ static bool add_filter(int net, const char *device, struct err *e)
     return RUN_IN(net, e, "nft", filter);
 }
 
-// Lays a cable; its ends are "cable" at the member, "m0" and so on in the middle.
+// Lays a cable. The device at its end is called "cable" at the member, and "m" plus the member's
+// number in the middle.
 static bool lay_cable(struct cluster_net *l, int member, struct err *e)
 {
     int net = l->members[member];
@@ -85,8 +87,7 @@ void cluster_net_fini(struct cluster_net *l)
     *l = (struct cluster_net)CLUSTER_NET_INIT;
 }
 
-// Drops all IP packets on this device. Address resolution passes, for the reason that netns.c
-// gives.
+// Drops all IP packets on this device. Address resolution passes; make_filter in netns.c says why.
 static bool drop_link(int net, const char *device, struct err *e)
 {
     char rule[100];
@@ -151,8 +152,8 @@ static void *make_socket(void *arg)
     return NULL;
 }
 
-// A socket belongs to the namespace in which it was made. So a thread of its own enters the
-// namespace and makes it, and the other threads stay in theirs.
+// A socket belongs to the namespace in which it was made. So a new thread enters the namespace and
+// makes the socket there, and the other threads stay in their own.
 int cluster_net_socket(int net, struct err *e)
 {
     struct enter n = {.net = net, .fd = -1};

@@ -1,6 +1,6 @@
 // A network of a few machines, each of which is a network namespace. A cable leads from the machine
 // in the middle to each of the others, and these reach each other through the middle. A cable can
-// be cut: then packets are dropped in both directions, and no sender is told.
+// be cut: then packets are dropped in both directions, and their senders get no error.
 //
 // As in netns.h, the namespaces have no names. The kernel removes them when the last descriptor and
 // the last process in them are gone.
@@ -22,7 +22,7 @@ struct cluster_net {
         .middle = -1, .members = { -1, -1, -1 }                                                    \
     }
 
-// Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
+// Makes the network. This needs root, and the programs ip and nft; ERR_SKIP says what is missing.
 MUST_USE bool cluster_net_make(struct cluster_net *l, struct err *e);
 
 // Releases the namespaces. Accepts CLUSTER_NET_INIT, and a half-made network after a failed
@@ -35,10 +35,10 @@ const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS]);
 
 MUST_USE bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e);
 
-// Ends the cut; *dropped gets the number of packets that it dropped.
+// Ends the cut, and sets *dropped to the number of packets that the cut dropped.
 MUST_USE bool cluster_net_heal(
     const struct cluster_net *l, int member, uint64_t *dropped, struct err *e);
 
-// Makes a TCP socket that does not block and that belongs to the namespace `net`, wherever the
-// caller is; net -1: to the caller's own namespace. Returns -1 with the reason.
+// Makes a non-blocking TCP socket in the namespace `net`, whatever the caller's namespace is; net
+// -1: in the caller's. On failure, returns -1 with the reason in e.
 MUST_USE int cluster_net_socket(int net, struct err *e);

@@ -26,7 +26,7 @@ void interrupt_install(void)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    // It is ignored under nohup, so that the program outlives its terminal.
+    // Under nohup, HUP is ignored, so that the program outlives its terminal.
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &sa, NULL);
     sa.sa_handler = SIG_IGN;
@@ -57,8 +57,8 @@ int interrupt_asked(void)
 
 bool interrupt_sleep_until(int64_t deadline_ns)
 {
-    // It sleeps in steps, because the signal may be delivered to another thread, which does not
-    // wake this one.
+    // Sleep in steps: a signal may be delivered to another thread, and then it does not wake this
+    // one.
     const int64_t step_ns = 20 * NS_PER_MS;
 
     for (;;) {

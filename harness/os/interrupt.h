@@ -5,21 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Installs the handlers for INT, TERM and HUP; ignores PIPE. HUP stays ignored if it was, as under
-// nohup.
+// Installs the handlers for INT, TERM and HUP; ignores PIPE. If HUP was ignored before, as under
+// nohup, it stays ignored.
 void interrupt_install(void);
 
 // Returns the signal that came; 0: none.
 int interrupt_signal(void);
 
-// While this is on, the first signal only asks for an end: waits go on, and interrupt_asked()
-// returns the signal. A second signal interrupts as usual. When it is turned off, the signal that
-// asked for an end interrupts.
+// After interrupt_defer(true), the first signal only asks for an end: waits go on, and
+// interrupt_asked() returns the signal. A second signal interrupts as usual. interrupt_defer(false)
+// lets the signal that asked for an end interrupt now.
 void interrupt_defer(bool on);
 int interrupt_asked(void);
 
-// While `code` is not 0, a signal ends the program at once, with this and its number as exit code.
-// For a command that only reads and computes: it waits for nothing, and has nothing to undo.
+// While `code` is not 0, a signal ends the program at once. The exit code is `code` plus the
+// signal's number. This is for a command that only reads and computes, and so has nothing to undo.
 void interrupt_exit_at_once(int code);
 
 // Sleeps until the deadline; false when a signal came first.

@@ -4,11 +4,12 @@
 // kernel then sends the leash SIGTERM (process.h).
 //
 // Patroni starts its PostgreSQL as a daemon, so neither a process group nor the kernel's death
-// signal reaches it. The leash is a subreaper: it becomes the parent of every orphan below it, and
-// so finds all of them.
+// signal reaches it. The leash is a subreaper: it becomes the parent of every orphaned descendant,
+// and so finds them all.
 //
-// After SIGUSR1 the leash survives its parent (--keep). It exits when no process is left on it:
-// with 0 after SIGTERM, else with 1. It exits with 127 when the program cannot be started.
+// After SIGUSR1 the leash survives its parent (--keep). It exits when it has no descendants any
+// more: with 0 after SIGTERM, otherwise with 1. It exits with 127 when the program cannot be
+// started.
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -37,8 +38,8 @@ static size_t find_child_processes(void)
     return count;
 }
 
-// Freezes the family. A stopped process starts no child, so once no new process appears, all of
-// them stand still.
+// Stops all descendants and returns their number. A stopped process starts no child, so when a pass
+// finds no new process, all of them stand still.
 static size_t freeze_family(void)
 {
     size_t before, count = 0;
@@ -54,7 +55,7 @@ static size_t freeze_family(void)
     return count;
 }
 
-// True when there is no child any more.
+// Reaps the children that have ended. Returns true when no child is left.
 static bool reap_children(int flags)
 {
     pid_t pid;
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGUSR1);
-    // Blocked before the child exists, so that none comes between its start and the wait.
+    // Block the signals before the child exists, so that none is lost before watch_child waits for
+    // it.
     sigprocmask(SIG_BLOCK, &signals, NULL);
     // Descendants whose parents have died become children of this process, and so can be ended.
     prctl(PR_SET_CHILD_SUBREAPER, 1);

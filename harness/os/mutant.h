@@ -1,7 +1,7 @@
 // Mutates the harness, to test its tests. The CMake option MAILPROOF_MUTANTS (the preset "mutants")
-// makes a build for this. There the environment variable MAILPROOF_MUTANT names one part of the
-// harness that then does nothing: "fault:delay", "check:lost", "run:every-cut". Some test must then
-// fail; ci/mutants tries all the names. In every other build this compiles to nothing.
+// makes a build for this. In that build, the environment variable MAILPROOF_MUTANT names one part
+// of the harness, which then does nothing: "fault:delay", "check:lost", "run:every-cut". Some test
+// must then fail; ci/mutants tries all the names. In every other build this compiles to nothing.
 #pragma once
 
 #include <stdbool.h>

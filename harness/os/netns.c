@@ -12,10 +12,10 @@
 
 #define DEVICE "mailproof"
 
-// At prerouting a packet has crossed the cable and has not reached TCP yet, so its sender gets no
-// notice of the loss. A packet that is dropped on its way out would give its sender an error.
-// Address resolution is not IP and passes. Otherwise connecting would fail at once with "no route
-// to host", which a silent network never says.
+// The hook prerouting sees a packet when it has crossed the cable and has not reached TCP yet, so
+// its sender gets no notice of the loss. A packet that is dropped on its way out would give its
+// sender an error. Address resolution is not IP and passes. Otherwise connecting would fail at once
+// with "no route to host", which a silent network never says.
 static const char make_filter[] = "add table ip mailproof; add chain ip mailproof silence "
                                   "{ type filter hook prerouting priority -300; }";
 static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE " counter drop";
@@ -27,8 +27,8 @@ struct maker {
     struct err err;
 };
 
-// Runs in a thread of its own. That thread leaves its namespace for good, and the other threads
-// stay.
+// Runs in a thread of its own, because that thread leaves the common namespace for good, and the
+// other threads must stay there.
 static void *make_netns(void *arg)
 {
     struct maker *m = arg;
@@ -79,7 +79,7 @@ static bool add_cable(const struct netns *n, struct err *e)
         "peer", "name", DEVICE, "netns", other);
 }
 
-// Sets loopback up as well, because some servers talk to themselves over it.
+// Sets loopback up, too, because some servers use it to talk to themselves.
 static bool set_up_end(
     const struct netns *n, enum netns_end end, const char *address, struct err *e)
 {

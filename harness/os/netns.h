@@ -1,8 +1,8 @@
 // Two network namespaces with a cable between them: one for the collector, one for the server. When
-// the kernel drops the packets, TCP's own timers at both ends see a dead network.
+// the kernel drops the packets between them, TCP's own timers at both ends see a dead network.
 //
-// The namespaces have no names; only descriptors and the processes in them hold them. However these
-// end, the kernel removes the namespaces and the cable.
+// The namespaces have no names; only descriptors and the processes in them hold them. When these
+// are gone, for whatever reason, the kernel removes the namespaces and the cable.
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +25,8 @@ struct netns {
         .fds = { -1, -1 }                                                                          \
     }
 
-// Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
+// Makes both namespaces and the cable. This needs root, and the programs ip and nft; ERR_SKIP says
+// what is missing.
 MUST_USE bool netns_make(struct netns *n, struct err *e);
 
 // Releases both ends. Accepts NETNS_INIT, and a half-made netns after a failed netns_make.
@@ -34,13 +35,13 @@ void netns_fini(struct netns *n);
 // From now on every packet that arrives at this end is dropped and counted.
 MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct err *e);
 
-// Ends the silence; *dropped gets the number of packets that it dropped.
+// Ends the silence, and sets *dropped to the number of packets that were dropped in it.
 MUST_USE bool netns_heal(
     const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e);
 
 // --- what cluster_net.c shares ----------------------------------------------------------
 
-// Makes a namespace; the caller closes the descriptor. ERR_SKIP where that is not allowed.
+// Makes a namespace; the caller closes its descriptor *fd. ERR_SKIP: this process may not make one.
 MUST_USE bool netns_new(int *fd, struct err *e);
 
 // Runs a program in the namespace, as process_run does.

@@ -29,7 +29,7 @@ bool other_user(struct other_user *u, struct err *e)
     int error = getpwnam_r(name, &entry, text, sizeof text, &found);
     if (error != 0 || !found)
         return err_set(e, ERR_USAGE, "--as: there is no user '%.40s'", name);
-    // The option is there to take rights away.
+    // The option exists to take rights away, and root has them all.
     if (entry.pw_uid == 0)
         return err_set(e, ERR_USAGE, "--as: '%.40s' is root, who may do everything", name);
     u->uid = entry.pw_uid;

@@ -1,7 +1,9 @@
-// The user that programs of the subject run as, where --as names one: another than ours and the
-// server's, with no_new_privs. It cannot change the results, read our keys, or log in as superuser.
+// The user that the subject's programs run as when --as names one. This is neither mailproof's user
+// nor the server's, and it cannot gain rights (no_new_privs). So these programs cannot change the
+// results, read mailproof's keys, or log in as superuser.
 //
-// The name is passed on in a variable, so that a mailproof that mailproof starts knows it too.
+// The name is stored in an environment variable, so that a mailproof that this one starts knows it,
+// too.
 #pragma once
 
 #include <stdbool.h>
@@ -11,19 +13,19 @@
 
 #define OTHER_USER_VARIABLE "MAILPROOF_AS"
 
-// Chooses the user. Call it before the first thread starts. ERR_USAGE: we are not root, or there is
-// no such user but root.
+// Chooses the user. Call it before the first thread starts. ERR_USAGE: mailproof does not run as
+// root, the user does not exist, or it is root.
 MUST_USE bool other_user_choose(const char *name, struct err *e);
 
 struct other_user {
-    bool chosen; // without a choice, the rest is empty and the subject runs as we do
+    bool chosen; // false: the other fields are empty, and the subject runs as mailproof's own user
     uid_t uid;
     gid_t gid;
     char home[256];
 };
 
-// Looks the choice up.
+// Looks up the user that was chosen. Also true when none was: u->chosen says so.
 MUST_USE bool other_user(struct other_user *u, struct err *e);
 
-// Lets a program be started as that user, if one was chosen.
+// Sets the user in `spec` to the chosen one, if there is one.
 MUST_USE bool other_user_become(struct process_spec *spec, struct err *e);

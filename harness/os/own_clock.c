@@ -13,7 +13,7 @@
 
 #define CHILDREN_MAX 256
 
-// The form for programs with threads serves the others, too.
+// Takes libfaketime's variant for programs with threads, which serves other programs, too.
 static bool find_library(char library[PATH_MAX], struct err *e)
 {
 #ifdef MAILPROOF_SANITIZED
@@ -31,7 +31,7 @@ static bool find_library(char library[PATH_MAX], struct err *e)
 #endif
 }
 
-// Replaces the file as a whole, because somebody may be reading it.
+// Replaces the file as a whole, because a process may be reading it.
 static bool tell_offset(const struct own_clock *c, int64_t offset_ns, struct err *e)
 {
     char fresh[PATH_MAX + 8], text[40];

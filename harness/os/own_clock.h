@@ -1,8 +1,8 @@
-// A clock of their own for a child and its children, by Debian's libfaketime. It shows the
-// machine's time of day plus what a file says, so it can step while they run. Monotonic clocks are
-// left alone, as a real step leaves them.
+// A separate time of day for a child and its children, made by Debian's libfaketime. It is the
+// machine's time of day plus an offset in a file, so it can step while they run. Monotonic clocks
+// go on unchanged, as they do at a real step.
 //
-// A program that is linked statically, or that drops its environment, does not take it.
+// It has no effect on a program that is linked statically or drops its environment.
 #pragma once
 
 #include <limits.h>
@@ -15,17 +15,17 @@
 struct own_clock {
     char library[PATH_MAX];
     char file[PATH_MAX]; // "": there is no such clock
-    int64_t offset_ns;   // what it shows beyond the machine's time
+    int64_t offset_ns;   // how far the clock is ahead of the machine's time
 };
 
 // Makes a clock in `dir` that shows the machine's time. ERR_SKIP without libfaketime.
 MUST_USE bool own_clock_make(struct own_clock *c, const char *dir, const char *name, struct err *e);
 
-// Gives the clock to a child that gets this environment.
+// Adds to `env` the variables that give this clock to the child.
 MUST_USE bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err *e);
 
-// Lets the clock step, at once for everybody who looks at it.
+// Moves the clock by `by_ns`. Every process that has this clock sees the step at once.
 MUST_USE bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e);
 
-// True when a process and all its children look at this clock.
+// True when a process and all its descendants have this clock.
 bool own_clock_is_taken(const struct own_clock *c, pid_t pid);

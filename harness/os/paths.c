@@ -59,7 +59,7 @@ bool path_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-// Finds the folder that our own executable lies in.
+// Finds the folder of this program's own executable.
 static bool program_dir(char out[PATH_MAX], struct err *e)
 {
     ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);

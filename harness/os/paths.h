@@ -11,20 +11,20 @@
 // Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
 MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 
-// Finds a program in the same folder as ours, e.g. mailroom-collector.
+// Finds a program in the folder of this program's file, e.g. mailroom-collector.
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
-// Finds a program in PATH.
+// Finds a program in PATH; false when it is not there.
 bool path_program(char out[PATH_MAX], const char *name);
 
 // Formats a path; false (ERR_SYSTEM) when it is too long.
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
-// Classifies errno after a failure at a path that a user has named. ERR_USAGE: this user may not
-// make a file or folder there; ERR_SYSTEM: any other reason.
+// Chooses the kind of error from errno, after a failure at a path that a user has named. ERR_USAGE:
+// this user may not make a file or folder there; ERR_SYSTEM: any other reason.
 enum err_kind path_fault(void);
 
-// Makes a folder and those above it. ERR_USAGE where this user may make none.
+// Makes a folder and the missing ones above it. ERR_USAGE: this user may not make it there.
 MUST_USE bool path_make(const char *dir, struct err *e);
 
 // Makes the folder for a file that is to be written, unless it is there.
@@ -34,12 +34,12 @@ MUST_USE bool path_make_parent(const char *file, struct err *e);
 // the nearest one above it that exists takes new entries.
 bool path_can_make_parent(const char *file);
 
-// Makes the folder of what need not be made again, $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof;
-// false when there is no place for one.
+// Finds mailproof's cache folder, $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof, and makes it if
+// it is missing; false when that is not possible.
 bool path_cache(char out[PATH_MAX]);
 
 bool path_exists(const char *path);
 
-// Appends the whole file to the text, behind which a NUL stands then. Fails with this kind of error
-// when it cannot be read, or is longer than the text may be.
+// Appends the whole file to the text, followed by a NUL. Fails with an error of this kind when the
+// file cannot be read or the text would get longer than its limit.
 MUST_USE bool path_read(const char *path, struct buf *text, enum err_kind kind, struct err *e);

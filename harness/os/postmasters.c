@@ -62,9 +62,9 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// Returns the time in which the noted server had its pid. It begins a second before the note: the
-// times of segments are in whole seconds, and a postmaster may have made a segment before it was
-// noted. If another process has the pid now, the time ends when that process was started.
+// Returns the span of time in which the noted server had its pid. The span begins a second before
+// the note, because segments have their times in whole seconds, and a postmaster may have made one
+// before it was noted. If another process has the pid now, the span ends when that process started.
 static struct segments_maker maker_of(const struct note *n)
 {
     uint64_t started = process_started(n->pid);
@@ -77,8 +77,8 @@ static struct segments_maker maker_of(const struct note *n)
         .until = is_other ? boot + (time_t)started / ticks_per_s : INT64_MAX};
 }
 
-// Removes the shared memory of a dead postmaster. It waits, because the backends of a postmaster
-// that another process killed end a moment after it.
+// Removes the shared memory of a dead postmaster. Waits up to 10 s for its backends, which end a
+// little later than a postmaster that was killed.
 static void remove_memory(const struct note *n)
 {
     const struct segments_maker maker = maker_of(n);
@@ -101,7 +101,7 @@ void postmasters_remove_memory(const char *dir, pid_t pid)
         fclose(file);
 }
 
-// Returns the user that the process runs as; (uid_t)-1: it is gone.
+// Returns the user that the process runs as; (uid_t)-1: the process is gone.
 static uid_t user_of(pid_t pid)
 {
     char text[4096];
@@ -114,9 +114,9 @@ static uid_t user_of(pid_t pid)
 }
 
 // Kills a server. It kills the postmaster first, so that no further child starts. The children are
-// the processes that have the postmaster's memory attached. So it finds them even if they stand
-// still and did not notice its end. It kills only processes of the server's user, because that user
-// can write any pid into a lock file.
+// the processes that have the postmaster's memory attached. So they are found even if they are
+// stopped and have not noticed its end. Kills only processes of the server's user, because that
+// user can write any pid into a lock file.
 static void kill_server(const struct note *n, uid_t owner)
 {
     const struct segments_maker maker = maker_of(n);

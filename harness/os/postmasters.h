@@ -1,22 +1,22 @@
-// Notes on the servers that were started in a workdir. The folder itself keeps the notes: pid,
-// start in clock ticks since the boot, and time of day. With these a later run can distinguish
-// these servers from others.
+// Notes on the servers that were started in a workdir, so that a later run can end them and can
+// tell them from other servers. A note is a line in a file of that folder: the pid, its start in
+// clock ticks since the boot, and the time of day.
 #pragma once
 
 #include <sys/types.h>
 
 #include "base/err.h"
 
-// Notes that this postmaster was started for the folder.
+// Notes in the folder that this postmaster was started for it.
 MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 
-// Removes the shared memory that a noted postmaster left. Call it after the postmaster and its
+// Removes the shared memory that a noted postmaster left. Call this after the postmaster and its
 // children were killed.
 void postmasters_remove_memory(const char *dir, pid_t pid);
 
-// Ends all servers of a folder whose mailproof is gone. Kills every noted server that still runs,
-// even one that is stopped, if it runs as this user, and removes the shared memory of all of them.
-// It treats servers that others started in a folder below in the same way, such as Patroni's.
+// Ends all servers of a folder whose mailproof is gone. Kills every noted server that still runs
+// (or is stopped) as this user, and removes the shared memory of all noted servers. Does the same
+// with servers without a note in a folder below, such as those that Patroni started.
 void postmasters_sweep(const char *dir, uid_t user);
 
 // Removes the shared memory of a data folder's server that was killed. The lock file in the folder

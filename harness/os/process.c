@@ -21,8 +21,8 @@
 
 #define GROUP_MAX 256
 
-// The step at which a wait polls. On Linux, polling lets a thread wait for one child with a
-// deadline while other threads wait for theirs.
+// How often a wait looks again. Waits poll, so that each thread can wait for its own child with a
+// deadline of its own.
 static const int64_t wait_step_ns = 2 * NS_PER_MS;
 
 static void sleep_ns(int64_t ns)
@@ -138,7 +138,7 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
 {
     struct child_env less;
 
-    // What root has in its environment is not for another user, who could read it in /proc.
+    // Another user must not get root's environment, which it could read in /proc.
     if (spec->env || !gives_up_root(spec))
         return start_process(spec, e);
     if (!child_env_init(&less, e))
@@ -156,7 +156,7 @@ static void collect_output(int fd, char *text, size_t size)
     char rest[4096];
 
     for (;;) {
-        // Reads on when the text is full. A program that writes to a full pipe would hang.
+        // Read on even when the text is full: a program that writes to a full pipe would hang.
         bool fits = used + 1 < size;
         ssize_t got = fits ? read(fd, text + used, size - used - 1) : read(fd, rest, sizeof rest);
         if (got < 0 && errno == EINTR)
@@ -184,7 +184,7 @@ bool process_run(
     return process_collect(&spec, text, size, e);
 }
 
-// Shows the output on one line, with bars between its lines.
+// Fails with the program's output, whose lines are joined with bars.
 static bool program_failed(const char *program, const char *output, struct err *e)
 {
     char line[sizeof e->text];
@@ -262,7 +262,7 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size)
 }
 
 // Reads /proc/PID/stat. The program's name, in parentheses, may itself hold blanks and parentheses,
-// so the fields begin behind the last ')'.
+// so the fields begin after the last ')'.
 bool process_stat(pid_t pid, struct process_stat *out)
 {
     unsigned long long user, system, children_user, children_system, started;
@@ -327,7 +327,8 @@ bool process_is(pid_t pid, uint64_t started)
 {
     uint64_t now = process_started(pid);
 
-    // Where /proc hides the processes of other users, the pid alone must do.
+    // Where /proc hides other users' processes, the start is unknown (0), and the pid alone must
+    // do.
     return process_alive(pid) && (now == 0 || now == started);
 }
 
@@ -345,7 +346,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-// Finds the processes with this parent, and in this group; -1: any.
+// Finds the processes that have this parent and are in this group; -1: any parent, any group.
 static size_t find_descendants(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
@@ -379,8 +380,8 @@ bool process_signal_group(pid_t leader, int signal)
     return reached;
 }
 
-// First waits for the leader. When it stands still, every process of the group has got the signal,
-// and no new process can have joined since.
+// First waits for the leader. When the leader has stopped, every process of the group has got the
+// signal, so none of them can start another.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 {
     pid_t pids[GROUP_MAX];

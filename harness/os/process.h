@@ -1,9 +1,9 @@
 // Child processes. Each is started with argv, never through a shell, in a process group of its own.
-// So a Ctrl-C reaches only the harness, and the harness decides in which order to end the others.
+// So a Ctrl-C reaches only the harness, and the harness decides in which order to end the children.
 //
 // If the harness dies, the kernel kills its children, but not their children, such as the program
-// behind a shell script. These end only by a signal to the group, so they outlive a harness that is
-// killed with SIGKILL.
+// behind a shell script. These end only when the harness signals the group, so they outlive a
+// harness that is killed with SIGKILL.
 #pragma once
 
 #include <stdbool.h>
@@ -16,13 +16,13 @@
 // How to start a child. The standard streams are descriptors that the caller keeps; -1: /dev/null.
 struct process_spec {
     const char *const *argv; // argv[0] is looked up in PATH when it has no '/'
-    const char *const *env;  // NULL-terminated NAME=value; NULL: our environment, of which another
-                             // user gets only what child_env.h says
-    const char *dir;         // working directory; NULL: ours
-    uid_t uid; // user of the child, which then gives up root, for good (no_new_privs);
-               // (uid_t)-1: ours
+    const char *const *env;  // NULL-terminated NAME=value; NULL: the caller's environment or, for
+                             // another user, only the part that child_env.h allows
+    const char *dir;         // working directory; NULL: the caller's
+    uid_t uid; // user of the child, which then cannot become root again (no_new_privs); (uid_t)-1:
+               // the caller's
     gid_t gid;
-    int net; // descriptor of a network namespace that the child enters; -1: ours
+    int net; // descriptor of a network namespace that the child enters; -1: the caller's
     int in, out, err;
     int death_signal; // signal that the kernel sends to the child when the thread that started it
                       // ends; 0: none
@@ -33,28 +33,28 @@ struct process_spec {
         .uid = (uid_t)-1, .gid = (gid_t)-1, .net = -1, .in = -1, .out = -1, .err = -1              \
     }
 
-// Starts a child. Returns its pid, or -1 with the reason; a failed exec also counts as a failure.
+// Starts a child. Returns its pid, or -1 with the reason in e, also when exec failed.
 MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 
-// Runs a program to its end and collects its output into `text` (cut at its size, trimmed). Fails
-// (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
+// Runs a program to its end and collects its output in `text`, cut to `size` and without blanks at
+// its end. Fails (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 
-// As process_run, but with identity, environment, namespace, folder (default /) and death signal of
-// `spec`. Its streams are set here.
+// As process_run, but as `spec` says: user, environment, namespace, folder (default: /) and death
+// signal. The streams of `spec` are ignored.
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 
-// Waits until a child of ours has ended, and reaps it. False when the deadline (clock_now_ns)
-// passed first.
+// Waits until a child of this process has ended, and reaps it. False when the deadline
+// (clock_now_ns) passed first.
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
 
 // Ends a child: sends `signal`, and SIGKILL if the child still runs after grace_ns; reaps it.
 void process_end(pid_t pid, int signal, int64_t grace_ns);
 
-// Sends a signal to the group of a child that nobody has waited for, and to the child itself where
-// it has joined another group. Returns whether the signal reached a process.
+// Sends a signal to the process group of a child that was not reaped yet, and also to the child
+// itself if it has joined another group. Returns whether the signal reached a process.
 bool process_signal_group(pid_t leader, int signal);
 
 // Finds the children of a process in /proc, at most max. Returns how many it found.
@@ -90,19 +90,20 @@ size_t process_descriptors(pid_t pid);
 int64_t process_own_kb(pid_t pid);
 
 // Returns the start of a process, in clock ticks since the boot; 0: not visible. Pid and start
-// together identify a process, because the kernel uses pids again.
+// together identify a process, because the kernel reuses pids.
 uint64_t process_started(pid_t pid);
 
 // True when the pid still belongs to the process that started at that time.
 bool process_is(pid_t pid, uint64_t started);
 
-// Waits until a process that got SIGSTOP has really stopped; the signal alone
-// says nothing. False when it is gone, or at the deadline.
+// Waits until a process that got SIGSTOP has really stopped. Returns false when the process is gone
+// or the deadline has passed.
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns);
 
-// Waits in the same way for every process in the process group of a child of ours.
+// Waits until every process in the group of a child has stopped, as process_wait_stopped does for
+// one. Processes of the group that have ended do not matter, except the child itself.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns);
 
-// Makes us the parent of our descendants that become orphans. So we can wait for the backends of a
-// killed server.
+// Makes this process the parent of all its descendants that become orphans, so that it can wait for
+// the backends of a killed server.
 void process_adopt_orphans(void);

@@ -41,8 +41,8 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-// Removes one POSIX segment. Returns 0; only measure_posix, which has the same type, returns a
-// size.
+// Removes one POSIX segment. Returns 0, because its type must be that of measure_posix, which
+// returns a size.
 static size_t unlink_posix(uint32_t handle)
 {
     char name[40];
@@ -76,8 +76,8 @@ static size_t visit_items(const struct control *c, size_t size, size_t (*visit)(
     return sum;
 }
 
-// Visits the POSIX segments. The control segment comes last, because the others are found through
-// it.
+// Visits the POSIX segments of a server and returns the sum of the results. `handle` is that of the
+// control segment, which comes last, because the others are found through it.
 static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
 {
     char name[40];
@@ -97,7 +97,8 @@ static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
     return sum + visit(handle);
 }
 
-// Finds out whether a segment is a server's, and where its control segment is.
+// Reads a segment's header, which names the control segment. True when this postmaster made the
+// segment.
 static bool read_header(int id, pid_t postmaster, struct header *header)
 {
     const void *at = shmat(id, NULL, SHM_RDONLY);
@@ -172,8 +173,8 @@ size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t ma
 
     for (int i = 0; i <= last; i++) {
         int id = segment_of(i, maker, &st);
-        // The kernel counts who has attached a segment and does not say who. Only the maps of the
-        // processes do.
+        // The kernel says only how many processes have attached a segment; which they are stands
+        // only in the maps of the processes.
         DIR *proc = id >= 0 && st.shm_nattch > 0 ? opendir("/proc") : NULL;
         struct dirent *entry;
         while (proc && count < max && (entry = readdir(proc)) != NULL) {

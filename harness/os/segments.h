@@ -1,10 +1,10 @@
-// The shared memory of a PostgreSQL server that was killed. The kernel keeps this memory when the
-// processes are gone.
+// Finds and removes the shared memory of a PostgreSQL server that was killed. The kernel keeps this
+// memory when the server's processes are gone.
 //
 // A postmaster makes one small System V segment. Its header names the control segment among the
 // POSIX segments /dev/shm/PostgreSQL.*, and the control segment lists the others. A server that
 // ends by itself removes all of them, and so does a server that starts again in the same folder.
-// For a folder that is removed, we must do it.
+// When the folder is removed instead, the harness must remove the segments.
 #pragma once
 
 #include <stdbool.h>
@@ -19,15 +19,15 @@ struct segments_maker {
     time_t since, until;
 };
 
-// Removes the memory of one dead postmaster, and only that. It takes segments that its pid made in
-// its time, that begin as a server's do, and that no process has attached any more. False: a
-// process still has one of them attached.
+// Removes the memory of one dead postmaster, and only that. These are segments that the pid made in
+// its time, that begin as a server's do, and that no process has attached any more. Returns false
+// while a process still has one of them attached.
 bool segments_remove(const struct segments_maker *maker);
 
 // Returns the size in bytes of all segments of a postmaster together, System V and POSIX. The
 // postmaster may still run.
 size_t segments_bytes(pid_t postmaster);
 
-// Finds the processes that have such a segment attached: the postmaster and its children, wherever
-// they are. It finds at most max, and returns how many it found.
+// Finds the processes that have a segment of this postmaster attached: the postmaster itself and
+// its children, even those with another parent now. Stores at most `max` pids and returns how many.
 size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t max);

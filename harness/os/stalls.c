@@ -18,7 +18,7 @@ void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns)
 
     if (length < STALLS_LEAST_NS)
         return;
-    // When memory is short, a stall is counted although it is not kept.
+    // When memory is short, the stall is not kept, but still counted.
     (void)stalls_keep(s, (struct stall){from_ns, until_ns});
     s->count++;
     s->total_ns += length;

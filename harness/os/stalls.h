@@ -1,22 +1,22 @@
-// Records when a loop of the harness stood still: it woke late, or one turn took long. The caller
-// measures the times.
+// Records when a loop of the harness stood still because it woke late or one of its turns took
+// long. The caller measures the times.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// A shorter turn of a loop is work, and not a stall.
+// A loop that stands still for less than this is at work and not stalled.
 #define STALLS_LEAST_NS INT64_C(5000000)
 
 struct stall {
     int64_t from_ns, until_ns;
 };
 
-// A zeroed struct is empty. One thread writes it; its owner calls stalls_fini.
+// A zeroed struct is empty. Only one thread may write it. Its owner calls stalls_fini.
 struct stalls {
-    size_t count; // number of all stalls; kept_count is smaller when memory was short, or in an old
-                  // history
+    size_t count; // number of all stalls; may be more than kept_count, because memory was short or
+                  // an old history kept fewer
     int64_t longest_ns;
     int64_t total_ns;
     struct stall *kept; // owned; in the order of time

@@ -20,7 +20,7 @@ static const int64_t period_ns = 50 * NS_PER_MS;
 
 enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND, OF_DISK };
 
-// A thread as it was at the look before.
+// A thread as it was at the last look.
 struct task {
     pid_t tid;
     uint64_t waited_us, ran_us;
@@ -31,8 +31,9 @@ struct task {
 struct look {
     pid_t collectors[COLLECTORS_MAX];
     size_t collector_count;
-    uint64_t thread_us, backend_us, disk_us; // since the look before: the longest wait of a thread,
-                                             // of a backend, and of the disk
+    uint64_t thread_us, backend_us, disk_us; // since the last look: the longest wait of a thread of
+                                             // the collector, of one of its backends, and of the
+                                             // disk's program
     uint64_t own_ms; // CPU time of the collector's living processes since their start
 };
 
@@ -43,7 +44,7 @@ struct starved {
     size_t task_count;
     size_t looks;
     struct look look;
-    uint64_t own_ms; // look.own_ms as it was at the look before
+    uint64_t own_ms; // look.own_ms of the last look
     double first_busy_s;
     struct starved_sample sum; // sum over all looks
     struct starved_sample *samples;
@@ -112,8 +113,8 @@ static void count_process(struct starved *s, enum whose whose, uint64_t waited_u
 {
     switch (whose) {
     case OF_COLLECTOR:
-        // The longest, not the sum: threads wait at the same time, and the token waits for one of
-        // them.
+        // Take the longest wait and not the sum, because the threads wait at the same time, and a
+        // token waits for one of them.
         s->look.thread_us = longer_wait(s->look.thread_us, waited_us);
         break;
     case OF_COLLECTOR_BACKEND:
@@ -132,7 +133,7 @@ static void count_process(struct starved *s, enum whose whose, uint64_t waited_u
     }
 }
 
-// True when a thread asks for less of the processors than we do. Its waits are of its own choice.
+// True when a thread has a lower priority than this process, so that it waits by its own choice.
 static bool is_humble(pid_t pid, const char *tid)
 {
     char name[300], text[1024];
@@ -152,8 +153,8 @@ static bool is_humble(pid_t pid, const char *tid)
     return policy == SCHED_IDLE || nice > getpriority(PRIO_PROCESS, 0);
 }
 
-// Adds what a thread did since the look before. A thread that was not there at that look has begun
-// since then. At the first look all threads are new.
+// Adds the times of a thread since the last look. A thread that was not there then has begun since,
+// so all its times count. The first look only stores the times, because all threads are new to it.
 static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const char *tid)
 {
     unsigned long long ran_ns, waited_ns;
@@ -168,7 +169,7 @@ static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const
         return;
     struct task now = {t->tid, waited_ns / 1000, ran_ns / 1000, s->looks};
     if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // the thread has ended, and a new
-                                                                // one has its number
+                                                                // one has got its number
         *t = (struct task){0};
     bool humble = whose == OF_COLLECTOR && is_humble(pid, tid);
     if (s->looks > 0)
@@ -186,7 +187,7 @@ static bool has_role(const char *title, const char *role)
     return strstr(title, word) != NULL;
 }
 
-// Returns whose process it is. A collector leads a process group of its own; everything that it
+// Returns whose the process is. A collector leads a process group of its own; everything that it
 // starts belongs to that group or descends from the collector. The title of a backend names the
 // role that it serves; the title of any other program begins with its path.
 static enum whose whose_is(
@@ -257,8 +258,8 @@ static void forget_ended(struct starved *s)
     s->task_count = kept;
 }
 
-// Adds the look to the sum. A collector that ends takes its CPU time with it, so what it ran since
-// the look before is lost.
+// Adds the look to the sum. The CPU time that a collector's process used between the last look and
+// its end is lost.
 static void add_up_wait(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;
@@ -282,7 +283,7 @@ static void take_look(void *arg, int64_t due_ns)
         s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
     s->sum.at_ns = clock_now_ns();
     look_at_process(s, getpid(), OF_NOBODY, depth_most);
-    // A server in a container is no descendant of ours.
+    // A server in a container is no descendant of this process.
     if (server)
         look_at_process(s, server, OF_NOBODY, depth_most);
     usage_machine(&busy_s, &total_s);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-// Returns false when the ticker is to stop.
+// Sleeps until due_ns. Returns false when the ticker is to stop.
 static bool ticker_sleep_until(struct ticker *t, int64_t due_ns)
 {
     const struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};

@@ -17,8 +17,9 @@ struct ticker {
     void *arg;
 };
 
-// Calls `tick` at once and then every period. A call that takes longer than a period delays the
-// next one, and no call is made up for. The ticker must keep its address while the thread runs.
+// Calls `tick` at once and then every period. After a call that takes longer than a period, the
+// next call follows at once, and missed calls are not made up for. The ticker must keep its address
+// while the thread runs.
 bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, int64_t due_ns),
     void *arg, struct err *e) MUST_USE;
 

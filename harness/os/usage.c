@@ -86,8 +86,8 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Ends a round. Forgets processes that this round did not see, because their pids may come back as
-// other processes.
+// Ends a round. Forgets the processes that this round did not see, because other processes may get
+// their pids.
 void usage_end(struct usage *u)
 {
     size_t kept = 0;

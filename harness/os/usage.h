@@ -1,5 +1,5 @@
-// Measures CPU time by group of processes, from /proc. The caller passes the process ids of each
-// group once in a while. The time that a process uses between its last round and its end is lost.
+// Measures the CPU time of groups of processes, from /proc. The caller passes the process ids of
+// each group once in a while. Time that a process uses after its last round is lost.
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum usage_group {
 // The sums so far. Zero it before the first round.
 struct usage {
     double cpu_s[USAGE_GROUPS]; // CPU time of each group since the first round
-    double busy_s, total_s;     // of all processors of the machine: busy time and whole time since
+    double busy_s, total_s;     // busy time and whole time of all processors of the machine since
                                 // the first round
     double first_busy_s, first_total_s;
     int64_t collector_rss_kb; // resident memory of the collector's processes together, at the last
@@ -36,13 +36,13 @@ struct usage {
 };
 
 // Reads the busy time and the whole time of all processors together since the boot. Time that a
-// virtual machine did not get counts as busy. False without /proc.
+// hypervisor took away from this machine counts as busy. False without /proc.
 bool usage_machine(double *busy_s, double *total_s);
 
 const char *usage_group_name(enum usage_group group);
 
-// A round is usage_begin, usage_process for each living process, then usage_end. usage_begin counts
-// the harness itself.
+// One round is usage_begin, then usage_process for each living process, then usage_end. usage_begin
+// itself counts the harness, so the caller passes only the other processes.
 void usage_begin(struct usage *u);
 void usage_process(struct usage *u, pid_t pid, enum usage_group group);
 void usage_end(struct usage *u);
@@ -51,6 +51,6 @@ void usage_end(struct usage *u);
 // before the second round.
 double usage_others(const struct usage *u);
 
-// Writes such a text as "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
+// Writes a text such as "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
 // shares of the whole machine. Returns `text`.
 const char *usage_text(const struct usage *u, char *text, size_t size);

@@ -13,7 +13,7 @@
 #include "os/paths.h"
 #include "os/postmasters.h"
 
-#define DEPTH_MAX 64 // of folders in each other; a server makes few
+#define DEPTH_MAX 64 // limit for nested folders, of which a server makes few
 
 static const char prefix[] = "mailproof.";
 static const char kept_mark[] = "kept";
@@ -27,7 +27,8 @@ static const char *parent_dir(void)
 
 static bool remove_entry(int dir, const char *name, dev_t device, int depth);
 
-// Removes what is in a folder of this file system, and closes the descriptor.
+// Removes everything in the open folder `fd` and closes `fd`. Fails if the folder is on another
+// file system than `device`.
 static bool empty_folder(int fd, dev_t device, int depth)
 {
     struct stat st;
@@ -47,8 +48,8 @@ static bool empty_folder(int fd, dev_t device, int depth)
     return ok;
 }
 
-// The server's user owns the folders and may put a link in a folder's place at any moment. So each
-// step starts at an open folder and follows no link.
+// Removes a file or folder. The server's user owns the folders and may put a link in a folder's
+// place at any moment, so each step starts at an open folder and follows no link.
 static bool remove_entry(int dir, const char *name, dev_t device, int depth)
 {
     if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
@@ -97,8 +98,8 @@ static void sweep_one(const char *path, uid_t user)
         return;
     if (!path_join(kept, path, kept_mark, &ignored) || path_exists(kept))
         return;
-    // The lock belongs to the run that uses the folder. The kernel releases it when that run dies,
-    // however it dies.
+    // The run that uses the folder holds the lock. The kernel releases the lock when that run dies,
+    // in whatever way.
     int fd = lock_folder(path);
     if (fd < 0)
         return;
@@ -129,14 +130,16 @@ bool workdir_make(struct workdir *w, uid_t user, struct err *e)
     const char *parent = parent_dir();
 
     w->lock = -1;
-    // The server's socket lies there, and the folder is a host in the conninfo of many clients.
+    // The server's socket lies there, and clients name the folder as host in their conninfo, where
+    // such characters have a meaning.
     if (*parent != '/' || parent[strcspn(parent, " \t\n,'\\")])
         return err_set(e, ERR_USAGE,
             "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
             "backslashes, not '%.200s'",
             parent);
     sweep_left(parent, user);
-    // Another run's sweep may remove the folder before it is locked. Then another folder is made.
+    // The sweep of another run may remove the new folder before this run locks it. Then try
+    // another.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {
         int len = snprintf(w->path, sizeof w->path, "%s/%sXXXXXX", parent, prefix);
         if (len < 0 || len >= (int)sizeof w->path)

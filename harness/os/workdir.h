@@ -1,8 +1,9 @@
 // The temporary folder of one server.
 //
-// It belongs to us, and nobody else may write there: the notes, logs and disks in it are ours. The
-// server's user owns two kinds of folders in it, which it can reach and others cannot: `server`,
-// for sockets and whatever else the server's programs make, and the data directory.
+// It belongs to mailproof's user, and nobody else may write to it: the notes, logs and disks in it
+// are mailproof's. The server's user owns two kinds of folders in it, which other users cannot
+// reach: `server`, for sockets and whatever else the server's programs make, and the data
+// directory.
 //
 // The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
 // whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may
@@ -16,7 +17,7 @@
 
 struct workdir {
     char path[PATH_MAX];
-    char server[PATH_MAX]; // a folder in it
+    char server[PATH_MAX]; // a folder in `path`
     int lock;              // descriptor that holds the lock; -1: the folder is not locked
 };
 
@@ -30,7 +31,8 @@ struct workdir {
 // name.
 MUST_USE bool workdir_make(struct workdir *w, uid_t user, struct err *e);
 
-// Gives `server` to the server's user. Until then it is ours, so that root can work in it.
+// Makes the server's user the owner of w->server. Before that the folder belongs to mailproof's
+// user, so that root can work in it.
 MUST_USE bool workdir_give(const struct workdir *w, uid_t uid, gid_t gid, struct err *e);
 
 // Removes the folder with everything in it. Accepts WORKDIR_INIT.
@@ -39,5 +41,5 @@ void workdir_remove(struct workdir *w);
 // Releases the folder without removing it (--keep), and marks it, so that no later run removes it.
 void workdir_keep(struct workdir *w);
 
-// Removes a folder and everything below it; never follows links.
+// Removes a folder and everything below it; follows no links. Returns false when something is left.
 bool workdir_remove_tree(const char *path);
