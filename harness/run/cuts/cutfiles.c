@@ -38,7 +38,7 @@ void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *ou
 
 // --- cuts.csv -------------------------------------------------------------------------
 
-// Appends a cell that may have commas and quotes.
+// Appends a quoted cell, because the text may have commas and quotes.
 static void append_quoted(struct buf *csv, const char *text)
 {
     buf_append_char(csv, '"');
@@ -107,8 +107,8 @@ static void describe_kind(const struct cutkind *k, char *message, size_t size)
         cutkinds_others(k->sums, others));
 }
 
-// Adds a case. If `only` is given, the command that repeats the case cuts at this one kind of
-// message; NULL: at all kinds.
+// Adds a JUnit case for one kind of message, with the command that repeats its trials. `only` is
+// the kind to which the command is restricted; NULL: it tries all kinds.
 static void add_case(
     const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
 {
@@ -242,7 +242,7 @@ static void add_example(struct finding *f, double count, const char *where, cons
     utf8_mend(f->examples[f->example_count++]);
 }
 
-// Adds a trial to the sums. Cases of an invariant that the trial did not break are not counted.
+// Adds a trial to the sums. Of an invariant that the trial did not break, no cases are counted.
 static void add_trial_sums(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -258,8 +258,8 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
     }
 }
 
-// Makes the result of the whole. check_ledger fills in all that a report needs, from an empty run.
-// Then the sums of the trials replace the findings.
+// Makes the result of all trials together. check_ledger judges an empty run, and so fills in all
+// fields that a report needs. Then the sums of the trials replace its findings.
 static bool sum_up_trials(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
@@ -304,7 +304,8 @@ static bool make_sums(
 static bool write_report(
     const struct cutreport *c, const struct report_cuts *n, const struct sums *s, struct err *e)
 {
-    // Each trial tells for itself what came out, so there is nothing to explain for all of them.
+    // A collector's silence is a matter of a single trial, so the report of all trials explains
+    // none.
     const struct silence none = {0};
     struct environment environment;
     struct observed observed = {0};
@@ -331,7 +332,8 @@ static bool write_report(
     return ok;
 }
 
-// Replaces the cases that report_write made from the sums by one case for each kind.
+// Writes junit.xml again: report_write made its cases from the sums, and here each kind of message
+// gets a case.
 static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
@@ -361,7 +363,8 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";
-    // The link comes last: it leads to a folder in which nothing is missing.
+    // The link to the latest folder is made last, so that it never leads to a folder in which a
+    // file is missing.
     bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
               write_cuts_junit(c, n, v, e) &&
               folder_copy_log(c->folder, c->server->log_path, 0, e) &&

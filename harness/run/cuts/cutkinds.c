@@ -45,7 +45,7 @@ bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
     const struct cut_point *p = &c->points->items[first].at[0];
     *k = (struct cutkind){
         .sender = message_sender_name(p->sender), .message = message_name(p->sender, p->type)};
-    // Pairs are drawn from all messages, so they make one kind.
+    // Pairs are drawn from all messages, so all pairs together are one kind.
     if (is_pair(c, first)) {
         k->sender = "pairs";
         k->message = "of messages";

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "report/files/parse_json.h"
 
-// FNV-1a.
+// The FNV-1a hash of the cuts' text.
 uint64_t cutrecord_number(const struct trial_cuts *cuts)
 {
     uint64_t hash = 14695981039346656037u;
@@ -49,7 +49,7 @@ static json_t *metrics_json(const struct trial_result *r)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         char example[sizeof r->example[0]];
         memcpy(example, r->example[id], sizeof example);
-        // The text may quote bytes of a broken collector, and JSON takes only UTF-8.
+        // The text may quote bytes of a broken collector, but JSON takes only UTF-8.
         utf8_mend(example);
         json_t *one = json_pack("{s:b, s:o, s:s}", "broken", r->broken[id], "judged",
             judged_json(&r->judged[id]), "example", example);
@@ -115,7 +115,7 @@ static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
         int sender, type, n, side;
         if (json_unpack((json_t *)json_array_get(list, (size_t)i), "[i, i, i, i]", &sender, &type,
                 &n, &side) != 0 ||
-            // The record may come from another machine, and these are used as indexes.
+            // The record may come from another machine, and these numbers are used as indexes.
             sender < 0 || sender > 1 || type < 0 || type > 255 || side < 0 || side > 1)
             return false;
         cuts->at[i] = (struct cut_point){
@@ -147,7 +147,7 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
     parse_text(from, "verdict", verdict, sizeof verdict);
-    // A record may come from another machine, so every word in it is checked.
+    // The record may come from another machine, so every word in it is checked.
     while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
         r->verdict++;
     if (r->verdict > VERDICT_MISSED)
@@ -176,7 +176,8 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 
     json_array_foreach(record->lines, i, line)
     {
-        // The first one counts: a trial is not repeated because a later line says something else.
+        // The first line that can be read counts; a later line about the same trial changes
+        // nothing.
         if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
                     read_trial_result(json_object_get(line, "result"), r);
@@ -197,7 +198,7 @@ static int compare_numbers(int a, int b)
     return (a > b) - (a < b);
 }
 
-// The order of points.h: single cuts by kind, then the pairs.
+// Sorts as points_make and points_add_pairs do: single cuts by kind, then the pairs.
 static int by_cuts(const void *a, const void *b)
 {
     const struct trial_cuts *x = &((const struct taken *)a)->was,
@@ -235,7 +236,7 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     {
         int link, sender, type, n;
         const char *text;
-        // The file may be somebody else's, and both numbers become indices of tables.
+        // The record may come from another machine, and sender and type are used as indexes.
         if (json_unpack(one, "[i, i, i, i, s]", &link, &sender, &type, &n, &text) != 0 ||
             sender < 0 || sender > 1 || type < 0 || type > 255)
             return err_set(e, ERR_USAGE, "an entry of the record does not describe a message");
@@ -255,8 +256,8 @@ static bool fill_cutrecord(
         return err_memory(e);
     for (size_t i = 0; i < count; i++) {
         r->points.items[r->points.count++] = all[i].cuts;
-        // Sorted as points_make and points_add_pairs make them, so the merged report has the order
-        // of a single machine's.
+        // The trials are in the order of points_make and points_add_pairs, so the merged report has
+        // the order of a single machine's report.
         r->points.singles += all[i].was.count == 1;
         r->results[i] = all[i].result;
         r->took_ns += all[i].result.took_ns;
@@ -264,7 +265,7 @@ static bool fill_cutrecord(
     return true;
 }
 
-// Takes the trial without a cut; false when it cannot be read.
+// Takes the trial without any cut; false when it cannot be read.
 static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 {
     return ((read_trial_result(json_object_get(line, "uncut"), &r->uncut) &&
@@ -284,7 +285,8 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
     {
         if (ok && is_of(line, item, "was"))
             ok = take_trial(&all, &count, line, e);
-        // The shards' first trials differ in their times alone. The lines come by shard.
+        // Every shard has made a trial without any cut; they differ only in their times. The lines
+        // are in the order of the shards, so this is the first shard's.
         if (ok && !any && is_of(line, item, "uncut")) {
             any = true;
             ok = take_uncut(r, line, e);

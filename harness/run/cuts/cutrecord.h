@@ -1,6 +1,6 @@
 // The trials of --every-cut and --every-kill as lines of the command's record
-// (shards/shard_record.h). All lines of a run of the command have the number of that run; a trial
-// is known by its cuts.
+// (shards/shard_record.h). The trials of one scenario are one item of the record, so their lines
+// have the same item number. Within an item a trial is found by its cuts.
 #pragma once
 
 #include <jansson.h>
@@ -14,30 +14,32 @@
 // because machines may learn different numbers of messages.
 uint64_t cutrecord_number(const struct trial_cuts *cuts);
 
-// Writes a trial with its cuts and, as `was`, with the cuts that were asked for. NULL without
-// memory.
+// Writes a trial with the cuts that it made and, as `was`, with the cuts that were planned. NULL
+// without memory.
 json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *was, const struct trial_cuts *cuts,
     const struct trial_result *r);
 
-// Writes the trial without a cut, its messages, and where it was made.
+// Writes the trial without any cut, its messages, and the environment in which it was made.
 json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
     const struct transcript *messages, const struct environment *where);
 
-// All that the shards' records say of an item.
+// What the shards' records together say of one item.
 struct cutrecord {
     struct points points;         // owned
     struct trial_result *results; // owned; one for each of the points
-    struct trial_result uncut;    // this and the next two are of one shard
+    struct trial_result uncut;    // result of the trial without any cut; like the next two members
+                                  // it is from one shard
     struct transcript transcript; // owned
     struct environment where;
     int64_t took_ns; // time of all trials together
 };
 
-// Fills in a zeroed struct. The caller takes over what it owns, also on failure. ERR_SKIP when the
-// record has nothing of the item.
+// Fills in a zeroed struct. The caller frees what it owns, also on failure. ERR_SKIP when the
+// record has no line of the item.
 MUST_USE bool cutrecord_take(
     struct cutrecord *r, const struct record *record, uint64_t item, struct err *e);
 
-// Finds the result of a trial that was asked for; false when the record has none.
+// Finds the trial that was planned with the cuts `was`, and fills in the cuts that it made and its
+// result. Returns false when the record has no such trial.
 bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *was,
     struct trial_cuts *cuts, struct trial_result *r);

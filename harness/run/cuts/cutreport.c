@@ -11,13 +11,16 @@
 #define WORST_SHOWN 10
 #define STATEMENT_SHOWN 50
 
-// How many points may be left without a verdict. Each was tried three times, and is listed. A
-// collector that also sends at fixed times does not repeat every message, however often one asks
-// it, and then the last of a kind is missing, whose work an earlier one did. So one message may be,
-// which is two points, before it and after it, and of many points two in a hundred.
+// A pass may leave points without a verdict: two, or 2% of all if that is more. Each of them was
+// tried three times, and is listed. A collector that also sends at fixed times does not exchange
+// the same messages in each run, however often the trial is repeated. Then the last message of a
+// kind is missing, because an earlier one did its work. One message may be missing, and it has two
+// points: before it and after it.
 static const double unjudged_most = 0.02;
 static const size_t unjudged_floor = 2;
-// But nobody may read from a pass that a kind of message is safe of which most was not judged.
+// The least share of a kind's points that must be judged. With less, a pass would let a reader
+// believe that cuts at this kind of message are harmless, though most of its points were not
+// judged.
 static const double kind_least = 0.5;
 
 // --- the verdict --------------------------------------------------------------------
@@ -50,7 +53,8 @@ static struct report_cuts count_cuts(const struct cutreport *c)
     return n;
 }
 
-// True when the collector neither writes anything nor ends. It may not know where the server is.
+// True when, without any cut, the collector neither wrote anything nor ended. It may not know where
+// the server is, so this is no violation.
 static bool is_uncut_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
@@ -79,7 +83,8 @@ static const char *first_inconclusive_reason(const struct cutreport *c)
     return "the reason is not known";
 }
 
-// Doubts a pass when too much was not judged, of all points or of a kind.
+// Adds reasons to doubt a pass, when too many points were not judged: of all points, or of one
+// kind.
 static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *v)
 {
     size_t unjudged = 0;
@@ -105,7 +110,8 @@ static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, s
 void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v)
 {
     *n = count_cuts(c);
-    // A shard may have no cut to try.
+    // Without any point there are two cases: the collector fails without a cut, or this shard has
+    // nothing to try. Only in the first case the trial without a cut is judged here.
     if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, v);
         return;
@@ -114,7 +120,7 @@ void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cu
     if (*c->gaps)
         add_reason(v, "%s", c->gaps);
     doubt_cuts(c, n, v);
-    // What was broken stays broken, however much was not judged.
+    // A violation stands, however many points were not judged.
     if (v->verdict == VERDICT_PASS && v->reason_count > 0)
         v->verdict = VERDICT_INCONCLUSIVE;
 }
@@ -134,8 +140,8 @@ static void print_cut_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums, others));
 }
 
-// Prints what came of a trial: whether the message came, why it is undecided, the invariants that
-// it broke, with the first case of one of them.
+// Prints the result of a trial: that its message never came, why it is inconclusive, which
+// invariants it broke, and an example of a broken one.
 static void print_trial(const struct trial_result *r, bool reached)
 {
     const char *example = cutkinds_example(r), *mark = ": ";
@@ -174,7 +180,8 @@ static bool is_broken(const struct cutreport *c, size_t i)
     return c->results[i].verdict == VERDICT_VIOLATED;
 }
 
-// Prints the points of one sort, as long as *left allows. Returns how many it left out.
+// Prints the points for which `sort` is true, at most *left of them, and subtracts them from *left.
+// Returns how many such points were not printed.
 static size_t print_points(
     const struct cutreport *c, bool (*sort)(const struct cutreport *, size_t), size_t *left)
 {
@@ -217,7 +224,8 @@ static void print_cut_report(
 
     printf("%s, %s: %s\n", c->scenario->name,
         c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(r->verdict));
-    // A collector that fails without a cut is judged by that, and nothing was cut.
+    // If the collector fails without a cut, that is the whole result, and there are no cuts to
+    // print.
     if (n->tried > 0) {
         print_cuts(c, n);
     } else {
@@ -236,7 +244,7 @@ static void print_cut_report(
     buf_fini(&command);
 }
 
-// --- all of it --------------------------------------------------------------------------
+// --- the outcome and the whole report -----------------------------------------------------
 
 static void tell_cut_outcome(
     const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)

@@ -16,10 +16,10 @@ struct cutreport {
     const struct durability_proof *proof;
     struct folder *folder;
     const struct points *points;
-    const struct trial_result *results;  // one result for each of the points
+    const struct trial_result *results;  // one for each of the points
     const struct trial_result *uncut;    // result of the trial without any cut
     const struct transcript *transcript; // messages of the trial without any cut
-    const char *gaps;                    // which shards' trials are missing; "": none
+    const char *gaps;                    // says which shards' trials are missing; "": none
     int64_t start_ns, end_ns;            // when the trials began and ended
 };
 
@@ -31,9 +31,9 @@ struct cutverdict {
     size_t reason_count;
 };
 
-// Judges the trials, and counts them. Pure.
+// Counts the trials in *n, and judges them. Pure.
 void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v);
 
-// Judges the trials, prints the table and writes the folder.
+// Judges the trials, writes the files of the folder, prints the table, and fills in the outcome.
 MUST_USE bool cutreport_write(
     const struct cutreport *c, struct run_outcome *outcome, struct err *e);

@@ -8,15 +8,15 @@
 // True with --every-cut or --every-kill.
 bool cuts_tried(const struct options *o);
 
-// Checks that the options about cuts, kills and flushes go together.
+// Checks that the options about cuts, kills and flushes go together. ERR_USAGE if not.
 MUST_USE bool cuts_possible(const struct options *o, struct err *e);
 
-// Refuses the scenarios that cannot be run with these options.
+// Checks that the scenarios can be run with these options. ERR_USAGE if one cannot.
 MUST_USE bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e);
 
-// Cuts, or kills, at every message, as run_scenario runs a scenario. The record takes the trials as
-// lines of the item.
+// Cuts the connection, or kills the collector, at every message. Otherwise it does what
+// run_scenario does. The trials become lines of the record, under the number `item`.
 MUST_USE bool cuts_run(const struct scenario *s, const struct options *o,
     const struct run_options *run, struct record *record, uint64_t item,
     struct run_outcome *outcome, struct err *e);

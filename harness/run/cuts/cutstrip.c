@@ -29,8 +29,8 @@ static json_t *trial_json(const struct cutreport *c, size_t i)
     return json_pack("{s:s, s:s, s:s}", "state", state_of(c, i), "broken", broken, "why", why);
 }
 
-// Adds the trial on one side of a message. There is none where --cut-at asks for another kind, or
-// where another shard has it.
+// Adds the trial on one side of a message to the message's object. There is no such trial where
+// --cut-at asks for another kind of message, or where another shard has it.
 static void add_side(
     const struct cutreport *c, const struct transcript_entry *m, enum cut_side side, json_t *object)
 {

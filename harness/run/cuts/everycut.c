@@ -1,12 +1,12 @@
 // --every-cut and --every-kill: the worst moment for a failure is often one message, so all of
 // them are tried.
 //
-// A small workload (steps.c) runs without a cut first, to learn which messages collector and
-// server exchange. It is then repeated once for each message and side of it, and for pairs of
-// messages that the seed draws (points.c). Each repetition is a trial (trial.c) on the same
-// server, in a database of its worker (freshdb.c), and is judged by all invariants. Each trial
-// goes into the command's record as soon as it is decided, so that an interrupted call, or another
-// machine, can go on with the rest (cutrecord.c).
+// A small workload (steps.c) runs without a cut first, to learn which messages collector and server
+// exchange. It is then repeated once before and once after each message, and for pairs of messages
+// that the seed draws (points.c). Each repetition is a trial (trial.c) on the same server, in a
+// database of its worker (freshdb.c), and is judged by all invariants. Each trial goes into the
+// command's record as soon as it is decided (cutrecord.c). So an interrupted command can go on with
+// the rest later, and several machines can share the trials.
 #include "run/cuts/everycut.h"
 
 #include <pthread.h>
@@ -26,11 +26,13 @@
 
 // The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.
 #define WORKERS 4
-#define CUTS_PER_WORKER 10 // for fewer cuts, another database is not worth its cost
+// With fewer cuts for each worker, the gain is not worth another database.
+#define CUTS_PER_WORKER 10
 #define TRIES 3
 
-// The number of learning runs. A collector that also sends at fixed times exchanges more messages
-// in one run than in another. So only the messages that occur in all learning runs are cut at.
+// The number of runs without a cut that learn the messages. A collector that also sends at fixed
+// times exchanges more messages in one run than in another. So only messages that occur in all of
+// these runs are cut at.
 #define LESSONS 2
 
 struct cuts {
@@ -50,7 +52,7 @@ struct cuts {
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
     int64_t start_ns, end_ns;
-    int64_t trial_ns; // what a trial without a cut takes
+    int64_t trial_ns; // time that one trial without a cut took
 };
 
 struct worker {
@@ -68,7 +70,7 @@ static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct er
 static void close_cuts(struct cuts *c);
 
 // If the collector fails without any cut, this failure is the verdict, and no trial with a cut is
-// made: it would prove nothing.
+// made, because it would prove nothing.
 bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e)
 {
@@ -80,14 +82,14 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
         ok = ok && take_merged_cuts(&c, s, e);
     else
         ok = ok && prepare_cuts(&c, s, e) &&               // server and template database
-             learn_messages(&c, e) &&                      // learns which messages there are
-             (c.points.count == 0 || try_all_cuts(&c, e)); // one trial for each
+             learn_messages(&c, e) &&                      // which messages there are
+             (c.points.count == 0 || try_all_cuts(&c, e)); // two for each message, and pairs
     ok = ok && report_trials(&c, outcome, e);
     close_cuts(&c);
     return ok;
 }
 
-// Takes the trials that the shards have made.
+// Takes the trials from the record in which those of all shards were merged.
 static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     struct cutrecord r = {0};
@@ -126,7 +128,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
         .action = c->how->action,
     };
     c->server.conninfo = c->options->postgres;
-    // The proxy needs an address to forward to.
+    // The proxy needs an address to which it forwards.
     if (!c->server.provider->address)
         return err_set(
             e, ERR_SKIP, "--every-cut and --every-kill need to know where the server listens");
@@ -160,7 +162,7 @@ static void bench_close(struct trial_bench *b)
 
 // --- which cuts there are ----------------------------------------------------------------
 
-// Keeps the smaller of each count.
+// Lowers each count of `known` to that of `seen`, if that is smaller.
 static void keep_smaller_counts(struct trial_tally *known, const struct trial_tally *seen)
 {
     for (int sender = 0; sender < 2; sender++) {
@@ -173,8 +175,9 @@ static void keep_smaller_counts(struct trial_tally *known, const struct trial_ta
     }
 }
 
-// Runs a trial without a cut. While the trial is inconclusive, it is repeated. `transcript` gets
-// the messages of the last one; it may be NULL.
+// Runs a trial without a cut, and repeats it while it is inconclusive, up to TRIES times in all.
+// `tally` and `transcript` get the messages of the last time; `transcript` may be NULL. Returns
+// false when the harness failed.
 static bool learn_once(
     struct cuts *c, struct trial_tally *tally, struct transcript *transcript, struct err *e)
 {
@@ -203,7 +206,7 @@ static bool record_uncut(struct cuts *c, struct err *e)
         c->how->record, cutrecord_uncut(c->how->item, &c->uncut, &c->transcript, &where), e);
 }
 
-// Leaves the points of other shards out.
+// Removes the points that other shards try.
 static void choose_own(struct cuts *c)
 {
     struct points *p = &c->points;
@@ -229,14 +232,14 @@ static bool learn_messages(struct cuts *c, struct err *e)
     if (!learn_once(c, &known, &c->transcript, e))
         return false;
     c->trial_ns = clock_now_ns() - began_ns;
-    // A collector that fails without a cut needs no second lesson.
+    // A collector that fails without a cut needs no second run to learn from.
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
             return false;
         keep_smaller_counts(&known, &seen);
     }
-    // The lesson is recorded even if it failed: the merged report of several machines needs a
-    // reason.
+    // The trial is recorded even if the collector failed, because the merged report of several
+    // machines needs the reason.
     if (!record_uncut(c, e))
         return false;
     if (c->uncut.verdict != VERDICT_PASS)
@@ -245,7 +248,8 @@ static bool learn_messages(struct cuts *c, struct err *e)
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     choose_own(c);
-    c->results = calloc(c->points.count + 1, sizeof *c->results); // none may be chosen
+    c->results = calloc(c->points.count + 1, sizeof *c->results); // one more, because the shard may
+                                                                  // have no points
     return c->results || err_memory(e);
 }
 
@@ -266,8 +270,8 @@ static bool is_trial_decided(const struct trial_result *r, const struct trial_cu
                          (r->reached == cuts->count && r->verdict != VERDICT_INCONCLUSIVE));
 }
 
-// Moves the second cut nearer. The trial never reached it, because the recovery took fewer messages
-// than were learned.
+// Halves the distance to the second cut if it was not reached. The recovery then took fewer
+// messages than it took in the trials without a cut.
 static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_result *r)
 {
     struct cut_point *second = &cuts->at[POINTS_CUTS_MAX - 1];
@@ -276,7 +280,7 @@ static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_r
         second->n = (second->n + 1) / 2;
 }
 
-// Finds a trial that an interrupted call of this shard has made.
+// Finds a trial that an interrupted command has made before. Returns false when there is none.
 static bool find_known(
     struct cuts *c, const struct trial_cuts *was, struct trial_cuts *cuts, struct trial_result *r)
 {
@@ -308,11 +312,11 @@ static void *work_through_cuts(void *arg)
         struct trial_cuts *cuts = &c->points.items[i];
         struct trial_result *result = &c->results[i];
         const struct trial_cuts was = *cuts;
-        // The record knows a trial by the cuts that were planned. A second cut that was moved
-        // nearer is stored beside them.
+        // The record finds a trial by the cuts that were planned. If the second cut was moved
+        // nearer, the record stores the cuts that were made as well.
         bool known = find_known(c, &was, cuts, result);
         for (int tries = 0; !known && tries < TRIES && !is_trial_decided(result, cuts); tries++) {
-            // The trial before has shown how short the recovery may be.
+            // The try before has shown how short the recovery may be.
             if (tries > 0)
                 move_second_cut_nearer(cuts, result);
             if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
@@ -339,7 +343,8 @@ static size_t count_known(const struct cuts *c)
     return known;
 }
 
-// A trial with a cut takes longer than one without, because the collector connects again.
+// Tells the user how long the trials will take. A trial with a cut takes about twice as long as one
+// without, because the collector connects again.
 static void tell_cuts_start(const struct cuts *c)
 {
     size_t left = c->points.count - count_known(c);
@@ -361,7 +366,8 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
     for (size_t i = 0; ok && i < WORKERS && i < wanted; i++) {
         workers[i].cuts = c;
         workers[i].bench = i == 0 ? &c->first : &workers[i].own;
-        // Each worker has a database and a proxy of its own, so trials do not meet.
+        // Each worker has a database and a proxy of its own, so that trials do not disturb each
+        // other.
         ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
         workers[i].started =
             ok && pthread_create(&workers[i].thread, NULL, work_through_cuts, &workers[i]) == 0;
@@ -384,7 +390,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
         if (!c->options->quiet && isatty(STDERR_FILENO))
             fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);
         interrupt_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
-        // Trials that are finished are in the record, so the next call goes on from here.
+        // Finished trials are in the record, so the next command goes on from here.
         if (interrupt_signal())
             fail_cuts(c, &(struct err){.kind = ERR_INTERRUPTED, .text = "interrupted"});
     }
@@ -419,7 +425,7 @@ static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct er
         .end_ns = c->end_ns,
     };
 
-    // After a merge there was no server.
+    // When only records were merged, there was no server.
     if (c->server.provider)
         provider_fetch_log(&c->server);
     return cutreport_write(&told, outcome, e);

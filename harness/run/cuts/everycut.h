@@ -1,7 +1,7 @@
-// mailproof run --every-cut and --every-kill. They learn which messages a small workload exchanges
-// (steps.h). Then they repeat the workload once for each message and each side of it, and cut the
-// connection or kill the collector there. --pairs adds trials with a second cut or kill while the
-// collector recovers from the first.
+// mailproof run --every-cut and --every-kill. They run a small workload (steps.h) to learn which
+// messages it exchanges. Then they repeat the workload twice for each message, and cut the
+// connection or kill the collector before the message or after it. --pairs adds trials with a
+// second cut or kill while the collector recovers from the first.
 #pragma once
 
 #include "run/cuts/points.h"
@@ -13,8 +13,9 @@ struct everycut_options {
     const struct message_kind *only; // the kind of message to cut at, without its tag; NULL: all
                                      // kinds
     size_t pairs;
-    struct record *record; // takes the trials, and has those that are made already
-    uint64_t item;         // the number that their lines have in it
+    struct record *record; // the trials are added to it; it may already have trials of an earlier
+                           // call, or of all shards
+    uint64_t item;         // the item number of the trials' lines
 };
 
 // Runs all trials as one run, as run_scenario does for a scenario. It uses the scenario's postgres,

@@ -18,7 +18,8 @@
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000
-#define AGAIN_ONE_IN 4 // every fourth state gets a second cut while the server recovers
+// One state in four gets a second cut while the server recovers; the seed draws which.
+#define AGAIN_ONE_IN 4
 // Number of tokens between two checkpoints, which make the server write pages and not only the log.
 #define CHECKPOINT_EVERY 13
 
@@ -41,13 +42,14 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
     bool ok = folder_make(&f.folder, s, o->out, e) && //
               prepare_flushes(&f, s, e) &&            // a server on a disk that can crash
               record_flushes(&f, e) &&                // the workload, once
-              try_all_flushes(&f, e) &&               // each state that a cut leaves of it
+              try_all_flushes(&f, e) &&               // each state in which a cut leaves the disk
               everyflush_report(&f, outcome, e);
     close_flushes(&f);
     return ok;
 }
 
-// Adds the extension amcheck. Without it, the run finds only damage that the workload itself meets.
+// Adds the extension amcheck; false without it. The run then finds only damage that its own queries
+// meet.
 static bool add_amcheck(struct flushes *f, PGconn *admin)
 {
     struct err missing;
@@ -85,7 +87,7 @@ static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct 
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
-    // Trials come hours after the recording. By then its tokens would have expired.
+    // A state may be tried hours after the recording, when the tokens would have expired.
     bool ok = admin && delay_expiry(admin, e) && lanes_make(admin, s, e) &&
               durability_prove(
                   &f->server, admin, s->postgres.durability, &s->postgres.settings, &f->proof, e);
@@ -96,8 +98,8 @@ static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct 
 
 // --- the workload -----------------------------------------------------------------
 
-// Notes, in leased mode, the ends that the database has by now. They are committed, because one
-// session sees them of another, so a cut must leave them.
+// In leased mode, notes the tokens that have an end in the database by now. Another session sees
+// only what is committed, so such an end must survive a cut.
 static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 {
     bool ended[FLUSH_TRIAL_ALL] = {false};
@@ -122,7 +124,8 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
         f->before.acked_ns[t] = clock_now_ns();
         if (!note_ends(f, conn, e))
             return false;
-        // Without these, all that a cut could tear would be the log.
+        // Without checkpoints the server would write only its log, and a cut could tear nothing
+        // else.
         if (t % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1 && !sql_exec(conn, "CHECKPOINT", e))
             return false;
         if (!interrupt_sleep_until(clock_now_ns() + pace_ns))
@@ -140,8 +143,9 @@ static bool is_flush_done(const struct flushes *f)
     return true;
 }
 
-// Waits until all tokens are written. A collector that fails to write them without a cut is judged
-// for that, because these tokens are lost in the last state, too.
+// Waits until all tokens are read and, in leased mode, their ends recorded, for as long as a
+// recovery may take. Returns true as well if some are missing by then: they count as lost in the
+// last state, so that the collector is judged for failing without a cut.
 static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;
@@ -182,8 +186,8 @@ static void show_flush_progress(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// The first state has shown how long one takes. Which states there are, only this recording knows:
-// a run that is stopped here begins anew.
+// Tells the user how long all states will take, as the first one has shown. The states are known
+// only in this recording, so a run that is stopped here must begin anew.
 static void tell_flushes_start(const struct flushes *f, int64_t first_ns)
 {
     struct forecast forecast = {0};
@@ -212,7 +216,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     int64_t began_ns = clock_now_ns();
     bool ok = f->count <= STATES_MAX;
 
-    // Each state takes a second or more, so many are a mistake in the scenario.
+    // Each state takes a second or more, so that many states are a mistake in the scenario.
     if (!ok)
         return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
     f->states = calloc(f->count, sizeof *f->states);
@@ -220,7 +224,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     if (!f->states || !f->results)
         return err_memory(e);
     for (uint64_t i = 0; ok && i < f->count; i++) {
-        // Each state keeps its seed, whatever the number of states before it.
+        // The seed of a state follows from its number alone.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
         // With this mutant only the last state is tried, in which nothing is lost.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {

@@ -1,4 +1,5 @@
-// Shared by everyflush.c and everyflush_report.c.
+// One run of --every-flush, with its states and their results. Shared by everyflush.c and
+// everyflush_report.c.
 #pragma once
 
 #include "postgres/durability.h"

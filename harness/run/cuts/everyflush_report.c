@@ -72,7 +72,7 @@ static bool is_bad(const struct flush_trial_result *r)
     return count > 0;
 }
 
-// Returns the number of states that have the failure; *sum gets the number of its cases.
+// Returns the number of states that have the failure; *sum gets the number of cases in all states.
 static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
 {
     uint64_t states = 0;
@@ -103,7 +103,8 @@ static bool write_states(struct flushes *f, struct err *e)
         buf_printf(
             &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
-            // A repaired state has zeros here; the summary says how many there are.
+            // A repaired state has zeros here; the printed summary has the number of repaired
+            // states.
             buf_printf(&csv, ",%u", count_in(&failures[k], r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
@@ -172,7 +173,7 @@ static void print_flush_states(const struct flushes *f)
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
         kept += (uint64_t)f->states[i].kept;
-        // A state in which the disk kept a part is the one that tears pages. How many there were
+        // Only a state in which the disk kept a part can have torn pages. The number of such states
         // says how hard the test was.
         torn += is_state_torn(&f->states[i]);
         again += f->results[i].again > 0;
@@ -210,7 +211,7 @@ static bool add_suite(const struct flushes *f, struct err *e)
 {
     const char *name = f->setting.scenario->name;
     struct buf *out = f->options->suites, command;
-    // A test for each kind of failure, because the number of states differs from run to run.
+    // One test for each kind of failure, because the number of states differs from run to run.
     struct junit_counts counts = {.tests = (int)FAILURES};
     uint64_t states[FAILURES], sum;
 
@@ -242,7 +243,7 @@ bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct er
         if (is_bad(&f->results[i]))
             outcome->verdict = VERDICT_VIOLATED;
     }
-    // The folder is named even if a file in it cannot be written.
+    // The outcome names the folder even if a file cannot be written.
     snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);
     if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
         !folder_link_latest(&f->folder, e))

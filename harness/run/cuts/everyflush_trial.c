@@ -1,4 +1,4 @@
-// Tries one state that a cut leaves.
+// Tries one state in which a cut leaves the disk.
 //
 // A line counts as delivered when it was read before the cut. Each flush of the workload takes 20
 // ms, so that the reader gets a line before its confirmation is on the disk.
@@ -38,7 +38,8 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 struct fates {
     bool acked[TOKENS], present[TOKENS];
     unsigned before[TOKENS], after[TOKENS]; // number of deliveries before and after the cut
-    bool in_doubt[TOKENS];                  // it was in the last line of its process before the cut
+    bool in_doubt[TOKENS];                  // true: it was in the last line of its process before
+                                            // the cut
     // The following members are for leased mode.
     bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after the cut
     bool ended[TOKENS];     // its end was in the database when the trial ended
@@ -63,7 +64,7 @@ struct subject *flush_trial_start_collectors(const struct flush_trial_setting *s
         .env = (const char *const *)command->env.items,
         .key = command->key,
         .instances = instances,
-        // The server dies under them, and a collector may end because of that.
+        // The collectors run while the server is killed, and may end because of that.
         .restart = true,
         .token_count = TOKENS,
         .sender = setting->leased ? &s->collector.sender : NULL,
@@ -88,8 +89,8 @@ bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // --- what the cut left ------------------------------------------------------------
 
-// Counts the deliveries that were read before `until_ns`, and of those the ones that came after a
-// final answer for their token.
+// Counts, for each token, the deliveries that were read before `until_ns`, and how many of them
+// came after a final answer for the token.
 static void count_logged_deliveries(const struct subject_log *log, int64_t until_ns,
     unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
@@ -119,7 +120,7 @@ static bool is_last_line(const struct subject_log *log, size_t i, int64_t until_
     return log->lines[i].read_ns < until_ns;
 }
 
-// Finds the tokens that are in doubt at the cut. A collector confirms a line before it begins
+// Marks the tokens that were in doubt at the cut. A collector confirms a line before it begins
 // another one, so only its last line can be unconfirmed.
 static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_doubt[TOKENS])
 {
@@ -145,7 +146,7 @@ static void note_before_cut(const struct before *b, int64_t at_ns, struct fates 
     find_doubt(b->log, at_ns, f->in_doubt);
 }
 
-// Marks the token of each login that the query returns.
+// Marks the token of each login that the query returns; false when the query fails.
 static bool find_tokens(PGconn *conn, const char *sql, bool found[TOKENS], struct err *e)
 {
     PGresult *rows = sql_query(conn, sql, 0, NULL, e);
@@ -169,8 +170,8 @@ bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct er
         ended, e);
 }
 
-// Looks for torn pages. They show as broken tuples, or as an index that does not agree with its
-// table.
+// Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
+// table. Counts what it finds; false when a query fails.
 static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
     static const char heaps[] =
@@ -181,7 +182,7 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
         "SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = "
         "i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'btree' AND "
         "c.relkind = 'i' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid";
-    // Only tables that last: an unlogged one is emptied by every recovery.
+    // Only permanent tables are examined: every recovery empties an unlogged one.
     PGresult *rows = sql_query(conn, heaps, 0, NULL, e);
 
     if (!rows)
@@ -194,7 +195,7 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
 }
 
 // Examines the database. Data that the server cannot read, or that makes the server crash, counts
-// as damage.
+// as damage. Returns the connection, or NULL when there is none.
 static PGconn *examine_database(const struct flush_trial_setting *setting,
     const struct before *before, struct fates *f, struct flush_trial_result *r)
 {
@@ -213,7 +214,7 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
     return conn;
 }
 
-// --- what the collector does with it --------------------------------------------------
+// --- what the collector does with that state ------------------------------------------
 
 static bool all_seen(struct subject *subject, const struct fates *f)
 {
@@ -229,7 +230,7 @@ static bool shares_batches(const struct scenario *s)
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
 }
 
-// Returns for how long the collectors of the dead host may keep others from what they held.
+// Returns how long the dead collectors' tokens may be kept from other collectors.
 static int64_t inherit_ns(const struct scenario *s)
 {
     return s->collector.instances > 1 || shares_batches(s) ? bounds_grace_ns(s) + bounds_takeover_ns
@@ -245,29 +246,28 @@ static int64_t patience_ns(const struct flush_trial_setting *setting)
            (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
 }
 
-// Returns until when to wait after the last token has come out. All other tokens waited before the
-// collectors began, so a token that has not come out by then never will. Only in leased mode may a
-// retry be due later.
+// Returns the time at which to stop waiting once the last token has come out. All other tokens
+// waited before the collectors began, so a token that is missing by then never comes. But in leased
+// mode a retry may be due later, so there is no such time.
 static int64_t last_call_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
-    // The others have nothing more to wait for, so a lost token is found without waiting for the
-    // limit.
+    // This is sooner than the limit, so a lost token is found without waiting for the whole limit.
     return setting->leased
                ? CLOCK_NEVER
                : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
 }
 
-// True when no token is missing, and none is claimed or waits for a retry.
+// True when no token is missing, and no token is taken or waits for a retry.
 static bool is_flush_trial_done(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct fates *f)
 {
     struct err unanswered;
     char count[24] = "";
 
-    // The line is out before its claim is settled, and a collector that is stopped in between would
-    // be convicted for what it still had to do.
+    // A collector writes a line before it settles the tokens in it. If it were stopped in between,
+    // it would be convicted of what it still had to do.
     return all_seen(subject, f) && (!shares_batches(setting->scenario) ||
                                        (subject_answered(subject) &&
                                            sql_value(conn, "SELECT count(*) FROM deliveries", count,
@@ -295,7 +295,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
     return true;
 }
 
-// Counts deliveries and unplanned exits after the collectors were stopped.
+// Adds the deliveries and the unplanned exits of a log whose collectors were stopped.
 static void count_after_stop(
     const struct subject_log *log, struct fates *f, struct flush_trial_result *r)
 {
@@ -313,7 +313,7 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
     bool ok = subject != NULL;
 
     if (ok) {
-        // A database that accepts no token any more counts as damaged as well.
+        // A database that does not accept a token counts as damaged, too.
         f->present[LAST_TOKEN] = flush_trial_insert(conn, LAST_TOKEN, &refused);
         if (!f->present[LAST_TOKEN] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
@@ -331,8 +331,8 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
     return ok;
 }
 
-// Returns the number of repeats that nothing excuses. In leased mode a token may come until its end
-// is recorded, but not after a final answer.
+// Returns the number of repeats of a token that nothing excuses. In leased mode a token may come
+// again until its end is recorded, but not after a final answer in the same life of the collectors.
 static unsigned count_fate_repeats(const struct fates *f, uint32_t t, bool leased)
 {
     if (leased)
@@ -367,15 +367,16 @@ static bool start_crashed_server(
     return refused.kind != ERR_INTERRUPTED || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Starts the server. For a second cut, this recovery shows how often it flushes. Then the disk goes
-// back to one of these flushes, and the server starts once more.
+// Starts the server on the state. For a second cut, the flushes of this recovery are counted, the
+// disk is put into the state that a cut at one of them leaves, and the server starts once more.
+// Returns false only when the harness failed.
 static bool start_on_state(const struct flush_trial_setting *setting,
     const struct flush_trial *trial, struct flush_trial_result *r, struct err *e)
 {
     uint64_t flushes;
     struct rng rng;
 
-    // A server that does not start is a result and no error.
+    // A server that does not start is a result and not an error.
     if (!start_crashed_server(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
         return false;
     if (!r->starts || !trial->again || flushes == 0)
@@ -403,7 +404,7 @@ bool flush_trial_run(const struct flush_trial_setting *setting, const struct bef
         return false;
     if (result->starts) {
         PGconn *conn = examine_database(setting, before, &f, result);
-        // A database that cannot be opened is counted already, by examine.
+        // If the database cannot be opened, examine_database has counted that already.
         ok = !conn || drain_state(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }

@@ -17,23 +17,25 @@ struct before {
     int64_t acked_ns[FLUSH_TRIAL_TOKENS];    // when each insert was acknowledged; 0: never
     int64_t recorded_ns[FLUSH_TRIAL_TOKENS]; // leased: when each token's end was seen in the
                                              // database; 0: never
-    const struct subject_log *log;           // its lines count as delivered at the time at which
-                                             // they were read
-    bool amcheck;                            // the extension amcheck, which looks for damage, is
-                                             // installed
+    const struct subject_log *log;           // the lines; each counts as delivered at the time at
+                                             // which it was read
+    bool amcheck;                            // true: the extension amcheck, which looks for damage,
+                                             // is installed
 };
 
 struct flush_trial_result {
     bool starts;         // true: the server starts and answers
     unsigned vanished;   // number of tokens that were acknowledged before the cut and are missing
-    unsigned lost;       // number of tokens that are present, but were never read, or have no end
+    unsigned lost;       // number of tokens that are present, but were never read; leased: or have
+                         // no end
     unsigned duplicated; // number of tokens read again that were not in doubt at the cut
     unsigned damaged;    // number of broken pages and indexes
     unsigned exits;      // number of ends of the collector that nobody asked for
-    uint64_t again;      // number of the recovery's flush at which a second cut came; 0: none
+    uint64_t again;      // the flush of the recovery, counted from 1, at which a second cut came;
+                         // 0: no second cut
     struct state second; // the state that the second cut left
     bool repaired;       // the file system had to be repaired
-    char why[200];       // the server's message, when it does not start or is damaged
+    char why[200];       // the server's message when it does not start, or what is damaged
     int64_t oldest_ns;   // how long before the cut the oldest vanished token was acknowledged
     int64_t took_ns;
 };
@@ -41,19 +43,19 @@ struct flush_trial_result {
 struct flush_trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario names it
-    struct server *server; // the server, which does not run; its disk is in the state
+    struct server *server; // its disk has been put into the state, and it does not run
     bool leased;           // the scenario's collector waits for answers
     const char *log_dir;
 };
 
-// Starts this many collectors on the running server. In leased mode the harness answers their
-// lines. The caller owns the result; `command` must outlive it.
+// Starts `instances` collectors on the running server. In leased mode the harness answers their
+// lines. The caller owns the subject that is returned; NULL on failure. `command` must outlive it.
 struct command;
 MUST_USE struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
     int instances, struct command *command, struct err *e);
 
-// Tells, in leased mode, which tokens have an end in the database. `conn` is a connection of the
-// superuser.
+// For leased mode: marks in `ended` the tokens that have an end in the database. `conn` is a
+// connection of the superuser.
 MUST_USE bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct err *e);
 
 // Commits a token of the workload, as the load would do.

@@ -8,7 +8,8 @@
 #include "run_sql.h"
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
-static const int64_t leave_ns = 30 * NS_PER_S; // time in which a backend must end that was told to
+static const int64_t leave_ns = 30 * NS_PER_S; // time in which a backend must end after it was told
+                                               // to
 
 bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e)
@@ -44,7 +45,7 @@ static bool throw_out_others(struct freshdb *db, struct err *e)
     int64_t deadline_ns = clock_now_ns() + leave_ns;
     char left[16];
 
-    // A session that lives on may still commit, and it would do so in the next trial.
+    // A session that lives on might still commit, and would do so in the next trial.
     while (sql_value(db->conn, run_sql_throw_out, left, sizeof left, e)) {
         if (left[0] == '0')
             return true;
@@ -61,8 +62,8 @@ bool freshdb_renew(struct freshdb *db, struct err *e)
 {
     if (db->copies || !db->conn)
         return copy_template(db, e);
-    // A copy of the template makes some 300 files and takes a third of a second of a processor.
-    // Putting back the rows of its tables takes two milliseconds.
+    // A copy of the template makes some 300 files and takes a third of a second of processor time.
+    // Restoring the rows of the tables takes two milliseconds.
     return throw_out_others(db, e) && sql_exec(db->conn, run_sql_renew, e);
 }
 
@@ -71,7 +72,7 @@ void freshdb_close(struct freshdb *db)
     struct err ignored;
 
     if (db->boss && !drop_freshdb(db, &ignored)) {
-        // The database disappears with the server.
+        // Nothing to do: the database disappears with the server.
     }
     PQfinish(db->boss);
     db->boss = NULL;

@@ -1,8 +1,8 @@
-// Gives each trial a database that equals its template. Copying a template costs a few hundred
-// files. So only the first trial gets a copy, and for later trials the tables are emptied and the
+// Gives each trial a database that equals a template. A copy of a template makes a few hundred
+// files. So only the first trial gets a copy; for later trials the tables are emptied and the
 // queue's row is restored. A collector with tables of its own gets a new copy each time.
 //
-// Open sessions are ended first, so that nothing of a trial reaches into the next.
+// Other sessions in the database are ended first, so that nothing of a trial reaches into the next.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,14 +12,16 @@
 
 struct freshdb {
     const struct server *server;
-    const char *template_db; // migrated, without a token in it; nobody is connected to it
+    const char *template_db; // name of a migrated database without tokens, to which nobody is
+                             // connected
     bool copies;             // true: each trial gets a new copy
     char name[64];
     PGconn *boss; // connection of the superuser to another database
-    PGconn *conn; // connection of the superuser to this database; lives as long as the copy
+    PGconn *conn; // connection of the superuser to the trial's database; lives as long as that
+                  // database
 };
 
-// Connects, but makes no database yet. The number distinguishes several databases.
+// Connects, but makes no database yet. `number` distinguishes the databases of several workers.
 MUST_USE bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e);
 

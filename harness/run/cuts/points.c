@@ -8,7 +8,7 @@
 
 #define POINTS_MAX 20000
 
-// The number of a stream of random numbers that nothing else draws from the scenario's seed.
+// The number of the random stream for pairs, which nothing else draws from the scenario's seed.
 #define PAIRS_STREAM 1000003
 
 static bool is_kind_wanted(const struct message_kind *only, int sender, int type)
@@ -61,7 +61,7 @@ bool points_make(
         }
     }
     assert(p->count == count);
-    // Pairs come behind these.
+    // points_add_pairs appends the pairs after these.
     p->singles = count;
     return true;
 }
@@ -70,8 +70,7 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
 {
     unsigned all = recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER];
     unsigned n = (unsigned)rng_below(rng, all);
-    // The second message is drawn from those of both sides as one series, so each is equally
-    // likely.
+    // The messages of both senders are numbered as one series, so each message is equally likely.
     bool client = n < recovery[MESSAGE_CLIENT];
     enum cut_side side = rng_below(rng, 2) ? CUT_AFTER : CUT_BEFORE;
 
@@ -83,7 +82,7 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
     };
 }
 
-// True for a cut from which nothing can recover, because it comes at the very end: at the
+// True for a cut after which no recovery would be seen, because it comes at the very end: at the
 // Terminate, or at the last of many messages of a kind.
 static bool is_last(const struct points *p, size_t i)
 {
@@ -109,8 +108,8 @@ bool points_add_pairs(
     struct rng rng;
 
     assert(p->singles > 0);
-    // All pairs would be the square of the single cuts: hundreds of thousands of trials. The seed
-    // draws a sample.
+    // All possible pairs would be hundreds of thousands of trials (the square of the single cuts),
+    // so the seed draws a sample.
     if (pairs == 0)
         return true;
     if (recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER] == 0)

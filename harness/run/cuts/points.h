@@ -9,7 +9,7 @@
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 
-// The event at the message.
+// What happens at a message: the connection is cut, or the collector is killed.
 enum cut_action { ACTION_CUT, ACTION_KILL };
 
 struct cut_point {
@@ -21,24 +21,26 @@ struct cut_point {
 
 #define POINTS_CUTS_MAX 2
 
-// The cuts of one trial. The messages of the second cut are counted from the first cut on.
+// The cuts of one trial. For the second cut, messages are counted from the first cut on.
 struct trial_cuts {
     struct cut_point at[POINTS_CUTS_MAX];
     int count;
 };
 
 struct points {
-    struct trial_cuts *items; // owned; single cuts sorted by kind, then the pairs
+    struct trial_cuts *items; // owned; `singles` single cuts, sorted by kind, then the pairs
     size_t count, singles;
 };
 
-// Makes a cut before and one after each counted message, by sender and type. `only` restricts the
-// kinds; NULL: all. ERR_SYSTEM when there are none.
+// Makes two cuts for each message, one before it and one after it. `counts` has the number of
+// messages by sender and type. `only` restricts the kinds; NULL: all. ERR_SYSTEM when there is no
+// message of the kind.
 MUST_USE bool points_make(
     struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e);
 
-// Adds pairs: one of the single cuts, and a second cut while a collector recovers from the first. A
-// recovery takes about `recovery` messages of each sender. The same seed gives the same pairs.
+// Adds `pairs` trials with two cuts: the first is one of the single cuts, and the second comes
+// while a collector recovers from it. `recovery` is the number of messages of each sender that a
+// recovery takes, roughly. The same seed gives the same pairs.
 MUST_USE bool points_add_pairs(
     struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e);
 

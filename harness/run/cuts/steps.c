@@ -5,14 +5,14 @@
 #include "load/txn.h"
 #include "postgres/sql.h"
 
-// Rows of the largest batch. A larger batch only adds messages of the same kinds.
+// The most rows in the step with a full batch. More rows would only add messages of the same kinds.
 #define ROWS_MAX 12
 
 enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_AFTER_CUT };
 
 _Static_assert(STEP_AFTER_CUT + 1 == STEPS, "every step has a name");
 
-// Returns how many rows make a full batch, one token more, and one that cannot be sent.
+// Returns the number of rows for a full batch, one more token, and one that is not to be sent.
 static int batch_rows(const struct scenario *s)
 {
     int rows = s->collector.batch_limit + 2;
@@ -52,8 +52,8 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Sets the kinds of the tokens. Where nobody buries a token that cannot be sent, a consumed one
-// takes its place.
+// Sets the kinds of the special tokens. In the batch this is a token that cannot be sent or,
+// where nobody buries such a token, one that is consumed.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
@@ -80,8 +80,7 @@ bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
         return err_set(e, ERR_INTERNAL, "%zu transactions were planned for %d steps",
             s->plan.txn_count, STEPS);
     set_kinds(s);
-    // The steps are planned like any load, so that the ledger and all checks work on them
-    // unchanged.
+    // A step that is never sent keeps this outcome.
     for (size_t i = 0; i < STEPS; i++)
         s->records[i].outcome = TXN_NOT_NEEDED;
     return true;
@@ -101,7 +100,8 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 
 // --- the server's side -------------------------------------------------------------
 
-// Reads the answers up to the Sync. Returns false at the first error among them.
+// Reads the answers up to the pipeline's Sync. Returns false when one of them is an error, with the
+// first of these.
 static bool take_step_answers(PGconn *conn, struct err *e)
 {
     bool ok = true, between = false;
@@ -110,7 +110,8 @@ static bool take_step_answers(PGconn *conn, struct err *e)
         PGresult *result = PQgetResult(conn);
         ExecStatusType status = PQresultStatus(result);
         if (!result) {
-            // One NULL ends the results of a statement. Two in a row end all results.
+            // PQgetResult returns NULL after the results of each statement. Two NULLs in a row mean
+            // that nothing follows.
             if (between)
                 return err_set(e, ERR_CONNECTION, "the load's connection is gone");
             between = true;
@@ -146,11 +147,12 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     struct plan_txn *txn = &s->plan.txns[step];
     struct buf scratch;
 
-    // The pipeline is entered for each step, because the same connection also asks simple queries.
+    // Each step enters the pipeline anew, because the same connection also asks simple queries.
     if (!PQenterPipelineMode(conn))
         return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     buf_init(&scratch, 1 << 16);
-    // The plan cannot know when a trial sends a step. Its own time becomes the intended one.
+    // The plan cannot know when a trial sends a step, so the time of sending becomes the intended
+    // time.
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
     bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);

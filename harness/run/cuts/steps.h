@@ -1,6 +1,6 @@
-// The small workload of one trial: a handful of transactions. Each of them commits after the lines
-// of the one before were read. A transaction has one token, several, or more than a batch holds.
-// Among the tokens are a recovery, one that cannot be sent, and one that is no longer eligible.
+// The small workload of one trial: a handful of transactions, its steps. Each step commits after
+// the lines of the step before were read. A step has one token, several, or more than a batch
+// holds. Among the tokens are a password recovery and one that is not to be sent.
 //
 // The last step runs only after a cut. When its token has come out, everything that a collector
 // would send again has come out as well, except what a dead collector has left to others. The trial
@@ -16,8 +16,8 @@
 #define STEPS 6
 #define STEPS_FAULTS 2
 
-// The scenario's postgres and collector with the load of the steps. Its strings and
-// arrays belong to the original scenario, or to this struct.
+// A scenario with the steps as its load, and otherwise the original's postgres and collector. Its
+// strings and arrays belong to the original scenario, or to this struct.
 struct steps {
     struct scenario scenario;
     struct load_phase phases[STEPS];
@@ -33,7 +33,7 @@ void steps_fini(struct steps *s);
 // Call it before the first step.
 MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
 
-// Commits the tokens of one step. start_ns is the time at which the trial began.
+// Commits the tokens of one step. `start_ns` is when the trial began.
 MUST_USE bool steps_commit(
     struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e);
 

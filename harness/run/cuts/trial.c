@@ -46,8 +46,8 @@ struct trial {
     struct command command;
     struct subject *subject;
     struct observers observers; // only the wait for a processor
-    size_t links;               // the most connections that were seen before the cut
-    int64_t rests_ns;           // since when all of them rest; 0: they do not
+    size_t links;               // the most connections at once that were seen before the cut
+    int64_t rests_ns;           // time since which all connections have been idle; 0: they are not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64];
@@ -86,7 +86,7 @@ static void arm_cut(struct trial *t)
 {
     struct proxy *proxy = t->bench->proxy;
 
-    // The trial then claims its cuts without making them, and a test must notice.
+    // With this mutant the trial claims its cuts without making them, and a test must notice.
     if (is_mutated(t))
         return;
     for (int i = 0; i < t->cuts->count; i++) {
@@ -99,15 +99,16 @@ static void arm_cut(struct trial *t)
     }
 }
 
-// Kills the collector. If it has already ended, as after its Terminate, it counts as killed.
+// Kills the collector, and waits until it is gone; false when that takes too long. A collector that
+// has already ended, as after its Terminate, counts as killed.
 static bool kill_trial_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
     pid_t pid;
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
-    // The message passes only when this function returns. Until then, nothing that the collector
-    // did after it may reach the server.
+    // The message passes only when this function returns. Until the collector is gone, nothing that
+    // it did after the message may reach the server.
     while (count > 0 && !subject_ended(subject, &pid, count)) {
         if (clock_now_ns() > deadline)
             return false;
@@ -116,7 +117,8 @@ static bool kill_trial_collector(struct subject *subject)
     return true;
 }
 
-// Runs in the proxy's thread, while the connection is still open.
+// The hook of proxy_at_cut: kills the collector if the trial is to, and records the fault. It runs
+// in the proxy's thread, while the connection is still open.
 static void at_cut(void *arg, size_t cut)
 {
     struct trial *t = arg;
@@ -144,7 +146,7 @@ static bool start_subject(struct trial *t, struct err *e)
         .env = (const char *const *)t->command.env.items,
         .key = t->command.key,
         .instances = 1,
-        // An --every-kill needs it, and after a cut a collector may also end by itself.
+        // --every-kill needs a restart, and after a cut a collector may also end by itself.
         .restart = true,
         .token_count = t->steps.plan.token_count,
         .sender = leased.on ? &t->setting->scenario->collector.sender : NULL,
@@ -152,8 +154,8 @@ static bool start_subject(struct trial *t, struct err *e)
         .log_dir = t->setting->log_dir,
     };
 
-    // The collector may send a message at once. The hook then waits for this lock until `subject`
-    // is set.
+    // The collector may send a message before subject_start returns. The hook then waits for this
+    // lock, so it finds `subject` set.
     pthread_mutex_lock(&t->lock);
     t->subject = subject_start(&config, e);
     pthread_mutex_unlock(&t->lock);
@@ -192,9 +194,10 @@ static bool pause_for(int64_t ns, struct err *e)
     return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// After a cut, a collector is back when as many connections as before are open and have rested for
-// a while. It has then looked at what waits, and whatever it did not see it must be told of. A
-// return that a line ends would excuse one that looks before it listens, until its next look.
+// Notes when a collector is back after a cut: when as many connections as before are open and have
+// been idle for a while. By then it has looked at what waits, and of every token that it did not
+// see it must be told. If its first line counted as its return, a collector that looks before it
+// listens would be excused for missing a token until its next look.
 static void watch_return(struct trial *t)
 {
     size_t cuts = proxy_cuts(t->bench->proxy, NULL);
@@ -223,11 +226,13 @@ static bool pause_a_little(struct trial *t, struct err *e)
     return pause_for(poll_ns, e);
 }
 
-// Commits a step and waits for its lines, for as long as a recovery may take at most.
+// Commits a step and waits until its tokens are read, for as long as a recovery may take at most.
+// *answered says whether all of them were. Returns false only on failure or interrupt.
 static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
-    // A step may wait for the rest of one window, and after a recovery for a whole one.
+    // A token may wait for the rest of one batch window and, after a recovery, for another whole
+    // one.
     int64_t wait_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns;
 
     if (!steps_commit(&t->steps, t->bench->db.conn, step, t->ledger.start_ns, e))
@@ -252,8 +257,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// Lets the collector settle after its start, because it may send the tokens of the first step at
-// once. All rules for batches apply to the steps after the first.
+// Lets the collector come to rest after the first step. While it starts it may send those tokens at
+// once; all rules for batches apply only to the later steps.
 static bool settle_trial(struct trial *t, struct err *e)
 {
     tally_start(t);
@@ -271,9 +276,9 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
-// Waits until nothing is in hand. In shared mode other collectors take the tokens of a dead one
-// after the grace; until then they are neither sent again nor dead letters. In leased mode a token
-// is finished when its answer is recorded.
+// Waits until no token is in hand, for the recovery limit at most. In shared mode other collectors
+// take over the tokens of a dead one after the grace; until then these are neither sent again nor
+// dead letters. In leased mode a token is finished when its answer is recorded.
 static bool wait_for_leftovers(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;
@@ -295,8 +300,8 @@ static bool go_through_steps(struct trial *t, struct err *e)
 {
     int silent = 0;
 
-    // A collector that has stopped for good would make the trial wait the limit at each step; two
-    // are enough to convict it.
+    // A collector that has stopped for good would make the trial wait for the limit at each step.
+    // Two silent steps in a row are enough to convict it.
     for (size_t step = 0; step + 1 < STEPS && silent < SILENT_STEPS; step++) {
         bool answered;
         if (!take_trial_step(t, step, &answered, e))
@@ -333,13 +338,14 @@ static bool begin_ledger(struct trial *t, struct err *e)
     return true;
 }
 
-// Ends the collector. Its last messages may still be on their way to the proxy.
+// Ends the collector, and waits until its connections are closed, because its last messages may
+// still be on their way to the proxy.
 static void end_trial_collector(struct trial *t)
 {
     t->ledger.load_end_ns = clock_now_ns();
     t->ledger.drain_end_ns = t->ledger.load_end_ns;
     subject_stop(t->subject, collector_end_ns);
-    // Not before: the time that the collector takes to end is judged, too.
+    // The watch ends only now, because the time that the collector takes to end is judged, too.
     observers_end_watch(&t->observers, &t->ledger);
     int64_t deadline = clock_now_ns() + links_end_ns;
     while (proxy_counts(t->bench->proxy).links > 0 && clock_now_ns() < deadline)
@@ -368,7 +374,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
 {
     struct result result;
 
-    // The proxy is idle, because the collector has ended.
+    // The collector has ended, so the proxy is idle and its counts are final.
     kept->reached = (int)proxy_cuts(t->bench->proxy, kept->cut_ns);
     if (is_mutated(t))
         kept->reached = t->cuts->count;
@@ -395,7 +401,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
 
 static void close_trial(struct trial *t)
 {
-    // The proxy's thread may use the subject until the hook is released.
+    // Until the hook is removed, the proxy's thread may use the subject.
     proxy_forget_cut(t->bench->proxy);
     observers_fini(&t->observers);
     subject_free(t->subject);
@@ -435,7 +441,7 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     pthread_mutex_init(&t->lock, NULL);
     *result = (struct trial_result){.recovery_ms = NAN};
     proxy_reset(bench->proxy);
-    // Clears the counts that the last trial has left.
+    // This call drops the counts that the last trial has left.
     proxy_tally(bench->proxy, counts);
     proxy_record(bench->proxy, tally ? tally->transcript : NULL);
     bool ok = prepare_trial(t, e) && start_collector(t, e) && go_through_steps(t, e);

@@ -11,15 +11,15 @@
 
 struct trial_result {
     enum verdict verdict;
-    int reached;                 // number of its cuts that were made
-    bool ran;                    // true: there is a verdict
+    int reached;                 // number of the trial's cuts that were made
+    bool ran;                    // true: the trial has run to its end and has a verdict
     double values[METRIC_COUNT]; // NAN: not measured
     bool broken[METRIC_COUNT];
     struct judged judged[METRIC_COUNT];
     char example[METRIC_COUNT][160]; // the first case of each broken invariant
     char why[256];                   // the first reason of an inconclusive trial, else ""
     int64_t cut_ns[POINTS_CUTS_MAX]; // time of each cut
-    double recovery_ms;              // ms from the last cut to the recovery; NAN: unknown
+    double recovery_ms;              // ms that the recovery from the last cut took; NAN: unknown
     int64_t took_ns;
 };
 
@@ -33,21 +33,21 @@ struct trial_setting {
     enum cut_action action;
 };
 
-// The things that a worker keeps from one trial to the next.
+// What a worker keeps from one trial to the next.
 struct trial_bench {
     struct proxy *proxy;
     struct freshdb db;
 };
 
-// The messages that collector and server exchanged.
+// The messages that collector and server exchanged in a trial.
 struct trial_tally {
     struct transcript *transcript; // gets the messages; NULL: they are only counted
     unsigned all[2][256];
-    unsigned start[2]; // per sender: number of messages until the first line was read
+    unsigned start[2]; // per sender: number of messages before the first line was read
 };
 
-// Runs a trial. `tally` may be NULL. Returns false when the harness itself failed or was
-// interrupted.
+// Runs a trial. `tally` gets its messages; it may be NULL. Returns false when the harness itself
+// failed or was interrupted.
 MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e);
