@@ -20,8 +20,8 @@ void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, st
     a->position = a->kind == ARRIVALS_CONSTANT ? -0.5 : 0;
 }
 
-// Solves from·t + slope·t²/2 = y for t. This form of the solution neither divides by a slope of
-// zero nor subtracts two large numbers.
+// Converts the rate time y into seconds from the phase's start: solves from·t + slope·t²/2 = y for
+// t. This form of the solution neither divides by a slope of zero nor subtracts two large numbers.
 static double time_of(const struct arrivals_source *a, double y)
 {
     double slope = (a->to - a->from) / a->seconds;

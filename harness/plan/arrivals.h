@@ -32,5 +32,6 @@ struct arrivals_source {
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);
 
-// Gives the time of the next arrival in ns from the phase's start; false when the phase is over.
+// Fills in the time of the next arrival, in ns from the phase's start. False when the phase has no
+// further arrival.
 bool arrivals_next(struct arrivals_source *a, int64_t *at_ns);

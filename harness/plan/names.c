@@ -27,8 +27,8 @@ size_t names_email(char out[NAMES_MAX], uint32_t token)
 
 static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
 
-// Makes a name of the greatest length that the table accounts takes, out of copies of the character
-// `filler`.
+// Writes a name of CHARACTERS_MAX characters: `start`, copies of the character `filler`, and `end`.
+// The start and end are ASCII.
 static void fill_name(char *out, const char *start, const char *filler, const char *end)
 {
     size_t fillers = CHARACTERS_MAX - strlen(start) - strlen(end), len = strlen(filler);
@@ -47,8 +47,8 @@ static const char *control_char(uint32_t token)
     return characters[token / 3 % (sizeof characters / sizeof *characters)];
 }
 
-// Makes a field that tries to forge a record. The field closes its own record with a secret and a
-// code that look right, and opens another record behind a comma or a newline.
+// Writes a field that tries to forge a record: it closes its own record with a secret and a code
+// that look right, and opens another record after `between`, a comma or a newline.
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {
     char secret[SIGNED_TEXT_LEN + 1];
@@ -69,7 +69,8 @@ static void make_name(
     const char *end = is_email ? DOMAIN : "";
 
     switch (shape) {
-    // Two, three and four bytes a character, and a mark that belongs to the letter before it.
+    // Characters of two, three and four bytes, and a combining mark, which belongs to the character
+    // before it.
     case NAME_UTF8:
         snprintf(
             out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, face, end);
@@ -89,7 +90,7 @@ static void make_name(
     case NAME_NEWLINE:
         snprintf(out, NAMES_SHAPED_MAX, "%s\n%s%s", start, start, end);
         return;
-    // Text that forges a whole token, or a whole line, when it is printed as it is.
+    // Text that forges a whole token, or a whole line, if a collector prints it unchanged.
     case NAME_RECORD:
     case NAME_LINES:
         make_record(out, start, shape == NAME_RECORD ? "," : "\n", is_email);
@@ -153,8 +154,8 @@ void names_quote(struct buf *out, const char *text)
 
 // --- from a login to its token --------------------------------------------------------
 
-// Reads a number that has one spelling: from min to max digits, and no leading zero beyond the
-// first min.
+// Reads a number of `min` to `max` digits. One of more than `min` digits must not begin with 0, so
+// that each number has only one spelling. False for anything else.
 static bool read_name_number(
     const char *digits, size_t len, size_t min, size_t max, uint32_t *number)
 {

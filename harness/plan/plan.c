@@ -39,19 +39,21 @@ enum stream {
 // seeds.
 #define STREAMS_PER_PHASE 32
 
-// The first stream of the backlog. It lies behind the streams of all phases and of the faults.
+// The first stream of the backlog. Its number is above those of all phases' and all faults'
+// streams.
 #define BACKLOG_STREAMS (1u << 21)
 
-// The latest time after its insert at which a token changes, however long the batch timeout.
+// A token changes at most this long after its insert, even if the batch timeout is longer.
 static const int64_t wait_max_ns = NS_PER_S;
 
-// The codes of an account's tokens differ while their numbers are not further apart than this.
+// A code is the token's number modulo this. So two tokens of one account have different codes if
+// their numbers differ by less than this.
 #define CODES 100000u
 
 #define RECENT_ACCOUNTS 8
 
-static const double conflict_share = 0.2; // share of the activation tokens' upserts that meet an
-                                          // existing account
+static const double conflict_share =
+    0.2; // insert: upsert: share of the activations whose account exists
 
 struct maker {
     struct plan *plan;
@@ -148,7 +150,8 @@ enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn
 
     if (p->kinds[token] == TOKEN_BAD_NAME)
         return NAME_COMMA + choice % (NAME_SHAPES - NAME_COMMA);
-    // In every load there are some names that a careless collector changes.
+    // Every load has some mixed names, because a careless collector would change these on the way,
+    // for example by escaping a sign.
     return txn->flags & TXN_HOSTILE ? choice % NAME_COMMA
            : choice % 8 == 0        ? NAME_MIXED
                                     : NAME_PLAIN;
@@ -159,8 +162,9 @@ void plan_names(
 {
     uint32_t account = plan_account(p, token);
 
-    // Tokens share an account only within a phase, and all transactions of a phase have the same
-    // kinds of names.
+    // The account may come from an earlier transaction, but only from one of the same phase, and
+    // all transactions of a phase agree in TXN_HOSTILE. So `txn` serves as well as the account's
+    // own.
     names_make(names, account, p->segment, plan_name_shape(p, txn, account));
 }
 
@@ -215,8 +219,8 @@ static double planned_tokens(const struct load_phase *phase)
     return rate * ((double)phase->for_ns / 1e9);
 }
 
-// Estimates the plan's size before any memory is taken. Random arrivals may add to it, so add_rows
-// checks again.
+// Fails when the plan would hold too many tokens, by an estimate made before any memory is taken.
+// Random arrivals may come to more than the estimate, so add_rows checks again.
 static bool check_size(const struct scenario *s, struct err *e)
 {
     double tokens = 0;
@@ -236,7 +240,7 @@ static bool draw_share(struct maker *m, enum stream stream, double share)
     return rng_uniform(&m->streams[stream]) < share;
 }
 
-// Converts a share of the whole to a share of the rest, after `taken` of the whole is gone.
+// Converts a share of the whole into a share of what is left when `taken` of the whole is gone.
 static double of_the_rest(double share, double taken)
 {
     return taken < 1 ? share / (1 - taken) : 0;
@@ -248,7 +252,8 @@ static enum token_kind draw_kind(struct maker *m)
         TOKEN_EXPIRED, TOKEN_CONSUMED, TOKEN_SUSPENDED, TOKEN_ACTIVE, TOKEN_PROVISIONED};
     const struct load_phase *phase = m->phase;
     double special = phase->unsendable + phase->ineligible;
-    // Draws every choice for every token, so that none shifts the numbers of another.
+    // Draws every choice for every token, even where it is not used, so that a changed share does
+    // not shift the random numbers of later tokens.
     bool unsendable = draw_share(m, STREAM_UNSENDABLE, phase->unsendable);
     bool ineligible =
         draw_share(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
@@ -297,8 +302,8 @@ static bool shares_accounts(const struct load_phase *phase)
     return phase->tokens_per_account > 1;
 }
 
-// Returns the account of a token. A recovery token gets a new one, or one of the last that the
-// phase has used, so that some of an account's tokens wait together and others come later.
+// Returns the account of a recovery token: a new one, or one of the last RECENT_ACCOUNTS that the
+// phase has made. So some tokens of an account wait together, and others come later.
 static uint32_t draw_account(struct maker *m, uint32_t token)
 {
     struct rng *rng = &m->streams[STREAM_ACCOUNT];
@@ -313,8 +318,8 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
     return token;
 }
 
-// Fills in the account of each token since the last call. The array begins with the first phase
-// whose tokens share accounts.
+// Sets the account of this token. The array is made in the first phase whose tokens share accounts;
+// all tokens before that get ACCOUNT_OWN. False without memory.
 static bool add_account(struct maker *m, uint32_t token)
 {
     struct plan *p = m->plan;
@@ -331,8 +336,8 @@ static bool add_account(struct maker *m, uint32_t token)
     return true;
 }
 
-// Draws a change for every token, and keeps those of tokens that would be delivered. A change of a
-// shared account would change its other tokens, too.
+// Draws a change for every token, but keeps it only if the token would be delivered and has an
+// account of its own: a change of a shared account would change its other tokens, too.
 static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
@@ -368,7 +373,7 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
 {
     struct plan *p = m->plan;
 
-    // Checked here, because only the arrivals tell how many tokens a plan has.
+    // Checked here again, because only the arrivals tell how many tokens the plan has.
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);
     if (!array_grow(&p->txns, p->txn_count, 1, sizeof *p->txns) ||
@@ -403,7 +408,8 @@ static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
     return add_rows(m, at_ns, rows, flags, e);
 }
 
-// Uses its own streams of random numbers, so that a backlog does not change the load that follows.
+// Adds the phase's backlog. It draws from streams of its own, so that a backlog does not change the
+// load that follows.
 static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
 {
     size_t left = (size_t)m->phase->backlog;

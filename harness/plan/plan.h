@@ -42,7 +42,7 @@ static inline bool token_kind_unsendable(enum token_kind kind)
     return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_BAD_NAME;
 }
 
-// True for a token that must come out when it is committed.
+// True for a token that a collector must deliver once it is committed.
 static inline bool token_kind_deliverable(enum token_kind kind)
 {
     return kind == TOKEN_ACTIVATION || kind == TOKEN_RECOVERY;
@@ -63,8 +63,8 @@ static inline bool token_kind_has_account(enum token_kind kind)
 enum txn_flags {
     TXN_ROLLBACK = 1 << 0,
     TXN_HOLD = 1 << 1,
-    TXN_HOSTILE = 1 << 2, // its accounts have names that are not plain
-    TXN_BACKLOG = 1 << 3, // comes before the collector starts, and has no planned time
+    TXN_HOSTILE = 1 << 2, // its accounts have names of all shapes that the wire can carry
+    TXN_BACKLOG = 1 << 3, // committed before the collector starts; has no planned time
 };
 
 struct plan_txn {
@@ -87,7 +87,8 @@ enum change_kind {
     CHANGE_KINDS,
 };
 
-// True for a change of a name, which leaves the token as eligible as it was.
+// True for a change of the account's address or login. It does not affect whether the token is
+// eligible.
 static inline bool change_kind_renames(enum change_kind kind)
 {
     return kind == CHANGE_EMAIL || kind == CHANGE_LOGIN;
@@ -96,17 +97,18 @@ static inline bool change_kind_renames(enum change_kind kind)
 const char *change_kind_name(enum change_kind kind);
 
 struct plan_change {
-    int64_t at_ns;   // planned time; the change also waits for the acknowledgement of the insert
-    int64_t back_ns; // reactivate: how long the account stays suspended
+    int64_t at_ns;   // planned time; the change also waits until the insert is acknowledged
+    int64_t back_ns; // CHANGE_REACTIVATE: how long the account stays suspended; else 0
     uint32_t token;
     uint8_t kind; // enum change_kind
 };
 
 struct plan_fault {
     int64_t at_ns;  // planned start, counted from the start of the load
-    int64_t end_ns; // planned undoing; == at_ns for an instant fault
+    int64_t end_ns; // planned time at which the fault is undone; == at_ns for an instant fault
     uint32_t spec;  // index into scenario.faults
-    uint32_t busy;  // 0, or 1 + the index into plan.faults of the fault that this one collides with
+    uint32_t busy;  // 0: the fault takes place. Else it is left out, because it collides with
+                    // plan.faults[busy - 1]
 };
 
 #define ACCOUNT_OWN UINT32_MAX
@@ -116,14 +118,15 @@ struct plan {
     size_t txn_count;
     uint8_t *kinds; // enum token_kind per token
     size_t token_count;
-    // Per token of a phase with tokens_per_account above 1: the first token of its account.
-    // ACCOUNT_OWN: the token has an account of its own. NULL: all have.
+    // For each token: the first token of the account that it may share with others, or ACCOUNT_OWN
+    // if no other token can have its account. NULL: no phase has tokens_per_account above 1, so
+    // every token has an account of its own.
     uint32_t *accounts;
     struct plan_change *changes; // sorted by at_ns; at most one for each token
     size_t change_count;
     struct plan_fault *faults; // sorted by at_ns
     size_t fault_count;
-    uint32_t segment; // of a soak; see names.h
+    uint32_t segment; // number of this run in a soak; 0 in every other run; see names.h
     int64_t load_ns;  // length of all phases together
     int64_t end_ns;   // the time at which load and faults are both over
 };
@@ -132,11 +135,12 @@ struct plan {
 #define PLAN_TOKENS_MAX 20000000u
 #define PLAN_FAULTS_MAX 100000u
 
-// Fails with ERR_USAGE when the scenario asks for more than the limits above.
+// Makes the plan of a scenario. Fails with ERR_USAGE when the scenario asks for more than the
+// limits above, or without memory; *p is then zeroed.
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
 
-// Returns the number of the backlog's transactions, which come first.
+// Returns how many transactions the backlog has. They come first in p->txns.
 static inline size_t plan_backlog_txns(const struct plan *p)
 {
     size_t count = 0;
@@ -146,34 +150,38 @@ static inline size_t plan_backlog_txns(const struct plan *p)
     return count;
 }
 
-// Returns the token after which the account of a token is named: the token itself, if it does not
-// share its account.
+// Returns the token whose number names this token's account: the first token of a shared account,
+// otherwise the token itself.
 static inline uint32_t plan_account(const struct plan *p, uint32_t token)
 {
     return p->accounts && p->accounts[token] != ACCOUNT_OWN ? p->accounts[token] : token;
 }
 
-// Returns the kind of name that an account of a transaction has.
+// Returns the shape of an account's names. `account` is what plan_account returns for a token of
+// the transaction.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t account);
 
-// Makes the names that the account of a transaction's token is inserted with.
+// Fills in the login and the email with which the account of this token is inserted. `txn` is the
+// token's transaction.
 void plan_names(
     const struct plan *p, const struct plan_txn *txn, uint32_t token, struct names *names);
 
-// A token that shares its account is known by its code: these are the last digits of its number.
-// Returns false when the code is the database's own.
+// Writes the last five digits of the token's number. True: the token shares its account, and is
+// inserted with these digits as its code, which tells it from the account's other tokens. False:
+// the token has its account to itself, and the database makes its code.
 #define PLAN_CODE_SIZE 6
 bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE]);
 
-// Returns the token with this code among those of an account; the account's own when none has it.
+// Returns the token of this account that has this code; the account's first token when none has it.
 uint32_t plan_token_with_code(
     const struct plan *p, uint32_t account, const char *code, size_t code_len);
 
-// The same for the account with this login. False when the plan has none.
+// Finds the account with this login and, in it, the token with this code, as plan_token_with_code
+// does. False when the plan has no such account.
 bool plan_token(const struct plan *p, const char *login, size_t login_len, const char *code,
     size_t code_len, uint32_t *token);
 
-// Appends the timeline, as text or as JSON; the same plan gives the same bytes. Inserts and faults
-// come merged in the order of their times.
+// Appends the timeline, as text or as JSON: inserts, changes and faults, merged in the order of
+// their times. The same plan gives the same bytes. False when `out` has failed.
 MUST_USE bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out);
 MUST_USE bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out);

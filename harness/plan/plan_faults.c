@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "plan/rng.h"
 
-// Each fault of the file has a stream of its own, behind those of all phases.
+// The first stream of the faults, above the streams of all phases. Each fault of the file has one.
 #define FAULT_STREAMS (1u << 20)
 
 // The most faults that can last at one moment. Six act on the server and its network: one on the
@@ -31,8 +31,8 @@ static int compare_planned_faults(const void *a, const void *b)
     return x->spec < y->spec ? -1 : x->spec > y->spec;
 }
 
-// Returns the time of a repeated fault's turn n, counted from 0. Jitter never moves it past
-// `until`.
+// Returns when the fault comes for the n-th time, counted from 0. Jitter never moves a repetition
+// past `until`.
 static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
 {
     int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
@@ -74,7 +74,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
         return err_memory(e);
     for (size_t i = 0; i < s->fault_count; i++)
         add_planned_fault(p, s, (uint32_t)i);
-    // A collision leaves the later fault out, so they must be in order.
+    // Of two faults that collide, the later one is left out, so they must be sorted first.
     qsort(p->faults, p->fault_count, sizeof *p->faults, compare_planned_faults);
     leave_out_collisions(p, s);
     return true;

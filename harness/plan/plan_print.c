@@ -18,8 +18,8 @@ struct printer {
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
-// Returns the transaction to print after this one. A closed loop shows only its first, because the
-// others have no planned time and their number is not known.
+// Returns the index of the transaction to print after this one. Of a closed loop only the first is
+// printed, because the others have no planned time and nobody knows how many will be sent.
 static size_t next_printed(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;
@@ -32,8 +32,8 @@ static size_t next_printed(const struct printer *pr, size_t txn)
     return txn;
 }
 
-// Events of the same moment are printed in the order in which they run: faults, then
-// inserts, then changes.
+// Prints all events in the order of their times. Those of the same moment come in the order in
+// which the run carries them out: faults, then inserts, then changes. False when `out` has failed.
 static bool print_merged(struct printer *pr)
 {
     const struct plan *p = pr->plan;
@@ -94,7 +94,8 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
     print_txn_kinds(pr, t);
-    // The others have no time of their own: each follows the answer to the one before it.
+    // The other transactions of the loop have no planned time: a connection sends its next one when
+    // the last is answered.
     if (phase->closed && !(t->flags & TXN_BACKLOG))
         buf_printf(pr->out, "  and on, as fast as %d %s can, for %g s", phase->connections,
             NOUN(phase->connections, "connection", "connections"), (double)phase->for_ns / 1e9);
@@ -160,7 +161,7 @@ static int append_plan_json(const char *text, size_t len, void *data)
     return buf_append(data, text, len) ? 0 : -1;
 }
 
-// Appends a value and frees it. jansson returns NULL when it is out of memory.
+// Appends a JSON value and frees it. A NULL means that jansson was out of memory; `out` then fails.
 static void put_json(struct printer *pr, json_t *value)
 {
     buf_append_str(pr->out, pr->first ? "\n  " : ",\n  ");
@@ -183,7 +184,7 @@ static void put_json_txn(struct printer *pr, const struct plan_txn *t, size_t in
         (json_int_t)(t->flags & TXN_HOLD ? phase->hold_for_ns : 0), "rollback",
         (t->flags & TXN_ROLLBACK) != 0);
 
-    // Its time is no time of the load: it is there before the collector starts.
+    // at_ns says nothing about a backlog, which is committed before the collector starts.
     if (txn && (t->flags & TXN_BACKLOG))
         json_object_set_new(txn, "backlog", json_true());
     if (txn && phase->closed && !(t->flags & TXN_BACKLOG))
@@ -218,8 +219,8 @@ static void put_json_fault(struct printer *pr, const struct plan_fault *f)
     put_json(pr, fault);
 }
 
-// The head and each entry of the list are separate JSON values, which this function puts together.
-// So a long timeline is never in memory twice.
+// Prints each entry as a JSON value of its own, between a head and an end that are plain text. So a
+// long timeline is never in memory twice.
 bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out)
 {
     struct printer pr = {.plan = p,

@@ -9,7 +9,8 @@ struct rng {
     uint64_t s[4];
 };
 
-// `stream` separates independent users of one seed (arrivals, kinds, …).
+// Starts one stream of random numbers. The streams of one seed are independent, so that each use
+// (arrivals, kinds, …) has its own.
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
 
 uint64_t rng_next(struct rng *r);
