@@ -1,9 +1,9 @@
 // Decodes a tree into a struct by the tables of the grammar.
 //
-// It walks the table and not the tree: each field is decoded from its node or, without one, from
-// its default's text, by the same function. So a default cannot have a form that a file may not
-// have, and nothing of the struct is left out. Keys without a row are found in a pass of their own,
-// before anything is decoded.
+// decode_map walks the table and not the tree: each field is decoded from its node or, without one,
+// from the text of its default, by the same function. So a default obeys the rules of the file, and
+// no member of the struct is left out. Keys without a row are found in a pass of their own, before
+// anything is decoded.
 //
 // Each type has one decoder, which checks the limits of the row. Rules about several keys are in
 // rules.c.
@@ -39,8 +39,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
         if (!n && !f->default_text)
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
-            // A default is text as a file would have it. So it can be a list or a map, and obeys
-            // the same rules.
+            // A default is YAML text, so it can also be a list or a map.
             if (!parse_yaml(&written, f->default_text, strlen(f->default_text), &map->origin, e))
                 return false;
             n = written;
@@ -63,8 +62,8 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
         suggest_init(&near, n->key);
         for (; i < t->count && strcmp(t->fields[i].key, n->key) != 0; i++)
             suggest_offer(&near, t->fields[i].key);
-        // A key that older versions knew says what to write now; for any other the nearest is
-        // offered.
+        // For a key that older versions knew, the error says what to write now; for any other it
+        // suggests the nearest known key.
         if (i == t->count)
             return node_key_err(n, e, "'%s' is not a key that is known here%s%s", n->key,
                 gone_text("", n->key, now), suggest_text(&near, text, sizeof text));
@@ -103,8 +102,8 @@ bool decode_want_line(const struct node *n, struct err *e)
     return true;
 }
 
-// Looks the text up in `words`. Without a match it sets *found to NULL; that is an error only when
-// the field takes nothing but words.
+// Looks the text up in the field's words. *found is NULL when no word matches; that is no error
+// here, because many fields take other values, too. False for a word that is refused.
 static bool find_value_word(
     const struct field *f, const struct node *n, const struct word **found, struct err *e)
 {
@@ -112,7 +111,7 @@ static bool find_value_word(
     for (const struct word *w = f->words; w && w->name; w++) {
         if (strcmp(w->name, n->text) != 0)
             continue;
-        // The word is known, but has no sense in this field, and the refusal says why.
+        // The word is known, but this version cannot do what it means; the refusal says why.
         if (w->refusal)
             return node_err(n, e, "'%s': %s", n->text, w->refusal);
         *found = w;
@@ -151,7 +150,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     (void)f;
     if (n->kind != NODE_LIST)
         return node_err(n, e, "this should be a list, such as [one, two]");
-    // One more, for the NULL at the end. Freed by the owner also when an item fails.
+    // One more, for the NULL at the end. If an item fails, the owner frees the list.
     *list = calloc(n->count + 1, sizeof **list);
     if (!*list)
         return out_of_memory(e);
@@ -169,7 +168,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
         return false;
     if (!word)
         return unknown_word(f, n, e);
-    // A key that is only checked has no place to be stored in.
+    // The value of a key that is only checked is not stored.
     if (slot)
         *(int *)slot = (int)word->value;
     return true;
@@ -180,8 +179,8 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
     (void)f;
     if (!decode_want_scalar(n, e))
         return false;
-    // YAML's yes, no, on and off are refused: `names: no` would mean something to one reader and
-    // not to another.
+    // YAML's yes, no, on and off are refused, because some YAML readers take them for truth values
+    // and others for text.
     *(bool *)slot = strcmp(n->text, "true") == 0;
     return *(bool *)slot || strcmp(n->text, "false") == 0 ||
            node_err(n, e, "'%s' should be true or false", n->text);
@@ -262,7 +261,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word)
-        // `max`. The flag stands behind the two rates in the struct.
+        // `max`. The flag stands after the two rates in the struct.
         return *(bool *)(rate + 2) = true;
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
@@ -345,7 +344,8 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
         *ns = word->value;
         return true;
     }
-    // Only a field that may go back, such as the step of a clock, takes a sign; units know none.
+    // Only a field whose minimum is negative, such as the step of a clock, takes a '-', which
+    // units_duration does not read.
     bool back = f->min < 0 && n->text[0] == '-';
     if (!units_duration(n->text + back, ns, e))
         return node_err_here(n, e);
@@ -378,7 +378,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     suggest_init(&near, n->text);
     for (size_t i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verbs[i].name);
-    // The list is long, so it is pointed to only where no name is near.
+    // The list of verbs is long, so the error points to it only when no verb's name is near.
     return node_err(n, e, "'%s' is not a fault verb%s%s", n->text,
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
 }
@@ -394,7 +394,8 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     if (!settings->items)
         return out_of_memory(e);
     for (const struct node *item = n->first; item; item = item->next) {
-        // Counted first, so that the owner frees an item that is half made.
+        // The item counts before it is decoded, so that the owner frees it even when it is half
+        // made.
         struct setting *s = &settings->items[settings->count++];
         if (!decode_want_scalar(item, e) || !decode_copy(&s->name, item->key, e) ||
             !decode_copy(&s->value, item->text, e))
@@ -403,7 +404,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     return true;
 }
 
-// Allocates n->count + 1 items, so that an empty list is no special case.
+// One item more than the list has, so that an empty list is no special case.
 bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e)
 {
     void *items = calloc(n->count + 1, size);
@@ -421,7 +422,7 @@ static bool decode_items(const struct field *f, const struct node *n, void *slot
         return node_err(n, e, "this should be a list: lines that begin with '- '");
     if (!decode_new_array(n, f->table->size, slot, e))
         return false;
-    // Each list has a type of its own, so its pointer is copied as bytes.
+    // `slot` holds a pointer to items of the table's own type, so the pointer is copied as bytes.
     memcpy(&items, slot, sizeof items);
     for (const struct node *item = n->first; item; item = item->next)
         if (!decode_map(f->table, item, items + (*count)++ * f->table->size, e))

@@ -21,8 +21,8 @@ MUST_USE bool decode_words(const struct field *f, const struct node *n, void *sl
 
 // --- objectives.c ------------------------------------------------------------------------
 
-// Decode `allow`, `judged` and `expect` for decode.c. `slot` is the address of an array that has
-// its count behind it.
+// Decode `allow`, `judged` and `expect` for decode.c. `slot` is the address of the pointer to the
+// array; the array's size_t count stands right after that pointer.
 MUST_USE bool objectives_decode_allow(
     const struct field *f, const struct node *n, void *slot, struct err *e);
 MUST_USE bool objectives_decode_judged(

@@ -47,7 +47,7 @@ static bool check_rest_fault(
     return true;
 }
 
-// Checks the jitter of a repeated fault. Each of its times is delayed by up to that much.
+// Checks the jitter of a repeated fault, by which each of its repetitions may come later.
 static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *jitter = node_child(n, "jitter");
@@ -63,7 +63,7 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
                jitter->text, lasts_ns ? " and 'for' together" : "");
 }
 
-// Checks the keys that step-clock shares with other verbs.
+// Checks the keys that step-clock shares with other verbs, but that mean something else for it.
 static bool check_step(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *by = node_child(n, "by"), *target = node_child(n, "target");
@@ -131,7 +131,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
         return after_load(until, load_ns, e);
     if (until && fault->until_ns < fault->at_ns)
         return node_err(until, e, "'%s' lies before 'at'", until->text);
-    // A default that depends on another key: no row of the grammar can say it.
+    // This default depends on another key, so no row of the grammar can express it.
     if (fault->every_ns > 0 && !until)
         fault->until_ns = load_ns;
     if (fault->every_ns > 0 && fault->for_ns > fault->every_ns)
@@ -147,8 +147,8 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
     return true;
 }
 
-// Checks that all network faults use the same means: a connection passes either the proxy or
-// the two namespaces.
+// Checks that all network faults go the same way, because a connection leads either through the
+// proxy or through the two namespaces.
 static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *faults = node_child(root, "faults");

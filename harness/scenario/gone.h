@@ -1,5 +1,5 @@
-// What older versions understood, and what says the same now: one table, from which errors tell the
-// new way. CHANGELOG.md has its rows under "Upgrading"; a test compares them.
+// A table of what older versions understood, with what to write instead. Errors quote it.
+// CHANGELOG.md lists the same rows under "Upgrading"; a test compares the two.
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,6 @@ struct gone {
 // Returns row i; NULL beyond the last.
 const struct gone *gone_row(size_t i);
 
-// Writes "; it is now: X", or "" for what never was. The result is valid until the next call with
-// the same buffer.
+// Writes "; it is now: X" if an older version understood `was`, else "". Returns `text`.
 #define GONE_TEXT_MAX 120
 const char *gone_text(const char *where, const char *was, char text[GONE_TEXT_MAX]);

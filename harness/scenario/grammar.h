@@ -20,16 +20,16 @@ enum field_type {
     FIELD_BYTE_RATE, // double, bytes per second
     FIELD_PER_S,     // double, per second
     FIELD_FLAGS,     // int: the bits of a list of `words`
-    FIELD_QUOTED,    // struct quoted_flags: such a list, or a map with the evidence of each word
-    FIELD_DURATION,  // int64_t ns, or one of `words`
-    FIELD_SPAN,      // two int64_t ns, from and to
-    FIELD_VERB,      // const struct verb *
-    FIELD_SETTINGS,  // struct settings
-    FIELD_ALLOW,     // struct allowance * and its size_t count
-    FIELD_JUDGED,    // struct judged_least * and its size_t count
-    FIELD_EXPECT,    // struct expectation * and its size_t count
-    FIELD_ITEMS,     // a list of `table` maps: an array and its size_t count
-    FIELD_MAP,       // a map with a `table` of its own, in the same struct
+    FIELD_QUOTED, // struct quoted_flags: a list of `words`, or a map with the evidence of each word
+    FIELD_DURATION, // int64_t ns, or one of `words`
+    FIELD_SPAN,     // two int64_t ns, from and to
+    FIELD_VERB,     // const struct verb *
+    FIELD_SETTINGS, // struct settings
+    FIELD_ALLOW,    // struct allowance * and its size_t count
+    FIELD_JUDGED,   // struct judged_least * and its size_t count
+    FIELD_EXPECT,   // struct expectation * and its size_t count
+    FIELD_ITEMS,    // a list of `table` maps: an array and its size_t count
+    FIELD_MAP,      // a map with a `table` of its own, whose fields are in the same struct
 };
 
 // A word that stands for a value. `refusal` says why this version cannot do what the word means;
@@ -51,8 +51,9 @@ struct field {
     const struct word *words; // the list ends with a NULL name
     const struct table *table;
     unsigned param; // a bit of enum verb_param: only verbs with this bit take the key; 0: all do
-    bool needed;    // verbs with that bit require the key
-    bool any_verb;  // all verbs take the key; it means something else for those with that bit
+    bool needed;    // verbs with the bit `param` require the key
+    bool any_verb;  // all verbs take the key, but it means something else for those with the bit
+                    // `param`
     bool (*written)(const void *item); // true when the item has a value to write; NULL: always
     bool optional;                     // not required and without a default: an absent key leaves
                                        // zero

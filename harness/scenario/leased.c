@@ -13,8 +13,8 @@ static const char *env_text(const struct scenario *s, const char *name)
     return NULL;
 }
 
-// Returns a number of the environment, at most `most`. The collector refuses what is no number;
-// here it is 0.
+// Returns the number that the collector's environment gives to this variable, at most `most`. Text
+// that is no number counts as 0 here; the collector refuses it.
 static double env_number(
     const struct scenario *s, const char *name, double default_value, double most)
 {
@@ -24,7 +24,8 @@ static double env_number(
     return value > most ? most : value > 0 ? value : 0;
 }
 
-// The collector refuses more than 1,000, and the checks keep as many places.
+// Returns a count of at most 1,000: the collector refuses more, and the checks have room for that
+// many.
 static int env_count(const struct scenario *s, const char *name, double default_value)
 {
     return (int)env_number(s, name, default_value, 1000);

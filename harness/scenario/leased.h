@@ -17,8 +17,9 @@ struct leased {
     int64_t ageing_ns;
 };
 
-// Reads the collector's environment. A missing variable has the collector's own default.
+// Fills in *m from the collector's environment in the scenario. A missing variable gets the
+// collector's own default.
 void leased_read(struct leased *m, const struct scenario *s);
 
-// Returns the longest delay that full jitter may choose after this many errors.
+// Returns the longest delay before a retry that full jitter may choose after this many errors.
 int64_t leased_most_ns(const struct leased *m, int errors);

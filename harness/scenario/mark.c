@@ -52,14 +52,14 @@ static void draw_key(const char *path)
         return;
     bool ok = RAND_bytes(key, KEY_LEN) == 1 && write(fd, key, KEY_LEN) == KEY_LEN;
     ok = close(fd) == 0 && ok;
-    // Another run may do the same at the same time. Unlike rename, link lets the first one win, so
-    // a mark that it has made already stays good.
+    // Another run may do the same at the same time. Unlike rename, link lets the first run win, so
+    // that a mark which that run has made already stays valid.
     (void)(ok && link(fresh, path) == 0);
     unlink(fresh);
     OPENSSL_cleanse(key, sizeof key);
 }
 
-// Makes the last line of a text.
+// Writes the mark of a text: the line that ends it. False when the HMAC cannot be computed.
 static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, char line[])
 {
     uint8_t mac[MAC_LEN];

@@ -1,4 +1,5 @@
-// A mark that tells a scenario of one's own runs from one that came from elsewhere.
+// A mark that shows whether a scenario.yaml was written by a run of this user or came from
+// elsewhere.
 //
 // A run ends the scenario.yaml of its result folder with a comment, "# mark: " and 64 hexadecimal
 // digits: the HMAC-SHA256 of the text before it. The key is drawn once, and lies in the user's
@@ -10,8 +11,8 @@
 
 #include "base/buf.h"
 
-// Appends the mark to a scenario's text, and draws the key if there is none. Appends nothing where
-// there is no folder for the key, or where others can read it.
+// Appends the mark to a scenario's text, and draws the key if there is none. Appends nothing when
+// there is no folder for the key, or when others can read the key.
 void mark_append(struct buf *yaml);
 
 // True when the text ends with the mark that this user's key makes of the rest.

@@ -29,7 +29,7 @@ struct message_kind {
     char tag[MESSAGE_TAG_MAX]; // the message's text must begin with these words; "": any text
 };
 
-// Parses such a text. ERR_USAGE names the mistake and the correct form.
+// Parses the text of a kind of message. ERR_USAGE names the mistake and the correct form.
 MUST_USE bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e);
 
 // Returns a name such as "CommandComplete"; "unknown" for a byte that names no message.

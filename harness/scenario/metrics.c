@@ -11,10 +11,12 @@
 #define FIGURE(id, name, unit, traits, help)                                                       \
     [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, FOR_ALL, traits, help}
 #define COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, 0, help)
-// A count of what comes about as time passes: a line per timeout, a session that was given up, a
-// token that another took over, or that changed before its turn.
+// A count that depends on how fast things go, such as that of lines (one per timeout), of sessions
+// that were given up, or of tokens that another collector took over or that changed before their
+// turn.
 #define TIMED_COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, TRAIT_TIME, help)
-// A busy machine spoils each time and rate, processor time as well: who shares a core is slower.
+// A busy machine distorts every time and rate, even processor time, because a process that shares a
+// core runs slower.
 #define MEASURE(id, name, unit, help)                                                              \
     FIGURE(id, name, unit, (unit) == UNIT_COUNT || (unit) == UNIT_KB ? 0 : TRAIT_TIME, help)
 #define INVARIANT(id, name, over, promise, subjects, traits, help)                                 \

@@ -117,8 +117,8 @@ enum metric_subject {
 
 // The properties of a metric that decide when it may convict.
 enum metric_trait {
-    TRAIT_TIME = 1 << 0,      // a busy machine alone can break or spoil it
-    TRAIT_COLLECTOR = 1 << 1, // it needs a collector until the run's end
+    TRAIT_TIME = 1 << 0,      // a busy machine alone can break the invariant or distort the figure
+    TRAIT_COLLECTOR = 1 << 1, // it can be judged only if a collector is left at the run's end
     TRAIT_RARE = 1 << 2,      // only some runs have something to judge; the others do not show it
 };
 

@@ -9,7 +9,8 @@
 
 static bool is_shared(const struct scenario *s)
 {
-    // A queue hands out its jobs in its own way, to any number of consumers.
+    // A queue hands out its jobs in its own way, whatever `dequeue` says, and several consumers
+    // share them.
     return s->collector.dequeue == DEQUEUE_SHARED ||
            (scenario_is_queue(s) && s->collector.instances > 1);
 }
@@ -68,14 +69,14 @@ static bool is_named(const char *program, size_t len)
            strncmp(base, name, sizeof name - 1) == 0;
 }
 
-// True for the reference collector, also for another build of it, and behind programs that run it,
-// as in `env NAME=VALUE mailroom-collector`.
+// True when the command runs the reference collector: any program of that name, in any folder, even
+// after other programs that start it, as in `env NAME=VALUE mailroom-collector`.
 static bool is_reference(const struct scenario *s, const char *collector)
 {
     bool found = collector ? strcmp(collector, "reference") == 0 : !s->collector.command;
 
     for (const char *p = collector; p && *(p += strspn(p, " \t")); p += strcspn(p, " \t"))
-        // Each word is looked at, because `env`, `strace` and the like may stand before it.
+        // Looks at each word, because `env`, `strace` and the like may stand before the collector.
         found = found || is_named(p, strcspn(p, " \t"));
     for (char **word = s->collector.command; !collector && word && *word; word++)
         found = found || is_named(*word, strlen(*word));
@@ -88,8 +89,8 @@ void needs_resolve(struct scenario *s, const char *collector, bool promised)
 
     if (s->collector.layout == LAYOUT_AUTO)
         s->collector.layout = reference ? LAYOUT_REFERENCE : LAYOUT_FOREIGN;
-    // What the scenario says itself counts. A foreign command gets the promises that any mail
-    // collector makes.
+    // Stated promises stay. Otherwise a foreign command gets the promises that every collector of
+    // mail lines is expected to make.
     if (!promised)
         s->collector.promises = reference ? PROMISES_REFERENCE : PROMISES_FOREIGN;
     for (size_t i = 0; i < IMPLIED; i++) {
@@ -116,7 +117,8 @@ static bool lacks_promise(int missing, struct err *e)
 
     buf_init(&words, 1000);
     needs_words(missing, &words);
-    // What was not named may be promised all the same.
+    // The message does not say that the subject breaks these promises: it may keep some that nobody
+    // stated.
     err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
         buf_str(&words) ? words.data : "a promise");
     buf_fini(&words);
@@ -151,8 +153,8 @@ void needs_drop_expectations(struct scenario *s)
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
-        // An expectation about something that nobody promised would be missed for a reason that is
-        // none.
+        // If the subject does not promise what the expectation is about, to miss it would be no
+        // fault.
         bool promised = !m || !m->promise || (m->promise & (unsigned)s->collector.promises);
         if (promised && (!m || metric_is_for(m->id, s))) {
             s->expect[kept++] = s->expect[i];

@@ -3,17 +3,18 @@
 
 #include "scenario/scenario.h"
 
-// Says what the file leaves open. A layout of `auto` and absent promises depend on the program that
-// will run: `collector` is the value of --collector, NULL for the scenario's own command. Adds to
-// `needs` what other keys imply. `promised`: the file or an option states the promises.
+// Fills in what the file leaves open: a layout of `auto`, and the promises unless `promised`, which
+// says that the file or an option states them. Both depend on the program that will run:
+// `collector` is the value of --collector; NULL: the scenario's own command. Also adds to `needs`
+// what other keys imply.
 void needs_resolve(struct scenario *s, const char *collector, bool promised);
 
-// False, with ERR_SKIP and the reason, when the subject does not promise what the scenario needs,
-// or the migration at which the schema stops does not have it.
+// Checks that the subject promises what the scenario needs, and that the migrations up to
+// postgres.schema support it. ERR_SKIP says what is missing.
 MUST_USE bool needs_met(const struct scenario *s, struct err *e);
 
-// Removes the expectations that are not for the subject, or rest on a promise that it does not
-// make.
+// Removes the expectations about metrics that are not for such a subject, or that rest on a promise
+// which the subject does not make.
 void needs_drop_expectations(struct scenario *s);
 
 // Appends the words of the promises, comma-separated.

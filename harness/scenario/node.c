@@ -47,7 +47,7 @@ bool node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin)
 {
     assert(parent->kind != NODE_SCALAR && !child->parent);
-    // Items of a list have none.
+    // Items of a list have no key.
     if (key) {
         child->key = strdup(key);
         if (!child->key)
@@ -99,8 +99,8 @@ struct node *node_item(const struct node *list, size_t index)
     return child;
 }
 
-// Puts "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " before the text of *e. An override that stands
-// in a file has a place there.
+// Puts "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " before the text of *e. An override that comes
+// from a file is named by its place there. Returns false, as err_prefix does.
 static bool origin_prefix(const struct origin *at, struct err *e)
 {
     if (!at->file)
@@ -129,7 +129,7 @@ static void append_path(const struct node *n, struct buf *path)
     append_path(n->parent, path);
     if (path->len > 0)
         buf_append_char(path, '.');
-    // Counted when an error needs it, because an override may add items.
+    // The index is counted only now, because an override may have added items.
     for (const struct node *s = n->parent->first; s != n; s = s->next)
         index++;
     if (n->key)

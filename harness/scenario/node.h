@@ -40,19 +40,21 @@ void node_free(struct node *n);
 MUST_USE bool node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin);
 
-// Replaces the content of *n by that of *with, which is freed. The place in the tree stays.
+// Replaces the value of *n by that of *with, and frees `with`. *n keeps its key and its place in
+// the tree.
 void node_replace(struct node *n, struct node *with);
 
-// Returns the child of that name; NULL when there is none.
+// Return the map's child with that key, or the list's item with that index, counted from 0. NULL
+// when there is none.
 struct node *node_child(const struct node *map, const char *key);
 struct node *node_item(const struct node *list, size_t index);
 
 // Fills *e with "FILE:LINE:COLUMN: text" or "--set KEY=VALUE: text"; returns false.
 bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// These fill *e with "FILE:LINE:COLUMN: key.path: text". node_err and node_err_here give the place
-// of the node's value, node_key_err that of its key. node_err_here keeps the text that *e has
-// already and puts the rest before it. All return false.
+// These fill *e with "FILE:LINE:COLUMN: key.path: text". node_err and node_err_here name the place
+// of the node's value, node_key_err that of its key. node_err_here takes the text from *e, and puts
+// place and path before it. All return false.
 bool node_err(const struct node *n, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool node_key_err(const struct node *n, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool node_err_here(const struct node *n, struct err *e);

@@ -32,7 +32,7 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
         if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
             !decode_copy(&a->invariant, item->key, e))
             return false;
-        // `any` keeps this; whatever else stands there has to be a number.
+        // This is the value of `any`. Anything else must be a number.
         a->most = INT64_MAX;
         if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
             return node_err(item, e, "'%s' should be any or a whole number", item->text);
@@ -44,7 +44,7 @@ bool objectives_decode_judged(
     const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct judged_least **items = slot;
-    // In the scenario the count stands behind the pointer, as for each list of the grammar.
+    // In the scenario the count stands after the pointer, as for each list of the grammar.
     size_t *count = (size_t *)(items + 1);
 
     (void)f;
@@ -59,7 +59,7 @@ bool objectives_decode_judged(
             return false;
         if (!units_share(item->text, &j->share, e))
             return node_err_here(item, e);
-        // Elsewhere a share may be more than a whole.
+        // units_share also accepts more than 1.
         if (j->share > 1)
             return node_err(item, e, "'%s' should be a share between 0 and 1", item->text);
     }
@@ -75,8 +75,7 @@ static bool decode_operand(enum metric_unit unit, const char *text, double *valu
         return units_per_second(text, value, e);
     case UNIT_MS:
     case UNIT_S:
-        // Times are written with their unit, as everywhere in the file, and compared in that of the
-        // metric.
+        // The file gives times with a unit; the comparison needs them in the unit of the metric.
         if (!units_duration(text, &ns, e))
             return false;
         *value = (double)ns / (unit == UNIT_MS ? 1e6 : 1e9);
@@ -104,7 +103,7 @@ bool objectives_decode_expect(
         const struct metric *metric = want_metric(item, false, e);
         const char *operand;
 
-        // The text is kept beside its parts, because reports repeat it as it was written.
+        // The text is kept as well as its parts, because reports quote it as it was written.
         if (!metric || !decode_want_line(item, e) || !decode_copy(&x->metric, item->key, e) ||
             !decode_copy(&x->want, item->text, e))
             return false;

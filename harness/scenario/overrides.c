@@ -16,7 +16,7 @@ struct walk {
     struct origin origin;
     const char *path;  // the rest of "load.0.for=1s", from the next piece on
     const char *begin; // start of the whole path
-    const char *end;   // the '=' behind the path
+    const char *end;   // the '=' after the path
 };
 
 static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -37,11 +37,11 @@ static bool is_item_number(const char *s)
     for (const char *p = s; *p; p++)
         if (!isdigit((unsigned char)*p))
             return false;
-    // Four digits are enough for any list, and fit into any integer.
+    // Four digits are enough for the longest list, and cannot overflow.
     return *s != '\0' && strlen(s) <= 4;
 }
 
-// True when the pieces so far are one of free_names.
+// True when the pieces of the path that were read so far are one of free_names.
 static bool below_free_name(const struct walk *w)
 {
     size_t len = w->path > w->begin ? (size_t)(w->path - w->begin) - 1 : 0;
@@ -52,7 +52,7 @@ static bool below_free_name(const struct walk *w)
     return false;
 }
 
-// Takes the next piece of the path; false when it is empty or too long.
+// Copies the next piece of the path, and moves past it. False when the piece is empty or too long.
 static bool next_piece(struct walk *w, char *piece, size_t size)
 {
     bool rest = below_free_name(w);
@@ -83,7 +83,7 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
     return n;
 }
 
-// Goes one step down from `at`. If the node is missing, it makes one. NULL with *e filled on
+// Returns the node one step below `at`, which it makes if it is missing. NULL with *e filled on
 // failure.
 static struct node *step_down(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
@@ -99,7 +99,7 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
             return NULL;
         }
         size_t index = strtoul(piece, NULL, 10);
-        // The next number adds an item. Any further one would leave a gap.
+        // The number after that of the last item adds an item. A higher one would leave a gap.
         if (index > at->count) {
             set_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
                 NOUN(at->count, "item", "items"), at->count);
@@ -151,7 +151,8 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
         return set_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
-        // Names of metrics and settings have dots of their own, so the path ends at these keys.
+        // Names of metrics and settings have dots of their own, so below these keys the rest is one
+        // piece.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
             return set_err(&w, e, "this is not a path; write one such as load.0.for");

@@ -1,8 +1,8 @@
-// Applies --set key.path=value to the tree before it is decoded. So an option obeys the same rules
-// as the file, and an error names the option.
+// Applies --set key.path=value to the tree before the tree is decoded. So an option obeys the same
+// rules as the file, and an error names the option.
 //
-// A number in the path names an item of a list; the number behind the last item adds one. Maps that
-// are missing on the way are made.
+// A number in the path names an item of a list; the number after that of the last item adds an
+// item. Maps that are missing on the way are made.
 //
 // The value is YAML, except below the keys that hold free names: expect, allow, collector.env,
 // postgres.settings. There the rest of the path is one name, and the value is taken as it stands.
@@ -11,7 +11,8 @@
 
 #include "scenario/node.h"
 
-// `set` must outlive the tree. `place` is where it stands when it does not come from the command
-// line; else NULL. Fails with ERR_USAGE.
+// Applies one "key.path=value". `set` must outlive the tree, whose nodes point to it. `place` is
+// where `set` stands if it comes from a file, NULL if it comes from the command line. Fails with
+// ERR_USAGE.
 MUST_USE bool override_apply(
     struct node *root, const char *set, const struct origin *place, struct err *e);

@@ -59,14 +59,15 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 {
     struct origin at = *r->origin;
 
-    // The text may begin in the middle of a file.
+    // The text may begin in the middle of a file, at the origin's line and column. Both are 0 when
+    // the text has no place in a file.
     at.column = mark.line > 0 || at.column == 0 ? mark.column + 1 : at.column + mark.column;
     at.line += at.line > 0 ? mark.line : mark.line + 1;
     return at;
 }
 
-// Finds the line and column of an offset. For the first byte that is not UTF-8, libyaml gives only
-// its offset.
+// Converts an offset into a line and a column, because libyaml tells only the offset of the first
+// byte that is not UTF-8.
 static struct origin origin_of_offset(const struct reader *r, size_t offset)
 {
     struct origin at = *r->origin;
@@ -84,7 +85,7 @@ static struct origin origin_of_offset(const struct reader *r, size_t offset)
     return at;
 }
 
-// Returns the column of a tab in a line's indentation; 0 without one.
+// Returns the column of the first tab in a line's indentation; 0 without one.
 static size_t tab_column(const struct reader *r, size_t line)
 {
     const char *p = r->text, *end = r->text + r->len;
@@ -112,8 +113,8 @@ static bool syntax_err(const struct reader *r, struct err *e)
         at = origin_of_offset(r, y->problem_offset);
         return origin_err(&at, e, "the file is not UTF-8 text (%s)", y->problem);
     }
-    // libyaml's own words for a tab are about a character that cannot start a token. Few would
-    // think of the tab.
+    // About a tab, libyaml only says that some character cannot start a token. Few readers would
+    // then think of the tab.
     size_t tab = tab_column(r, at.line);
     if (tab > 0) {
         at.column = tab;
@@ -187,8 +188,8 @@ static bool append_node(struct reader *r, const struct origin *at, enum node_kin
 {
     bool scalar = kind == NODE_SCALAR;
 
-    // Limits, because every value is walked by recursive functions, and a list is searched from its
-    // front.
+    // The depth is limited because the functions that walk the tree are recursive, the number of
+    // entries because each look-up starts from the first entry.
     if (r->open && r->open->count >= PARSE_CHILDREN_MAX)
         return origin_err(at, e, "more than %d entries in one list or map", PARSE_CHILDREN_MAX);
     if (!scalar && r->depth >= NODE_DEPTH_MAX)
@@ -242,7 +243,8 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
         r->open = r->open->parent;
         r->depth--;
         return true;
-    // A few aliases of aliases make gigabytes of a small file, and an error would have two places.
+    // Aliases are refused: a few aliases of aliases could turn a small file into gigabytes, and an
+    // error in an aliased value would have two places.
     case YAML_ALIAS_EVENT:
         return origin_err(&at, e, "aliases (*%s) are not used in scenarios; write the value out",
             (const char *)event->data.alias.anchor);
@@ -254,7 +256,7 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
         r->done = true;
         at.line = at.column = 1;
         return r->root || origin_err(&at, e, "there is nothing in it");
-    // The rest, such as the end of a document, carries nothing.
+    // The other events, such as the end of a document, carry no value.
     default:
         return true;
     }

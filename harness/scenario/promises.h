@@ -12,8 +12,8 @@ enum promise {
     PROMISE_RECONNECT = 1 << 5,
     PROMISE_SHARING = 1 << 6,
     PROMISE_SMALL = 1 << 7,
-    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // this is no promise: with it, `late` counts from the end
-                                        // of open writers
+    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // a way of working, not a promise: with it, `late` counts
+                                        // from the end of the writing transactions that were open
     PROMISE_BACKPRESSURE = 1 << 9,
     PROMISE_STOP = 1 << 10,
     PROMISE_STANDBY = 1 << 11,
@@ -26,7 +26,8 @@ enum promise {
     PROMISE_LEASE = 1 << 18,
     PROMISE_RETRIES = 1 << 19,
 
-    // What is judged when nobody says what a collector promises.
+    // What a foreign collector and the reference collector are judged by when nobody says what they
+    // promise.
     PROMISES_FOREIGN = PROMISE_NO_LOSS | PROMISE_ONCE | PROMISE_LIMIT | PROMISE_TIMEOUT |
                        PROMISE_ORDER | PROMISE_RECONNECT | PROMISE_BACKPRESSURE | PROMISE_STOP |
                        PROMISE_DEAD_LETTERS,

@@ -44,7 +44,7 @@ bool quoted_decode(const struct field *f, const struct node *n, void *slot, stru
         return false;
     for (const struct node *item = n->first; item; item = item->next) {
         const struct word *word = want_word(f, item, e);
-        // The item counts before it is decoded, so that a half decoded one is freed, too.
+        // The item counts before it is decoded, so that it is freed even when it is half decoded.
         if (!word || !decode_map(&table, item, &q->items[q->count++], e))
             return false;
         q->items[q->count - 1].flag = (int)word->value;

@@ -10,7 +10,7 @@
 struct quoted {
     int flag;    // the bit of the word
     char *quote; // owned; the words of the documentation
-    char *url;   // owned; where they stand
+    char *url;   // owned; the page with these words
 };
 
 // What FIELD_QUOTED fills.
@@ -20,7 +20,8 @@ struct quoted_flags {
     size_t count;
 };
 
-// Decodes either form. decode.c calls it for fields of the type FIELD_QUOTED.
+// Decodes either form into the struct quoted_flags at `slot`. decode.c calls it for fields of the
+// type FIELD_QUOTED.
 MUST_USE bool quoted_decode(const struct field *f, const struct node *n, void *slot, struct err *e);
 void quoted_fini(struct quoted_flags *q);
 

@@ -11,7 +11,7 @@
 #include "scenario/trace.h"
 
 #define PHASES_MAX 100  // because a phase's number is one byte in the plan
-#define SETTING_MAX 255 // because YAML reads no longer key than 1,024 bytes without a '?'
+#define SETTING_MAX 255 // because a YAML key without a '?' has at most 1,024 bytes
 
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
@@ -50,7 +50,8 @@ static bool check_counterparts(const struct scenario *s, const struct node *list
         if (!c->collector && !c->sets[0])
             return node_err(n, e, "'collector' or 'set' should say what must fail");
         for (size_t j = 0; c->sets[j]; j++)
-            // Only the shape: whether the key exists is known when somebody runs the counterpart.
+            // Checks only the form. Whether the key exists shows when somebody runs the
+            // counterpart.
             if (!strchr(c->sets[j], '='))
                 return node_err(
                     node_item(sets, j), e, "'%.100s' should be key.path=value", c->sets[j]);
@@ -70,7 +71,8 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
            check_faults(s, root, e) && check_counterparts(s, node_child(root, "counterparts"), e);
 }
 
-// A scenario's names become names of folders, accounts and columns of tables.
+// True for a good name of a scenario, a phase or a tag: such names become parts of names of
+// folders, accounts and columns.
 static bool good_name(const char *name)
 {
     for (const char *p = name; *p; p++)
@@ -224,7 +226,8 @@ static bool check_variable(const struct setting *item, const struct node *n, str
     return true;
 }
 
-// Older scenarios set the mode by this variable, some of them with its older name.
+// Takes the mode from MAILROOM_DEQUEUE, by which older scenarios set it; skip-locked is an older
+// name of shared. Fails when collector.dequeue says something else.
 static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
 {
     static const struct {
@@ -247,7 +250,8 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
     return true;
 }
 
-// A bound beyond recovery_limit would excuse more than the scenario allows.
+// Checks that a bound is at most recovery_limit: a longer one would excuse more than the scenario
+// allows.
 static bool check_bound(const struct scenario *s, const struct node *collector, const char *key,
     int64_t bound_ns, struct err *e)
 {
@@ -267,7 +271,7 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (!check_dequeue(s, collector, e) || !check_announce(s, root, e) ||
         !check_writes(s, collector, e))
         return false;
-    // From here on there is no command, or one with a program in it.
+    // An empty list means that there is no command. So from here on a command has a program in it.
     if (!s->collector.command[0]) {
         free(s->collector.command);
         s->collector.command = NULL;
@@ -275,8 +279,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (s->collector.command && s->collector.command[0][0] == '\0')
         return node_err(
             node_item(node_child(collector, "command"), 0), e, "the program's name is empty");
-    // The variable is in milliseconds, so the collector would have another timeout than the one
-    // that is judged.
+    // The collector's variable is in whole milliseconds, so with a fraction it would have another
+    // timeout than the one that is judged.
     if (s->collector.batch_timeout_ns % NS_PER_MS != 0)
         return node_err(
             node_child(collector, "batch_timeout"), e, "collectors count in whole milliseconds");
@@ -303,8 +307,8 @@ static bool check_load_phase(const struct load_phase *phase, const struct node *
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;
 
-    // A sum of shares that are 1 together, such as ten of 0.1, can be a little more than 1 in
-    // floating point.
+    // In floating point, shares that add up to 1, such as ten of 0.1, can come to a little more
+    // than 1.
     if (shares > 1 + 1e-9)
         return node_err(n, e,
             "recovery, ineligible and unsendable are shares of the same tokens; "
@@ -363,7 +367,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         const struct node *name = node_child(n, "name");
         if (!want_name(name ? name : n, s->load[i].name, e))
             return false;
-        // Reports name a phase, and could not say which of two they mean.
+        // Reports identify a phase by its name, so no two phases may have the same.
         for (size_t j = 0; j < i; j++)
             if (strcmp(s->load[j].name, s->load[i].name) == 0)
                 return node_err(

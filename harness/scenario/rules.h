@@ -10,9 +10,10 @@
 // fault lasts no longer than before, because it must end before the next one.
 MUST_USE bool scale_scenario(struct scenario *s, double scale, struct err *e);
 
-// A scenario names commands, settings and files, so whoever wrote it may do what the user may. This
-// refuses what a scenario of somebody else must not have, before any file is read. ERR_USAGE names
-// the place, and what would be run. What the user's own options give is not checked.
+// Refuses what a scenario of somebody else must not name. A scenario names commands, settings and
+// files, so its author could do whatever the user may. Call it before any of these files is opened.
+// ERR_USAGE names the place, and what would be run. Values that the user's own options give are not
+// checked.
 MUST_USE bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e);
 
@@ -25,9 +26,13 @@ MUST_USE bool check_scenario(
 
 MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
 
-// True for a scenario.yaml, the name that a result folder gives its scenario.
+// True when the file is called scenario.yaml, as the scenario of a result folder is.
 bool check_is_kept(const char *path);
 
-// Tell whether the scenario's file names a provider other than the local one, or no cluster.
+// True when the file itself names a provider other than the local one. False when an option has
+// chosen the provider, and for a result folder's scenario.yaml, which has the options' values in
+// it.
 bool check_says_elsewhere(const struct scenario *s, const struct node *root);
+// True when the scenario has no cluster, unless an option has chosen its provider or the file is a
+// result folder's.
 bool check_says_no_cluster(const struct scenario *s, const struct node *root);

@@ -8,7 +8,8 @@
 #include "base/clock.h"
 #include "scenario/metrics.h"
 
-// Rounds to whole milliseconds, because a time of 0 would mean something else.
+// Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A
+// time that is 0, or a negative mark, stays.
 static int64_t scaled(int64_t ns, double scale)
 {
     if (ns <= 0)
@@ -17,7 +18,8 @@ static int64_t scaled(int64_t ns, double scale)
     return (ms > 0 ? ms : 1) * NS_PER_MS;
 }
 
-// A shorter run has fewer deaths, sessions and lines, so it is expected to have so many fewer.
+// Scales an expectation of at least so many deaths, sessions or lines, because a shorter run has
+// fewer of them. False without memory.
 static bool scale_expectation(struct expectation *x, double scale, struct err *e)
 {
     const struct metric *m = metric_find(x->metric);
@@ -43,7 +45,7 @@ bool scale_scenario(struct scenario *s, double scale, struct err *e)
         struct fault_spec *f = &s->faults[i];
         f->at_ns = scaled(f->at_ns, scale);
         f->until_ns = scaled(f->until_ns, scale);
-        // FOR_REST is a mark, and not a length.
+        // FOR_REST is not a length.
         if (f->for_ns != FOR_REST)
             f->for_ns = scaled(f->for_ns, fmin(scale, 1));
     }

@@ -36,8 +36,9 @@ bool scenario_load(
     if (!read_scenario_file(&text, path, e) ||
         !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
-    // Options come before decoding, so that they obey the file's rules. The length is scaled before
-    // the rules look at it. Trust comes before anything opens a file that the scenario names.
+    // The order matters. Options are applied before decoding, so that they obey the file's rules;
+    // --scale before the rules, which check the scaled lengths; trust is checked before anything
+    // opens a file that the scenario names.
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
          (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
@@ -78,7 +79,7 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
     }
     text->len = fread(room, 1, FILE_MAX + 1, file);
     bool failed = ferror(file) != 0;
-    // fclose may overwrite it.
+    // fclose may overwrite errno.
     int why = errno;
     fclose(file);
     errno = why;
@@ -119,14 +120,14 @@ static bool says_promises(const struct node *root)
     return collector && node_child(collector, "promises");
 }
 
-// True when the user decides about the file by naming it. A result folder is often somebody else's,
-// so its scenario.yaml needs the mark of a run of the user's own.
+// True when the file is trusted because the user has named it. A result folder is often somebody
+// else's, so its scenario.yaml must also have the mark of one of the user's own runs.
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets)
 {
     return sets->trust == TRUST_OWN && (!check_is_kept(path) || mark_holds(text->data, text->len));
 }
 
-// Replaces line breaks and control characters, which quoted text may hold.
+// Replaces line breaks and other control characters, which text that the error quotes may have.
 static void make_one_line(struct err *e)
 {
     for (char *p = e->text; *p; p++)

@@ -47,7 +47,9 @@ enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 // collectors work, and each token goes to one of them. Leased: as shared, and the reader of the
 // lines answers for each token.
 enum dequeue { DEQUEUE_CURSOR, DEQUEUE_SHARED, DEQUEUE_LEASED };
-// LAYOUT_AUTO is only what a file says; scenario_load replaces it.
+// Whose tables hold what the subject remembers: the reference collector's, or tables of its own,
+// which the harness does not look into. LAYOUT_AUTO occurs only in a file; needs_resolve replaces
+// it.
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN, LAYOUT_AUTO };
 
 // One name = value pair: a server setting or an environment variable.
@@ -74,7 +76,7 @@ struct scenario_postgres {
     bool checksums; // whether data pages have checksums
     enum standby_mode standby;
     enum route route;
-    char *rest; // addresses of the REST interface of a cluster that exists already; NULL: none
+    char *rest; // addresses of the REST interface of the user's own cluster; NULL: there is none
 };
 
 #define SCHEMA_LATEST 0
@@ -113,11 +115,11 @@ struct load_phase {
     char *name;
     int64_t for_ns;
     double rate_from; // intended tokens per second at the phase's start
-    double rate_to;   // the same at its end; between the two the rate is a linear ramp
+    double rate_to;   // the same at the phase's end; in between the rate changes linearly
     bool closed;      // "rate: max": each connection inserts as soon as it can
     enum arrivals arrivals;
     char *file;        // the file of a trace's recorded times; NULL: no trace
-    int64_t *trace_ns; // owned; the times from that file, counted from the phase's start
+    int64_t *trace_ns; // owned; the recorded times, counted from the phase's start
     size_t trace_count;
     int connections;
     int rows_from, rows_to; // tokens in one transaction: a random number between these two
@@ -141,29 +143,32 @@ struct fault_spec {
     const struct verb *verb; // a row of the table in verbs.h; not owned
     int64_t at_ns;           // counted from the start of the load
     int64_t every_ns;        // period of a repeated fault; 0: the fault comes once
-    int64_t until_ns;        // a repeated fault starts at this time at the latest
+    int64_t until_ns;        // no repetition of the fault starts later than this
     int64_t for_ns;          // how long the fault lasts; 0: it takes an instant; FOR_REST: the rest
                              // of the run
     enum fault_target target;
     int instance; // index of the collector that is hit; -1: all of them
     enum fault_direction direction;
     enum fault_through through;
-    int64_t by_ns;     // delay: how much later each byte arrives
-    int64_t jitter_ns; // delay: how much this varies by byte; other verbs: how much each start
-                       // varies
+    int64_t by_ns;     // delay: how much later each byte arrives; slow-disk: least time of a flush;
+                       // step-clock: the step
+    int64_t jitter_ns; // delay: each byte is up to this much later still; other verbs: each
+                       // repetition starts up to this much later
     double rate;       // throttle and slow-reader: bytes per second
-    int bytes;         // limit-data: how many pass; slice: the size of a piece
-    int64_t gap_ns;    // slice: pause behind each piece
-    bool reset;        // withheld bytes are dropped, not delivered late
-    char *message;     // cut-at: as message_kind_parse reads it; NULL for other verbs
-    int n;             // cut-at: the number of the message among those of its kind, from 1
+    int bytes; // limit-data: how many a connection passes before it ends; slice: the most in one
+               // piece
+    int64_t gap_ns; // slice: pause after each piece
+    bool reset;     // partition, half-open: withheld bytes are dropped with the connections, not
+                    // delivered late
+    char *message;  // cut-at: as message_kind_parse reads it; NULL for other verbs
+    int n;          // cut-at: the number of the message among those of its kind, from 1
     enum cut_side side;
-    bool prepared; // hold-horizon: hold it by a prepared transaction
+    bool prepared; // hold-horizon: the transaction that stays open is a prepared one
     enum fault_database database;
     double to; // fill-notify-queue: share of the queue to fill
 };
 
-// A fault that lasts for the rest of the run: the collector is not started again.
+// for_ns of a fault that lasts for the rest of the run: the collector is not started again.
 #define FOR_REST INT64_C(-1)
 
 struct allowance {
@@ -184,11 +189,12 @@ struct expectation {
     char *want;         // the wanted value as the file has it: "< 500ms"
 };
 
-// What must fail in the scenario: another collector, other settings, or both.
+// A variation of the scenario that must fail: another collector, other settings, or both.
 struct counterpart {
     char *collector; // a command, as --collector takes it; NULL: the scenario's own
     char **sets;     // key.path=value, as --set takes them; NULL-terminated
-    char **breaks;   // metrics: the broken invariants and missed objectives; NULL-terminated
+    char **breaks;   // metrics: the invariants that it breaks and the objectives that it misses;
+                     // NULL-terminated
 };
 
 struct scenario {
@@ -204,7 +210,7 @@ struct scenario {
     struct fault_spec *faults;
     size_t fault_count;
     int64_t drain_ns;
-    int64_t rest_ns; // how long the run looks on after its last token
+    int64_t rest_ns; // how long the run goes on looking after its last token
     int64_t recovery_limit_ns;
     int64_t slack_ns; // SLACK_AUTO: the slack is measured during the run
     struct allowance *allow;
@@ -221,10 +227,11 @@ struct scenario {
 
 #define SLACK_AUTO INT64_C(-1)
 
-// Whose the scenario is, hence what it may name.
+// How far the author of a scenario is trusted. This decides what the scenario may name.
 enum trust {
     TRUST_ALL,    // the user's own file, which is code
-    TRUST_OWN,    // as TRUST_ALL; a scenario.yaml without our mark (mark.h) as TRUST_PLAIN
+    TRUST_OWN,    // TRUST_PLAIN for a scenario.yaml without the user's mark (mark.h), TRUST_ALL for
+                  // any other file
     TRUST_PLAIN,  // it may run nothing, reach nothing, and name no file but those in its folder
     TRUST_BESIDE, // it may name no file but those in its folder
 };
@@ -234,7 +241,7 @@ struct overrides {
     const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;
     const char *collector; // --collector, which decides what `auto` means; NULL: the scenario's own
-    double scale; // --scale: how long load and faults are, relative to the file; 0: as long
+    double scale;          // --scale: factor for the length of load and faults; 0: no --scale
     enum trust trust;
 };
 
@@ -246,21 +253,24 @@ struct overrides {
 MUST_USE bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
 
-// Does the same with a tree that is not a scenario's file, and that stays the caller's. The name
-// may be any.
+// Decodes and validates a tree that does not come from a scenario's file; the caller keeps the
+// tree. The scenario may have any name. A layout of `auto` and absent promises stay as they are
+// (needs_resolve).
 struct node;
 MUST_USE bool scenario_make(struct scenario *s, const struct node *root, struct err *e);
 
 void scenario_fini(struct scenario *s);
 
-// Puts a copy of `fresh` in the place of one of the scenario's strings.
+// Replaces one of the scenario's strings by a copy of `fresh`. Without memory it fails, and the
+// string stays.
 MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
 
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
-// scenario_load accepts the text and makes the same struct of it.
+// scenario_load makes the same struct of that text. False when `out` has failed.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
-// Appends a fault as one line, {do: reset, …}, without its times and without what is a default.
+// Appends a fault as one line, {do: reset, …}, without the keys that say when it comes and without
+// those that have their default. False when `out` has failed.
 bool scenario_write_fault(const struct fault_spec *f, struct buf *out);
 
 // True when the scenario has the tag, and also when `tag` is NULL.
@@ -269,18 +279,18 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
-// True when the sender's manner is any other than to answer all at once with a success.
+// True when the sender does anything but answer each token at once with a success.
 bool scenario_sender_speaks(const struct scenario_sender *s);
 
-// True when a fault lets the clock of the server, or of the collectors, step.
+// True when a fault of the scenario steps the clock of the server (whose: TARGET_SERVER) or of the
+// collectors (TARGET_COLLECTOR).
 bool scenario_steps_clock(const struct scenario *s, enum fault_target whose);
 
-// True when several collectors share the queue without a cursor: each skips the rows that another
-// transaction holds.
+// True when any number of collectors can work on the queue at once: in the modes shared and leased.
 bool scenario_shares(const struct scenario *s);
 
-// True when a token that the wire cannot carry must become a dead letter. The reference tables
-// always have a place for it.
+// True when a token that the wire cannot carry must become a dead letter: always with the reference
+// tables, which have a place for dead letters; otherwise when the subject promises it.
 bool scenario_buries(const struct scenario *s);
 
 // Returns the collector's health-check interval when its environment does not set one. This is the
@@ -289,14 +299,15 @@ bool scenario_buries(const struct scenario *s);
 #define SCENARIO_HEALTHCHECK_MS 270000
 int64_t scenario_healthcheck_ms(const struct scenario *s);
 
-// Returns the longest time that the subject may take to work again after the end of its session,
-// and after the start of its process. Both are at most recovery_limit.
+// Return the longest time that the subject may take to work again: scenario_returns_ns after the
+// end of its session, scenario_starts_ns after the start of its process. Without a value in the
+// scenario these are 1 s and 0.5 s. Neither exceeds recovery_limit.
 int64_t scenario_returns_ns(const struct scenario *s);
 int64_t scenario_starts_ns(const struct scenario *s);
 
 // Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);
 
-// Calls `tell` for each key, in the order of the format: "load.N.rate", and what it means, with its
-// default and its limits.
+// Calls `tell` for each key, in the order of the format. `path` is such as "load.N.rate"; `text`
+// says what the key means, its default and its limits.
 void keys_each(void (*tell)(const char *path, const char *text));

@@ -8,9 +8,12 @@
 struct suggestion {
     const char *word;                // the unknown word; not owned
     char best[SUGGEST_WORD_MAX + 1]; // the nearest known word; "" while none is near enough
-    size_t distance;                 // its edits; before there is one: the first number too many
+    size_t distance; // edits from the word to `best`; while there is none: one more than is near
+                     // enough
 };
 
+// Begins the search for a word. suggest_offer then compares the word with one known word after
+// another.
 void suggest_init(struct suggestion *s, const char *word);
 void suggest_offer(struct suggestion *s, const char *candidate);
 

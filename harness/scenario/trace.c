@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "scenario/units.h"
 
-#define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has behind the time
+#define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has after the time
 
 static const size_t most = 20000000; // number of times that a plan can hold
 
@@ -52,8 +52,8 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
-    // The function that reads durations reads the number: "1.25" becomes 1.25s. A time that has a
-    // unit of its own is refused, because 12m would become 12ms.
+    // The number is read as a duration: "1.25" becomes "1.25s". A time with a unit of its own is
+    // refused, because "12m" would become "12ms".
     snprintf(time, sizeof time, "%.20ss", text);
     if (text[strspn(text, "0123456789.")] || !units_duration(time, &at_ns, e))
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' is not a time in seconds", line, text);
@@ -80,8 +80,8 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
     fclose(file);
     if (!ok)
         return false;
-    // From here on the phase names the copy in the result folder, which repeats the run even when
-    // the original has changed.
+    // From here on the phase names the copy in the result folder, so that the run can be repeated
+    // even when the original has changed.
     snprintf(kept, sizeof kept, "arrivals-%.64s.csv", phase->name);
     free(phase->file);
     phase->file = strdup(kept);

@@ -1,12 +1,13 @@
-// Recorded arrivals: a text file with one time per line, in seconds from the phase's start and
-// in ascending order. Text behind a comma and lines that begin with '#' are ignored.
+// Reads and writes recorded arrivals: a text file with one time per line, in seconds from the
+// phase's start and in ascending order. Text after a comma and lines that begin with '#' are
+// ignored.
 #pragma once
 
 #include "scenario/scenario.h"
 
-// Reads phase->file, which is relative to the scenario. Afterwards phase->file is the name of the
-// file in a result folder that keeps the times (trace_write).
+// Reads phase->file, whose path is relative to the scenario's folder. Afterwards phase->file is the
+// name under which a result folder keeps the times (trace_write).
 MUST_USE bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e);
 
-// Appends the times of a phase in the same format.
+// Appends the times of a phase in the same format. False when `out` has failed.
 bool trace_write(const struct load_phase *phase, struct buf *out);

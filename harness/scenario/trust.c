@@ -1,4 +1,4 @@
-// What a scenario of somebody else may not have.
+// Refuses what a scenario of somebody else may not name.
 //
 // A scenario names commands, settings and files, so whoever wrote it could do what the user may.
 // The lists here say what is allowed, and not what is dangerous: a setting that a later PostgreSQL
@@ -48,7 +48,8 @@ struct judge {
     struct err *e;
 };
 
-// Copies a text of somebody else for a message, without what would act in a terminal.
+// Copies somebody else's text for a message, at most SHOWN bytes, with '?' for characters that a
+// terminal might act on. Returns `out`.
 static const char *shown_text(char out[SHOWN + 8], const char *text)
 {
     size_t len = 0;
@@ -69,7 +70,8 @@ static const char *shown_text(char out[SHOWN + 8], const char *text)
     return out;
 }
 
-// Returns the node of a value that the file gives. NULL: an option or the default gives it.
+// Returns the node of this key if the file itself gives the value; NULL if an option or the default
+// gives it.
 static const struct node *foreign(const struct node *map, const char *key)
 {
     const struct node *n = map ? node_child(map, key) : NULL;
@@ -116,7 +118,7 @@ static bool check_subject(const struct judge *j)
     const struct node *subject = foreign(j->collector, "subject");
     const char *name = j->s->collector.subject;
 
-    // A name leads to a subject that comes with mailproof, a path to any program.
+    // A name means a subject that comes with mailproof; a path could lead to any program.
     return !subject || !name || (!strchr(name, '/') && name[0] != '.') ||
            refuse_item(j, subject, "it runs the subject in", name);
 }
@@ -149,7 +151,8 @@ static bool check_settings(const struct judge *j)
     return true;
 }
 
-// True for the official image of any major version. An older result names the default of its time.
+// True for the official image of any major version, because the scenario of an older result names
+// the version that was the default then.
 static bool is_official(const char *image)
 {
     static const char name[] = "postgres:";
@@ -169,7 +172,8 @@ static bool check_server(const struct judge *j)
            refuse_item(j, rest, "it sends requests to", j->s->postgres.rest);
 }
 
-// True when the file is a regular one in the scenario's own folder, and not a link to another.
+// True when the file is a regular file in the scenario's own folder, and not a link. A file that
+// does not exist is accepted here, too.
 static bool is_beside(const char *file, const char *scenario_path)
 {
     const char *slash = strrchr(scenario_path, '/');

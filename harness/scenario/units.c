@@ -34,7 +34,7 @@ static const char *read_digits(const char *p, int64_t *value, int *digits)
     *value = 0;
     *digits = 0;
     for (; isdigit((unsigned char)*p); p++) {
-        // Nine digits fit into 32 bits, so that nothing below can overflow.
+        // Nine digits fit into 32 bits, so that no calculation with them can overflow 64 bits.
         if (++*digits > DIGITS_MAX)
             return NULL;
         *value = *value * 10 + (*p - '0');
@@ -57,7 +57,7 @@ static bool read_decimal(const char *text, struct decimal *d)
     return d->end != NULL;
 }
 
-// Returns the value, rounded correctly whatever the number of digits.
+// Returns the decimal as the nearest double.
 static double decimal_value(const struct decimal *d)
 {
     char digits[2 * DIGITS_MAX + 2];
@@ -89,7 +89,7 @@ bool units_duration(const char *text, int64_t *ns, struct err *e)
         const struct unit *u = &units[i];
         if (strcmp(u->name, d.end) != 0)
             continue;
-        // Leaves room for the fraction, and for sums of durations.
+        // Half of the range leaves room for the fraction, and for sums of durations.
         if (d.whole > INT64_MAX / 2 / u->ns)
             return err_set(e, ERR_USAGE, "'%s' is longer than this program can count", text);
         int64_t fraction =
@@ -167,7 +167,8 @@ bool units_bytes_per_second(const char *text, double *rate, struct err *e)
     return err_set(e, ERR_USAGE, "'%s' is not a rate in bytes; write one such as 20kB/s", text);
 }
 
-// Reads "200/s" and returns its end.
+// Reads a rate such as "200/s" at `p`, and sets *end to what follows it. `text` is the whole value,
+// for the error.
 static bool read_rate(
     const char *text, const char *p, double *rate, const char **end, struct err *e)
 {
@@ -226,8 +227,8 @@ bool units_comparison(const char *text, char comparison[3], const char **operand
 
 bool units_print_duration(struct buf *out, int64_t ns)
 {
-    // Tries seconds first, then shorter units, but no unit that needs more digits than read_digits
-    // takes.
+    // Tries seconds first, then shorter units, but skips a unit in which the number would have more
+    // digits than read_digits takes.
     for (size_t i = 3; i-- > 0;)
         if (ns % units[i].ns == 0 && ns / units[i].ns < BILLION)
             return buf_printf(out, "%lld%s", (long long)(ns / units[i].ns), units[i].name);

@@ -34,10 +34,10 @@ MUST_USE bool units_per_second(const char *text, double *rate, struct err *e);
 // Reads "200/s", or "100/s..2000/s" for a rate that changes from one to the other.
 MUST_USE bool units_rate(const char *text, double *from, double *to, struct err *e);
 
-// Splits "< 500ms" into "<" and the text behind the blanks.
+// Splits "< 500ms" into "<" and the text after the blanks.
 MUST_USE bool units_comparison(
     const char *text, char comparison[3], const char **operand, struct err *e);
 
-// Print the shortest text that reads back as the same value.
+// Append a short text that reads back as the same value. False when `out` has failed.
 bool units_print_duration(struct buf *out, int64_t ns);
 bool units_print_number(struct buf *out, double number);

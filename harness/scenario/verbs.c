@@ -8,7 +8,8 @@
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 #define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // parameters of verbs that end a process
 
-// A fault that keeps both processors busy takes effect late.
+// The shortest length that explore gives a fault which keeps both processors busy, because such a
+// fault takes effect late.
 #define BUSY_NS (1500 * NS_PER_MS)
 
 #define AWAY .hits = HITS_SERVER, .does = STOPS, .keeps_away = true, .takes = THING_SERVER

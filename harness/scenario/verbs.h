@@ -74,9 +74,8 @@ enum verb_param {
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
     PARAM_DIRECTION = 1 << 4,
-    PARAM_BY = 1 << 5,     // `by` must be given; so must `rate` and `message` where a verb takes
-                           // them
-    PARAM_JITTER = 1 << 6, // `jitter` delays each byte, not the times of the fault
+    PARAM_BY = 1 << 5, // `by` must be given, as must `rate` and `message` for verbs that take them
+    PARAM_JITTER = 1 << 6, // `jitter` varies the delay of each byte, and not the times of the fault
     PARAM_RATE = 1 << 7,
     PARAM_RESET = 1 << 8,
     PARAM_MESSAGE = 1 << 9,
@@ -94,46 +93,47 @@ enum verb_param {
 
 // What a fault acts on.
 enum verb_hits {
-    HITS_DATABASE, // the sessions of other clients burden the database
+    HITS_DATABASE, // sessions of other clients burden the database
     HITS_SESSIONS,
-    HITS_PROCESS, // the collector's
+    HITS_PROCESS, // the collector's process
     HITS_READER,
-    HITS_SENDER,  // so it needs collector.dequeue: leased
+    HITS_SENDER,  // the fault needs collector.dequeue: leased
     HITS_NETWORK, // between the collector and the server
     HITS_SERVER,
-    HITS_HOST, // of the server and the collectors
+    HITS_HOST, // the machine of the server and the collectors
     HITS_CLOCK,
 };
 
 // How a fault keeps the subject from its work while it lasts.
 enum verb_does {
     BURDENS,  // the server has more to do
-    HOLDS_UP, // a subject that waits for open writers waits; nobody else does
+    HOLDS_UP, // the fault delays only a subject that waits for open writing transactions
     SLOWS,
     STOPS,
 };
 
-// What a fault may end for good. A subject that hears nothing may end its session by itself.
+// What a fault ends for good. MAY_END_SESSIONS: the fault itself ends none, but the subject may end
+// its session by itself, for example when it hears nothing.
 enum verb_ends { ENDS_NOTHING, MAY_END_SESSIONS, ENDS_SESSIONS, ENDS_PROCESSES };
 
-// When a fault loses commits that the server has acknowledged.
+// When a fault may lose commits that the server has acknowledged.
 enum verb_loses {
     LOSES_NOTHING,
-    LOSES_IF_WAIVED,   // postgres.durability: waive
-    LOSES_UNFLUSHED,   // as before, or a disk that lies
-    LOSES_UNCONFIRMED, // as before, or a standby that is not synchronous
+    LOSES_IF_WAIVED,   // with postgres.durability: waive
+    LOSES_UNFLUSHED,   // with postgres.durability: waive, or a disk that is not honest
+    LOSES_UNCONFIRMED, // with postgres.durability: waive, or without a synchronous standby
 };
 
-// The things that a lasting fault takes hold of. A fault collides with one that holds a thing that
-// it wants, because the end of one would also end the other.
+// The things that a fault takes hold of while it lasts. Another fault that takes or wants the same
+// thing then collides with it, because the end of one would also end the other.
 enum verb_thing {
     THING_SERVER = 1 << 0,
     THING_DELAY = 1 << 1,
     THING_THROTTLE = 1 << 2,
     THING_DISK = 1 << 3,
-    THING_TO_SERVER = 1 << 4, // with `direction`, half-open takes only one of these two
+    THING_TO_SERVER = 1 << 4, // half-open takes one of these two, by its `direction`
     THING_TO_COLLECTOR = 1 << 5,
-    THING_COLLECTOR = 1 << 6, // of one instance, as those below
+    THING_COLLECTOR = 1 << 6, // of one instance, as are reader and sender
     THING_READER = 1 << 7,
     THING_SENDER = 1 << 8,
     THING_WRITES = 1 << 9,
@@ -141,7 +141,7 @@ enum verb_thing {
     THING_SLICE = 1 << 11,
 };
 
-// All that others ask of a verb stands here; the functions that carry it out are in fault/.
+// Everything about a verb except the functions that carry it out, which are in fault/.
 struct verb {
     enum verb_id id;
     const char *name; // as the scenario file spells it
@@ -151,20 +151,21 @@ struct verb {
     enum verb_ends ends;
     enum verb_loses loses;
     bool keeps_away; // no new session can be opened while it lasts
-    bool silent;     // the subject is not told: it must notice by its own timers
-    bool asks;       // it asks the process to end, which may take its time for that
+    bool silent;     // nothing tells the subject: it must notice the fault by its own timers
+    bool asks;       // it asks the process to end (SIGTERM), so the process may take a while
     unsigned takes;  // bits of enum verb_thing
-    unsigned wants;  // bits of enum verb_thing that it also needs, but does not keep: a collector
-                     // that is paused cannot obey stop-collector
-    bool needs_disk; // acts on a disk of ours, so it needs postgres.storage: crashable
+    unsigned wants;  // bits of enum verb_thing: what no other fault may hold when it begins, though
+                     // it holds none of that itself. A paused collector, for example, cannot obey
+                     // stop-collector
+    bool needs_disk; // acts on the harness's own disk, so it needs postgres.storage: crashable
     bool needs_cluster;  // acts on a cluster, so it needs postgres.provider: patroni
     bool needs_standby;  // acts once, on the standby, so it needs postgres.standby
-    bool needs_mail;     // acts on the tables of the mail schema, so on no queue of others
+    bool needs_mail;     // acts on tables of the mail schema, which no other queue has
     bool cuts_off;       // cuts a member of the cluster off from the others
-    const char *refuses; // the SQLSTATE with which the server refuses writes meanwhile; NULL: it
+    const char *refuses; // SQLSTATE with which the server refuses writes while it lasts; NULL: it
                          // refuses none
-    unsigned weight;     // how often explore draws it; 0: as often as most verbs
-    int64_t explore_least_ns; // how long it lasts at least when explore draws it
+    unsigned weight;     // how likely explore is to draw it; 0: as likely as most verbs
+    int64_t explore_least_ns; // the shortest length that explore gives it
     const char *help;         // one line of help
 };
 

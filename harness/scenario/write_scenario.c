@@ -20,7 +20,8 @@ bool scenario_write(const struct scenario *s, struct buf *out)
     return !out->failed;
 }
 
-// True when the struct holds a value that is to be written for the field.
+// True when the field is to be written: it applies to this item, and its value is not one that was
+// left out.
 static bool is_written(const struct field *f, const void *base)
 {
     double rate;
@@ -60,7 +61,7 @@ static void write_table(
     }
 }
 
-// True for what says when a fault comes, and not what it does.
+// True for a key that says when a fault comes, and not what the fault does.
 static bool is_time(const struct field *f, const struct fault_spec *fault)
 {
     return f->offset == offsetof(struct fault_spec, at_ns) ||
@@ -311,7 +312,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
 {
     const void *slot;
 
-    // Nobody reads the value of such a key, so the struct does not have it.
+    // The struct does not have the value of this key, because nobody reads it.
     if (f->offset == NOT_STORED) {
         buf_printf(out, " %s\n", f->default_text);
         return;
