@@ -24,7 +24,7 @@ bool array_grow(void *items, size_t count, size_t more, size_t size)
     size_t room = room_for(count + more);
     if (room == room_for(count))
         return true;
-    // Only the caller knows the pointer's own type.
+    // Only the caller knows the type of its pointer, so the pointer is copied as bytes.
     memcpy(&old, items, sizeof old);
     moved = realloc(old, room * size);
     if (!moved)

@@ -26,8 +26,9 @@ void buf_fini(struct buf *b);
 // Forgets the content, keeps the memory.
 void buf_clear(struct buf *b);
 
-// Makes room for `more` further bytes and returns where they go; NULL past the ceiling, and after
-// any failure. The caller adds to len what it has written.
+// Makes room for `more` further bytes and returns where they go. The caller adds to `len` what it
+// has written there. NULL: the ceiling or the memory does not allow them, or an earlier append has
+// failed.
 char *buf_reserve(struct buf *b, size_t more);
 
 bool buf_append(struct buf *b, const void *data, size_t len);
@@ -38,6 +39,6 @@ bool buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 // Drops the first n bytes (n <= len).
 void buf_consume(struct buf *b, size_t n);
 
-// Returns the content with a NUL behind it, which is not counted. NULL when it is not whole: an
-// append has failed, or there is no room for the NUL.
+// Returns the content with a NUL after it, which `len` does not count. NULL: the content is not
+// whole, because an append has failed, or there is no room for the NUL.
 char *buf_str(struct buf *b);

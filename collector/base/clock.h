@@ -17,7 +17,7 @@
 int64_t clock_now_ns(void);
 
 // Like clock_now_ns, but goes on while the machine is suspended, where the system has such a clock.
-// Use it to judge what others may have done in the meantime.
+// Use it to judge how long others had to act, because they may have run while this machine slept.
 int64_t clock_boot_ns(void);
 
 // Returns CLOCK_REALTIME, in nanoseconds since 1970. It is for display only: it may be set back, so
@@ -25,7 +25,7 @@ int64_t clock_boot_ns(void);
 int64_t clock_wall_ns(void);
 
 // Returns the poll(2) timeout that sleeps from now until the deadline: rounded up, so that a loop
-// does not spin through the last millisecond; -1 for CLOCK_NEVER.
+// does not spin through the last millisecond. 0: the deadline has passed; -1: it is CLOCK_NEVER.
 int clock_poll_ms(int64_t now_ns, int64_t deadline_ns);
 
 static inline int64_t clock_min(int64_t a, int64_t b)

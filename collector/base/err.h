@@ -35,22 +35,24 @@ struct err {
 // Fills *e and returns false, so that a caller can `return err_set(e, …)`.
 bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// Does the same, and appends ": " and strerror(errno) to the text.
+// Like err_set, and appends ": " and strerror(errno) to the text.
 bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// Puts "fmt: " in front of a text that is already there; keeps the kind.
+// Puts the formatted text and ": " in front of the text that *e has already; keeps the kind.
 // Returns false.
 bool err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-// Says that memory ran out: ERR_SYSTEM with ENOMEM. The second function names an amount that a
-// setting or a scenario asked for, such as "%d lines". Both return false.
+// Fills *e with ERR_SYSTEM and ENOMEM, because memory ran out. err_memory_for also names what the
+// memory was for, an amount that a setting or a scenario asked for, such as "%d lines". Both return
+// false.
 bool err_memory(struct err *e);
 bool err_memory_for(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void err_clear(struct err *e);
 
-// clang's analyzer sees one file at a time and does not know that these return false. Without this
-// it would analyse impossible paths, on which a function that failed goes on.
+// clang's analyzer sees one file at a time and does not know that these functions return false.
+// Without these macros it would analyse impossible paths, on which the caller goes on after a
+// failure.
 #if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
 #define err_set(...) (err_set(__VA_ARGS__), false)
 #define err_sys(...) (err_sys(__VA_ARGS__), false)

@@ -34,7 +34,8 @@ void log_never_wait(void)
     state.never_waits = fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-// A pipe that polls as writable takes PIPE_BUF bytes, which is more than a line.
+// True when a line can be written without waiting. A pipe that polls as writable takes PIPE_BUF
+// bytes, which is more than a line.
 static bool has_room(void)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -70,7 +71,7 @@ static void put(const char *line, size_t len)
 void log_line(const char *tag, const char *fmt, ...)
 {
     char line[2048];
-    // Callers log a failure, and then still ask errno what it was.
+    // Callers may log a failure first, and look at errno afterwards.
     int saved = errno;
     va_list args;
     size_t used = stamp(line, 128, tag);

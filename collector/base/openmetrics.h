@@ -27,10 +27,11 @@ void openmetrics_family(
 void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type type,
     const struct openmetrics_label *labels, size_t count, double value);
 
-// Appends the samples of a histogram: `buckets` counts, of which each is of the values up to its
-// bound and above the bound before it; then how many values there are in all, and their sum.
+// Appends the samples of a histogram with `buckets` buckets. counts[i] is the number of values
+// above bounds[i - 1] and up to bounds[i]. `count` is the number of all values, also of those above
+// the last bound, and `sum` is their sum.
 void openmetrics_histogram(struct buf *out, const char *name, const double *bounds,
     const double *counts, size_t buckets, double count, double sum);
 
-// Ends the text. False: the buffer is too small for it.
+// Ends the text. False: the buffer had no room for the whole text.
 bool openmetrics_end(struct buf *out);

@@ -31,7 +31,7 @@ bool program_hold_standard_files(bool writes_output, struct err *e)
 
 void program_stay_private(void)
 {
-    // A sanitizer's leak check works like a debugger, so a build with one does not do this.
+    // A sanitizer's leak check works like a debugger, so a build with a sanitizer stays open.
 #if defined(PR_SET_DUMPABLE) && !defined(__SANITIZE_ADDRESS__)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
@@ -56,7 +56,7 @@ static void on_signal(int number)
     int saved = errno;
     ssize_t ignored = write(stop_pipe[1], &(char){(char)number}, 1);
 
-    (void)ignored; // a full pipe can be read already
+    (void)ignored; // a full pipe wakes the poll already
     stopping = 1;
     errno = saved;
 }

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/openmetrics.h"
 
-#define PATIENCE_NS (5 * NS_PER_S) // a client's time, from its connection to its last byte
-#define PAUSE_NS (NS_PER_S / 10)   // no client is taken in for so long after descriptors ran out
+#define PATIENCE_NS (5 * NS_PER_S) // from a client's connection to the last byte of its answer
+#define PAUSE_NS (NS_PER_S / 10)   // the pause before the next accept after descriptors ran out
 #define QUEUE_LEN (2 * SCRAPE_CLIENTS)
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
@@ -49,7 +49,8 @@ static bool listen_at(
     return false;
 }
 
-// A server that was killed leaves its socket behind. Anything else at that path stays.
+// Removes the socket that a killed server has left at this path. Fails if there is anything else,
+// such as a socket that is still served.
 static bool clear_path(const struct sockaddr_un *at, struct err *e)
 {
     struct stat st;
@@ -112,7 +113,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     if (strlen(address) >= sizeof copy)
         return err_set(e, ERR_USAGE, "the address has more than %zu bytes", sizeof copy - 1);
     snprintf(copy, sizeof copy, "%s", address);
-    // getaddrinfo of glibc takes a larger port, and cuts off its upper bits.
+    // glibc's getaddrinfo accepts a larger port, but cuts off its upper bits.
     if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
         return err_set(e, ERR_USAGE,
             "'%s' is not an address; it must be HOST:PORT, [IPV6]:PORT or the path of a Unix "
@@ -121,7 +122,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     int why = getaddrinfo(host, port, &hints, &found);
     if (why != 0)
         return err_set(e, ERR_USAGE, "'%s' is not found: %s", address, gai_strerror(why));
-    // Only at the first address: there is one socket to listen at.
+    // We have one socket to listen with, so only the first address is used.
     bool ok = listen_at(s, found->ai_addr, found->ai_addrlen, address, e);
     freeaddrinfo(found);
     return ok;
@@ -175,7 +176,7 @@ int scrape_judge(const char *request, size_t len)
     if (!memmem(request, len, "\r\n\r\n", 4))
         return len >= SCRAPE_REQUEST_MAX ? 400 : 0;
     size_t line_len = (size_t)(line_end - request) - 1;
-    // A zero byte would end the string, and hide from the checks what stands behind it.
+    // A zero byte would end the string, and hide from the checks what comes after it.
     if (line_len >= sizeof line || request[line_len] != '\r' || memchr(request, '\0', line_len) ||
         memchr(request, '\r', line_len))
         return 400;
@@ -190,7 +191,7 @@ int scrape_judge(const char *request, size_t len)
         return 400;
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
         return 505;
-    // A scraper may be told to send parameters; they change nothing here.
+    // A scraper may be configured to send parameters, which are ignored here.
     size_t path_len = strcspn(path, "?");
     if (path_len != sizeof target - 1 || memcmp(path, target, path_len) != 0)
         return 404;
@@ -244,13 +245,13 @@ static void read_request(struct scrape_client *c)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
-        // It has hung up, or the connection is broken: nobody is left to answer.
+        // The client has hung up, or the connection is broken: nobody is left to answer.
         if (n <= 0) {
             drop(c);
             return;
         }
         c->len += (size_t)n;
-        // Bytes behind the request stay unread, because the answer ends the connection.
+        // Bytes after the request stay unread, because the answer ends the connection.
         int status = scrape_judge(c->request, c->len);
         if (status == 200)
             c->step = SCRAPE_WAITING;
@@ -296,8 +297,9 @@ static void serve_client(struct scrape_client *c, int64_t now_ns)
 
 // --- all clients ------------------------------------------------------------------------
 
-// Returns a free place, or that of the client that has kept us waiting for its request for longest:
-// a scraper sends its own at once. NULL: all clients wait for us.
+// Returns a free place; else the place of the client whose request has been awaited for longest,
+// which is hardly a scraper, because a scraper sends its request at once. NULL: no request is
+// awaited, all clients wait for us.
 static const struct scrape_client *place_for(const struct scrape *s)
 {
     const struct scrape_client *oldest = NULL;
@@ -312,8 +314,9 @@ static const struct scrape_client *place_for(const struct scrape *s)
     return oldest;
 }
 
-// Takes in the clients that wait, as many as the kernel's queue holds. If descriptors have run out,
-// it pauses: the next client stays in the kernel's queue, and poll would report it again at once.
+// Accepts the clients that wait, at most as many as the kernel's queue holds. When descriptors have
+// run out, it accepts nobody for a while: the next client stays in the kernel's queue, and poll
+// would report that client again and again.
 static void take_in(struct scrape *s, int64_t now_ns)
 {
     const struct scrape_client *place;

@@ -1,9 +1,10 @@
 // Serves one text to every client that asks for it: GET /metrics over HTTP/1.1.
 //
-// The owner calls it from its own poll loop, and no call waits. A client that is silent, slow or
-// hostile costs a few kilobytes until its deadline: there are SCRAPE_CLIENTS places. A new client
-// takes the place of the one that has been silent for longest; where none is silent it waits in the
-// kernel's queue. Each connection gets one answer.
+// The owner calls it from its own poll loop, and no call waits. There are SCRAPE_CLIENTS places, so
+// clients that are silent, slow or hostile cost a few kilobytes each, until their deadlines. When
+// no place is free, a new client takes the place of the client whose request has been awaited for
+// longest; when all requests are complete, the new client waits in the kernel's queue. Each
+// connection gets one answer.
 //
 // An address is HOST:PORT, [IPV6]:PORT, or the path of a Unix socket, which begins with '/'.
 #pragma once
@@ -38,8 +39,8 @@ struct scrape_client {
 
 struct scrape {
     int fd;               // the listening socket; -1: closed
-    int64_t accept_at_ns; // no client is taken in before this time; 0: at any time
-    char path[108];       // where our Unix socket lies; "": we have none
+    int64_t accept_at_ns; // no client is accepted before this time; 0: at any time
+    char path[108];       // the path of our Unix socket; "": we have none
     struct scrape_client clients[SCRAPE_CLIENTS];
 };
 
@@ -49,27 +50,30 @@ struct scrape {
         .fd = -1                                                                                   \
     }
 
-// Listens. A host name is resolved here, which may take a while. A Unix socket that nobody
-// serves any more is replaced. ERR_USAGE says what is wrong with the address.
+// Begins to listen at the address. To resolve a host name may take a while. A Unix socket that
+// nobody serves any more is replaced. ERR_USAGE says what is wrong with the address.
 bool scrape_open(struct scrape *s, const char *address, struct err *e) MUST_USE;
 void scrape_close(struct scrape *s);
 
-// Writes the address that it listens on in readable form, with the real port in place of 0. Returns
-// `place`.
+// Writes in readable form where we listen, with the real port if the address had the port 0.
+// Returns `place`.
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX]);
 
+// Fills in what the owner polls before it calls scrape_serve.
 void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS]);
 // Returns when to call scrape_serve even if poll reports nothing.
 int64_t scrape_deadline_ns(const struct scrape *s);
 
-// Reads and writes as far as it can without waiting. True: a client waits for the text.
+// Accepts clients, reads and writes, as far as that is possible without waiting. Returns true while
+// a client waits for the text: the owner then calls scrape_answer.
 bool scrape_serve(struct scrape *s, int64_t now_ns);
 
-// Gives the text to every client that waits for it. NULL: there is no text, and they get a 503.
+// Gives the text to every client that waits for it. NULL: there is no text, and these clients get a
+// 503.
 void scrape_answer(struct scrape *s, const char *text, size_t len);
 
 // --- pure ---------------------------------------------------------------------------
 
-// Judges the first `len` bytes of a request: 0 while more is to come, else the status 200, 400,
-// 404, 405 or 505. More bytes do not change a status.
+// Judges a request by the `len` bytes that were read so far. Returns 0 while more must be read,
+// else the status 200, 400, 404, 405 or 505. Further bytes do not change a status.
 int scrape_judge(const char *request, size_t len);

@@ -36,8 +36,8 @@ bool utf8_valid(const char *text)
     return true;
 }
 
-// True for a character that has no picture, but acts: it moves a terminal's cursor, or changes the
-// order in which a line is shown.
+// True for a character that shows nothing, but has an effect: it moves a terminal's cursor, or
+// changes the order in which a line is shown.
 static bool acts(uint32_t c)
 {
     return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||

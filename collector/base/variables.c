@@ -11,7 +11,7 @@ static char **text_of(void *of, const struct variable *row)
     return (char **)(void *)((char *)of + row->offset);
 }
 
-// Finds a variable's value from *at on, and leaves *at at its place.
+// Searches for a variable from *at on, and moves *at to it. Returns its value; NULL: there is none.
 static char *find_value(char *const **at, const char *name)
 {
     size_t len = strlen(name);
@@ -72,7 +72,7 @@ void variables_wipe(const struct variables *v, char *const environ[])
     for (size_t i = 0; i < v->count; i++) {
         if (v->rows[i].kind != VARIABLE_SECRET)
             continue;
-        // However often it is there.
+        // The environment may hold the variable more than once.
         for (char *const *at = environ; (value = find_value(&at, v->rows[i].name)); at++)
             explicit_bzero(value, strlen(value));
     }
