@@ -3,7 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Reads a number without sign or leading zero, from *at on.
+// Reads a number without sign or leading zero, and moves *at past it. False: there is none, or it
+// is larger than `most`.
 static bool take_number(const char **at, const char *end, int64_t most, int64_t *number)
 {
     const char *from = *at;
@@ -28,7 +29,8 @@ static bool take_word(const char **at, const char *end, const char *word)
     return true;
 }
 
-// Reads a blank and a text, or nothing at all.
+// Reads the rest of the answer, which is a blank and a text, or nothing. False: it is something
+// else.
 static bool take_text(struct answer *a, const char *at, const char *end)
 {
     size_t n = 0;
@@ -47,9 +49,10 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     int64_t place = 0;
 
     *a = (struct answer){0};
-    // Each check has its reason set before it, so that whichever fails has told why.
+    // *why is set before each check, so that it tells which check has failed.
     *why = "it does not begin with a line's number";
-    // The bound leaves room for the digit with which a number passes it.
+    // The bound is far below INT64_MAX, so that the digit that exceeds it cannot overflow the
+    // number.
     if (!take_number(&at, end, INT64_MAX / 100, &a->line))
         return false;
     *why = "a token's place is a number from 1 on";
@@ -59,7 +62,7 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     *why = "'sent', 'error transient' or 'error permanent' must follow the number";
     if (take_word(&at, end, " sent")) {
         a->kind = ANSWER_SENT;
-        // A success explains nothing. A text behind it is a sign of another format.
+        // A success has no text. If one follows, the sender speaks another format.
         return at == end;
     }
     if (take_word(&at, end, " error transient"))

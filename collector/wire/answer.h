@@ -22,6 +22,6 @@ struct answer {
     char text[ANSWER_TEXT_MAX + 1]; // printable ASCII; all other bytes have become '?'
 };
 
-// Parses a line without its end. Returns false, with the reason, when it is none of the above;
-// nothing is guessed.
+// Parses one answer, given without its line end. Returns false, with the reason in *why, when it
+// has none of the forms above; nothing is guessed.
 bool answer_parse(struct answer *a, const char *line, size_t len, const char **why) MUST_USE;

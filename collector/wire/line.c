@@ -1,7 +1,8 @@
 #include "wire/line.h"
 
-// Finds characters that would end a field or a line, or control a reader or a terminal:
-// the control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
+// Returns why a field cannot go into a line, as one of the four texts given; NULL: it can.
+// Forbidden are characters that would end a field or a line, or control a reader or a terminal: the
+// control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
 static const char *forbidden(
     struct field f, const char *comma, const char *quote, const char *control, const char *missing)
 {
@@ -56,7 +57,8 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
 
     if (!sign_token(sign, t->action, (const uint8_t *)t->secret.data, t->code.data, text, e))
         return false;
-    // No quoting and no escapes: whatever would need them line_unsendable has kept out.
+    // Nothing is quoted or escaped, because line_unsendable keeps out every token that would need
+    // it.
     if (line->len > 0)
         buf_append_char(line, ',');
     buf_append(line, t->action == TOKEN_ACTIVATION ? "1," : "2,", 2);
@@ -67,7 +69,7 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
     buf_append(line, text, sizeof text);
     buf_append_char(line, ',');
     buf_append(line, t->code.data, t->code.len);
-    // One look at the end is enough: a buffer that failed takes nothing more.
+    // One check at the end is enough, because a buffer that has failed takes nothing more.
     if (line->failed)
         return err_memory(e);
     return true;

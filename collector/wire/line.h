@@ -28,5 +28,5 @@ const char *line_unsendable(const struct token *t);
 // Appends one token, which must be sendable, to the line.
 bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct err *e) MUST_USE;
 
-// Closes the line.
+// Appends the newline that ends the line.
 bool line_end(struct buf *line, struct err *e) MUST_USE;

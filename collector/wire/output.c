@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Opens the file again, because the descriptor itself may be for writing only.
+// True when the file's last byte is not a newline. Opens the file again, because the descriptor
+// itself may be for writing only.
 static bool ends_within_a_line(int fd, off_t size)
 {
     char path[40], last = '\n';
@@ -24,11 +25,12 @@ static bool ends_within_a_line(int fd, off_t size)
     return torn;
 }
 
-// A pipe cannot be read back, and it outlives a collector that a script or a unit starts again. So
-// while a long line is out its open file description bears a mark, which outlives us as well: a
-// signal number, which the kernel uses only for descriptions that somebody made asynchronous.
+// What is in a pipe cannot be read back, and the pipe outlives a collector that a script or a
+// service manager starts again. So while a long line is being written, the open file description of
+// the pipe bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the
+// kernel uses that number only for descriptions that somebody made asynchronous.
 #ifdef F_SETSIG
-#define MARK SIGIO // what is sent without a number, too
+#define MARK SIGIO // the signal that is also sent when no number is set
 static bool marked(int fd)
 {
     return fcntl(fd, F_GETSIG) == MARK;
@@ -36,7 +38,7 @@ static bool marked(int fd)
 
 static void set_mark(const struct output *o, int mark)
 {
-    // A short line goes into a pipe whole or not at all, and needs none.
+    // A line of up to PIPE_BUF bytes goes into a pipe whole or not at all, and needs no mark.
     if (o->kind != OUTPUT_FILE && o->len > PIPE_BUF && fcntl(o->fd, F_SETSIG, mark) != 0)
         return; // without a mark a torn line is not noticed
 }
@@ -55,7 +57,7 @@ static void set_mark(const struct output *o, int mark)
 }
 #endif
 
-// True if the last writer died within a line.
+// True if the writer before us died within a line.
 static bool torn(const struct output *o, const struct stat *st)
 {
     bool at_end = (fcntl(o->fd, F_GETFL) & O_APPEND) || lseek(o->fd, 0, SEEK_CUR) == st->st_size;
@@ -109,7 +111,8 @@ bool output_ready(const struct output *o)
     return o->kind == OUTPUT_FILE || poll(&p, 1, 0) > 0;
 }
 
-// Writes once, without waiting; -1 with EAGAIN when there is no room.
+// Calls write or send once, without waiting, and returns its result; -1 with EAGAIN: there is no
+// room.
 static ssize_t put_out(const struct output *o, const char *from, size_t left)
 {
     if (o->kind == OUTPUT_SOCKET)
@@ -123,7 +126,7 @@ static ssize_t put_out(const struct output *o, const char *from, size_t left)
     return write(o->fd, from, left < PIPE_BUF ? left : PIPE_BUF);
 }
 
-// Writes as much as there is room for. Adds to *done how much that was.
+// Writes as much as there is room for, and adds the number of written bytes to *done.
 static bool pump(struct output *o, const char *data, size_t len, size_t *done, struct err *e)
 {
     while (*done < len) {
@@ -141,7 +144,7 @@ static bool pump(struct output *o, const char *data, size_t len, size_t *done, s
 bool output_pump(struct output *o, struct err *e)
 {
     if (o->torn) {
-        // No line holds a quote, so a reader knows that what this ends is none.
+        // No line of ours has a quote, so a reader knows that what this ends is not a line.
         static const char end[] = "\"\n";
         if (!pump(o, end, sizeof end - 1, &o->ended, e))
             return false;

@@ -1,4 +1,4 @@
-// Whole lines to a file descriptor that somebody else opened.
+// Writes whole lines to a file descriptor that somebody else opened.
 //
 // The descriptor's flags are left alone: its open file description may be shared with a program
 // that does not expect O_NONBLOCK. Instead a pipe is given at most PIPE_BUF bytes, and only when
@@ -21,25 +21,26 @@ struct output {
     const char *data; // the line that is being written, borrowed; NULL: none
     size_t len;
     size_t done;  // bytes that the kernel has accepted
-    bool torn;    // the last writer died within a line, which is to be ended first
-    size_t ended; // how many bytes of that end are written
+    bool torn;    // the writer before us died within a line, which we must end first
+    size_t ended; // how many bytes of the end of that line are written
 };
 
-// When the last writer died within a line, the next line is preceded by a quote and a newline. So
-// what is left of that line is neither glued to ours nor taken for a complete one. In a file its
-// last byte shows it; in a pipe or socket that is still open, a mark (output.c) does, on Linux.
+// If the writer before us died within a line, our first line is preceded by a quote and a newline.
+// So what was written of that line is neither glued to ours nor taken for a complete line. A file
+// shows by its last byte that this has happened; a pipe or socket that is still open shows it by a
+// mark (output.c), on Linux.
 bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 
 // Begins a line, without writing yet. The data must stay valid until output_idle returns true.
 void output_begin(struct output *o, const char *data, size_t len);
 
-// Ends a line of which all is written; the caller may use the data again.
+// Forgets a line of which all is written; the caller may use its memory again.
 void output_end(struct output *o);
 
-// Takes back a line of which nothing was written.
+// Forgets a line of which nothing is written.
 void output_cancel(struct output *o);
 
-// Writes what can be written without waiting.
+// Writes as much of the line as can be written without waiting.
 bool output_pump(struct output *o, struct err *e) MUST_USE;
 
 bool output_ready(const struct output *o); // something can be written without waiting

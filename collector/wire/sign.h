@@ -1,4 +1,4 @@
-// Signs tokens: HMAC-SHA256 with one key, its context made once and reused.
+// Signs tokens: HMAC-SHA256 with one key, in a context that is made once and reused.
 #pragma once
 
 #include <stddef.h>
