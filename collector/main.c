@@ -43,8 +43,8 @@ static void version(FILE *out)
     fputs("mailroom-collector " MAILROOM_VERSION "\n", out);
 }
 
-// Returns the exit code of --switch-mode: EX_TEMPFAIL for an error that may be gone at the next
-// try.
+// Returns the exit code of --switch-mode for an error of this kind: EX_TEMPFAIL if the next try may
+// succeed.
 static enum collector_exit exit_of_switch(enum err_kind kind)
 {
     enum collector_exit code = collector_exit_of(kind);
@@ -52,7 +52,8 @@ static enum collector_exit exit_of_switch(enum err_kind kind)
     return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
 }
 
-// A sender after '--' answers for its tokens, and only leased mode reads answers.
+// Refuses a sender after '--' except in leased mode: such a sender answers for its tokens, and only
+// leased mode reads answers.
 static bool check_command(const struct config *c, char *const command[], struct err *e)
 {
     if (!command || config_leased(c))
@@ -103,11 +104,12 @@ static int run(bool switching, char *const command[])
     program_stay_private();
     log_never_wait();
     variables_warn_of_unknown(&config_variables, environ);
-    // The launcher is forked before the key is decoded, so that its memory never has it, and before
-    // the sandbox, in which nobody forks.
+    // The launcher is forked before the key is decoded, so that the launcher's memory never has the
+    // key, and before the sandbox, which forbids fork.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
-    // Also when the settings are refused: the environment can be read as long as we run.
+    // The secrets are wiped even when the settings are refused, because others can read the
+    // environment for as long as we run.
     variables_wipe(&config_variables, environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {
@@ -138,7 +140,8 @@ int main(int argc, char **argv)
     bool switching = false;
     int option;
 
-    // The plus leaves all that follows '--' to the sender.
+    // The plus ends the options at the first other argument, so that the sender's own options stay
+    // its own.
     while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':

@@ -94,7 +94,8 @@ static bool set_whole_number(
     return true;
 }
 
-// The value is auto:LEAST..MOST, both in milliseconds, or a number like any other.
+// Sets the batch timeout. The value is auto:LEAST..MOST, both in milliseconds, or a whole number of
+// milliseconds.
 static bool set_window(struct config *c, const struct variable *s, const char *value, struct err *e)
 {
     static const char start[] = "auto:";
@@ -189,7 +190,8 @@ static bool load_key(struct config *c, struct err *e)
     return ok;
 }
 
-// libpq's own message may quote a password, so it is not passed on.
+// Checks that libpq understands the URL. libpq's own message may quote a password, so it is not
+// shown.
 static bool check_url(const struct config *c, struct err *e)
 {
     if (!c->database_url)
@@ -225,12 +227,12 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
-// A rate is a number and `/s`.
+// Reads the rate, which is a number and `/s`, into per_s.
 static bool check_budget_setting(struct budget_config *b, struct err *e)
 {
     char *end;
 
-    // Nothing is paid without a rate, so this limit would be ignored in silence.
+    // Without a rate there is no budget, so the daily limit would be ignored in silence.
     if (!b->rate && b->daily > 0)
         return err_set(e, ERR_USAGE,
             PREFIX "DAILY is '%" PRId64 "'; it needs " PREFIX "BUDGET, of which it is a part",

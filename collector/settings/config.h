@@ -1,9 +1,8 @@
 // The collector's settings: environment variables, checked once at the start.
 //
-// One table in config.c names them all; it drives parsing, --help and
-// --settings (the table in SETTINGS.md). A bad value is an ERR_USAGE that names
-// the variable, the value and what is allowed, never a silent default. The
-// values of secrets are never repeated.
+// One table in config.c names them all; it drives parsing, --help and --settings (the table in
+// SETTINGS.md). A bad value is an ERR_USAGE that names the variable, the value and what is allowed,
+// never a silent default. No message shows the value of a secret.
 #pragma once
 
 #include <stdint.h>
@@ -19,10 +18,10 @@ struct config {
     char *channel_name;
     char *queue_name;
     char *dequeue;
-    const struct policy *policy; // the one that `dequeue` names
+    const struct policy *policy; // the policy that `dequeue` names
     int64_t healthcheck_interval_ms;
-    int64_t batch_timeout_ms; // adaptive: the upper bound
-    int64_t batch_least_ms;   // adaptive: the lower bound; 0: not adaptive
+    int64_t batch_timeout_ms; // of an adaptive window: the upper bound
+    int64_t batch_least_ms;   // of an adaptive window: the lower bound; 0: it is not adaptive
     int64_t batch_limit;
     int64_t grace_ms;
     int64_t lease_ms;
@@ -52,8 +51,8 @@ struct config {
 // The table of all settings.
 extern const struct variables config_variables;
 
-// environ holds NAME=value strings, as environ(7). On failure config_fini is
-// still the caller's duty.
+// Reads and checks all settings. environ holds NAME=value strings, as environ(7). The caller calls
+// config_fini also on failure.
 bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
 
 bool config_leased(const struct config *c);

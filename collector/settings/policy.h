@@ -1,4 +1,4 @@
-// The ways to dequeue, and everything in which they differ.
+// The modes of dequeuing, and everything in which they differ: one row for each mode.
 #pragma once
 
 #include <stdbool.h>
@@ -7,9 +7,9 @@
 struct policy {
     const char *name;  // its name in MAILROOM_DEQUEUE and in jobs.mode
     const char *older; // an earlier name that stays accepted; NULL: none
-    bool exclusive;    // one collector at a time; others stand by
-    bool answers;      // a line is settled by its reader's answers, else by being written
-    int in_flight;     // most lines that are out and not settled; 0: MAILROOM_IN_FLIGHT says it
+    bool exclusive;    // only one collector works at a time; others stand by
+    bool answers;      // a line is settled when its reader has answered; false: when it is written
+    int in_flight;     // most lines out and not settled; 0: as many as MAILROOM_IN_FLIGHT
 };
 
 // Returns the policy of this name; NULL: there is none.
