@@ -1,4 +1,5 @@
-// mailproof: proves that a PostgreSQL-backed mail collector loses nothing.
+// mailproof: proves that a PostgreSQL-backed mail collector loses nothing. The table of
+// subcommands, and the entry point.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -107,7 +108,8 @@ static const struct command *find_subcommand(const char *name)
     return NULL;
 }
 
-// Appends the names of the subcommands that take the option: "; compare, tune and field have it".
+// Appends to the error which subcommands take the option, such as "; compare, tune and field have
+// it".
 static void name_owners(const char *option, struct err *e)
 {
     const unsigned scope = options_scope(option);
@@ -144,7 +146,8 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
         options_print_help(c->scope);
         code = EXIT_OK;
     } else {
-        // Only a server that the user has named may be looked for where libpq's variables say.
+        // libpq's environment variables may lead to a server only if the user has named one, so all
+        // other commands forget them. doctor and proxy always get a server by name.
         if (!o.conninfo && !(c->scope & (SCOPE_DOCTOR | SCOPE_PROXY)))
             child_env_forget_server();
         code = c->run(&o);
@@ -159,7 +162,8 @@ static int refuse_command(const char *name)
     struct suggestion near;
     char text[80];
 
-    // Without a word there is nothing to correct. The help is an error's, so scripts notice.
+    // Without a command there is nothing to correct. The help goes to stderr and the exit code is
+    // an error's, so that scripts notice.
     if (!*name) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -182,8 +186,8 @@ static int complete_words(const char *shell)
     return EXIT_USAGE;
 }
 
-// Reports an output that could not be written, and returns the exit code. A reader that goes away,
-// as `head` does, has read enough.
+// Returns the exit code, or reports that the output could not be written. A reader that goes away,
+// as `head` does, has read enough, so that is no error.
 static int finish(int code)
 {
     bool written = !ferror(stdout) && fflush(stdout) == 0;
@@ -219,8 +223,9 @@ static int do_what_is_asked(int argc, char **argv)
     return refuse_command(name);
 }
 
-// A file or socket takes the lowest free number. If a standard stream were closed, our output would
-// go into that file. /dev/null is opened for reading, so that output to it fails and is reported.
+// Opens /dev/null for each standard stream that is closed. Otherwise the next file or socket would
+// get its number, and our output would go into that file. /dev/null is opened for reading only, so
+// that output to it fails and is reported. False when it cannot be opened.
 static bool hold_standard_streams(void)
 {
     int fd;

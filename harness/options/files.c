@@ -18,7 +18,7 @@ bool files_dated_folder(
     return len < (int)size || err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
-// Removes what was written in part, but never a pipe or a device.
+// Removes a file that was written in part, but never a pipe or a device. Keeps errno.
 static void discard(const char *path)
 {
     int why = errno;

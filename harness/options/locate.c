@@ -19,7 +19,7 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e) ||
         !path_join(verdict, dir, "result.json", e))
         return false;
-    // A result folder stands for the run that it came from.
+    // A result folder stands for the scenario of its run.
     if (path_exists(stored) && path_exists(verdict))
         return array_add_text(&p->items, &p->count, stored, e);
     if (glob(pattern, 0, NULL, &found) != 0)
@@ -30,8 +30,8 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     return ok;
 }
 
-// Copies a file's name without the ending .yaml. False: it has no such ending, and is copied
-// unchanged.
+// Copies a file's name without the ending .yaml. Returns false, and copies the name unchanged, if
+// it does not have this ending.
 static bool without_ending(char name[NAME_MAX + 1], const char *file)
 {
     const size_t ending = strlen(".yaml"), len = strlen(file);
@@ -41,7 +41,7 @@ static bool without_ending(char name[NAME_MAX + 1], const char *file)
     return ends;
 }
 
-// Finds the nearest name among the scenarios that come with mailproof.
+// Offers the names of the scenarios in `dir` as suggestions.
 static void suggest_scenario(struct suggestion *s, const char *dir)
 {
     DIR *entries = opendir(dir);
@@ -62,8 +62,8 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     struct suggestion near;
     struct stat st;
 
-    // A file or folder that is there comes first, as for any other program; then the names that
-    // come with mailproof.
+    // A file or folder with this name comes first, as for any other program, and then a scenario
+    // that comes with mailproof.
     if (stat(name, &st) == 0)
         return S_ISDIR(st.st_mode) ? add_folder(p, name, e)
                                    : array_add_text(&p->items, &p->count, name, e);
@@ -78,7 +78,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return false;
     if (path_exists(path))
         return array_add_text(&p->items, &p->count, path, e);
-    // A name is no path, but whoever stands beside such a file has probably meant it.
+    // A scenario's name is not a path, but a user who has such a file here probably meant the file.
     if (path_exists(file))
         return err_set(
             e, ERR_USAGE, "there is no scenario '%s'; did you mean the file %s?", name, file);

@@ -13,16 +13,16 @@ struct paths {
 };
 
 // Appends the files that `name` stands for: a file; the files *.yaml of a folder, sorted; the
-// scenario.yaml of a result folder; a scenario that comes with mailproof, by its name; or the
-// folder of all these. ERR_USAGE when it is none of these.
+// scenario.yaml of a result folder; a scenario that comes with mailproof, by its name; or, for
+// "scenarios", all of the latter. ERR_USAGE when `name` is nothing of this.
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);
 
-// A search by tag: the nearest of the tags that were seen, and all of them.
+// A search for scenarios by tag, with what is needed to report that none was found.
 struct tag_search {
-    const char *tag; // borrowed; NULL: none is asked for
-    struct suggestion near;
-    char seen[400]; // " quick, power,", cut off when it is full
+    const char *tag;        // borrowed; NULL: none is asked for
+    struct suggestion near; // the nearest of the tags that were seen
+    char seen[400];         // all tags that were seen, as " quick, power,", as far as there is room
 };
 
 void locate_tag(struct tag_search *search, const char *tag);

@@ -2,9 +2,9 @@
 // value goes, and its help. Parsing, --help, the manual page and the completions read the same
 // rows.
 //
-// getopt_long finds the option. It would take the beginning of a long option for the whole, and say
-// nothing about options of other subcommands or of older versions, so these are looked for first
-// (foreign_name, gone_text). Its own messages are off: an error names the command, and the nearest
+// getopt_long reads the options. By itself it would accept an abbreviation where the user means an
+// option of another subcommand or of an older version, so these are looked for first (foreign_name,
+// gone_text). Its own messages are off, because ours name the subcommand and suggest the nearest
 // option.
 //
 // Options that decide the results are noted as they were given, so that merge can call the command
@@ -46,7 +46,7 @@ static const struct {
     const char *argument; // NULL: the option takes no argument
     unsigned scope;
     enum store store;
-    size_t at; // offset in struct options; for STORE_READ a read_id
+    size_t at; // offset in struct options; with STORE_READ: an enum read_id
     const char *help;
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
@@ -220,7 +220,8 @@ static const struct {
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this (-h)"},
 };
 
-// getopt's value for the first row. It is no letter.
+// getopt_long returns this plus the row's index. It is larger than any letter, which short options
+// return.
 #define FIRST_ROW 256
 
 #define OPTIONS (sizeof table / sizeof *table)
@@ -234,10 +235,10 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
 {
     char *field = (char *)o + table[row].at;
 
-    // Folders below "" would be made in the root of the file system.
+    // With an empty --out, folders would be made in the root of the file system.
     if (strcmp(table[row].name, "out") == 0 && !*value)
         return needs_value(row, e);
-    // Now, and not after hours of work.
+    // A file that cannot be written is refused now, and not after hours of work.
     if (table[row].store == STORE_FILE && !file_is_writable(table[row].name, value, e))
         return false;
     if (table[row].store == STORE_READ)
@@ -269,7 +270,8 @@ static bool note(struct options *o, const char *name, const char *value, struct 
 
     if (!options_decide(name))
         return true;
-    // In one word, so that a value which begins with a dash stays a value.
+    // Option and value form one word, so that a value which begins with a dash is not taken for an
+    // option.
     int len = value ? snprintf(text, sizeof text, "--%s=%s", name, value)
                     : snprintf(text, sizeof text, "--%s", name);
     return (len < (int)sizeof text || err_set(e, ERR_USAGE, "--%s: this is too long", name)) &&
@@ -282,7 +284,7 @@ static bool note_arguments(struct options *o, struct err *e)
 
     for (char *const *arg = o->args; ok && *arg; arg++)
         ok = array_add_text(&o->asked, &o->asked_count, *arg, e);
-    // One more, for the NULL that argv ends with.
+    // One more element, for the NULL at the end.
     if (ok && !array_grow(&o->asked, o->asked_count, 1, sizeof *o->asked))
         ok = err_memory(e);
     if (ok)
@@ -290,7 +292,7 @@ static bool note_arguments(struct options *o, struct err *e)
     return ok;
 }
 
-// Each shard has a folder of its own below --out, so that several may share a disk.
+// Gives each shard a folder of its own below --out, so that several shards may share a disk.
 static bool choose_out(struct options *o, struct err *e)
 {
     if (o->shard.of == 0)
@@ -302,7 +304,8 @@ static bool choose_out(struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
-// Returns the row of a name in a scope.
+// Returns the index of the option that has this name and belongs to one of the subcommands in
+// `scope`.
 static size_t option_row(const char *name, unsigned scope)
 {
     size_t i = 0;
@@ -324,8 +327,8 @@ static void fill_long_options(struct option *longs, unsigned scope)
     longs[n] = (struct option){0};
 }
 
-// Refuses a word that is the beginning of several options. For any other word it returns false and
-// sets no error.
+// If the word is the beginning of several options, refuses it: sets the error and returns true.
+// Otherwise returns false without an error.
 static bool is_ambiguous(const char *word, enum option_scope scope, struct err *e)
 {
     const char *name = word + strspn(word, "-");
@@ -350,8 +353,8 @@ static bool refuse_option(
     struct suggestion near;
     char text[80], name[SUGGEST_WORD_MAX + 2];
 
-    // getopt says only that something is wrong. Which of three mistakes it was follows from what it
-    // left behind.
+    // getopt says only that something is wrong. What it left behind tells which of three mistakes
+    // it was: a value that is not taken, an ambiguous word or an unknown one.
     if (optopt >= FIRST_ROW)
         return err_set(
             e, ERR_USAGE, "option '--%s' takes no value", table[optopt - FIRST_ROW].name);
@@ -369,7 +372,7 @@ static bool refuse_option(
         suggest_text(&near, text, sizeof text), command);
 }
 
-// Returns the word of the option that getopt_long has just read.
+// Returns the word of the command line with the option that getopt_long has just read.
 static const char *word_read(char **argv)
 {
     const char *word = argv[optind - 1];
@@ -377,8 +380,8 @@ static const char *word_read(char **argv)
     return optarg == word ? argv[optind - 2] : word;
 }
 
-// Returns the name of an option that only other subcommands take. getopt_long would accept it as
-// the beginning of a longer one. NULL: no other subcommand takes it, or this one does, too.
+// Returns the name of an option that only other subcommands take, and that getopt_long would accept
+// as the beginning of a longer one. NULL: this subcommand takes it, or none does.
 static const char *foreign_name(const char *word, unsigned scope)
 {
     const char *name = NULL;
@@ -414,15 +417,15 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     int id;
 
     *o = (struct options){.out = "results",
-        .repeat = scope == SCOPE_FIELD ? 10 : 1, // of a finding: seeds
+        .repeat = scope == SCOPE_FIELD ? 10 : 1, // for field --finding: the number of seeds
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
-    // Room for seed, promises and provider, which options_overrides appends.
+    // Three more, for provider, promises and seed, which options_overrides appends.
     o->sets = calloc((size_t)argc + 3, sizeof *o->sets);
     if (!o->sets)
         return err_memory(e);
     fill_long_options(longs, scope);
-    // getopt would print its own messages, which name neither the command nor what is near.
+    // getopt's own messages would name neither the subcommand nor the nearest option.
     opterr = 0;
     optind = 1;
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
@@ -431,8 +434,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         else if (id == 'q' && (scope & SCOPE_SERVER))
             id = (int)(FIRST_ROW + option_row("quiet", scope));
         const char *word = word_read(argv);
-        // Before anything else: an option of an older version is often the beginning of one of this
-        // version.
+        // This comes before everything else, because an option of an older version is often the
+        // beginning of an option of this version.
         if (*gone_text(argv[0], word, now))
             return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, now);
         if ((o->foreign = foreign_name(word, scope)) != NULL)
@@ -496,7 +499,8 @@ struct overrides options_overrides(const struct options *o)
                  : o->trust   ? TRUST_ALL
                               : TRUST_OWN};
 
-    // Behind --set, because the option that says only this is the clearer word.
+    // These come after --set, because an option for a single key is clearer than --set and should
+    // prevail.
     if (o->provider)
         o->sets[sets.count++] = o->provider;
     if (o->promises[0])

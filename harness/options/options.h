@@ -8,28 +8,35 @@
 #include "scenario/scenario.h"
 #include "shards/merge.h"
 
-// A part that is named after a subcommand has the options that it alone takes. Unless given, a text
-// is NULL, and a number 0 or what --help says.
+// The options that were given. A struct member that is named after a subcommand has the options
+// that only this subcommand takes. An option that was not given is NULL if it is a text; if it is a
+// number, it is 0 or the default that --help shows.
 struct options {
-    const char *collector; // a program and its arguments, split at blanks
+    const char *collector; // --collector: a program and its arguments, separated by blanks
     const char *conninfo;  // --postgres, when it is a conninfo
-    const char *provider;  // --postgres as an override
+    const char *provider;  // --postgres as an override of the scenario's provider
     const char *out;
-    char out_of_shard[PATH_MAX]; // what `out` points to with --shard
-    struct shard shard;          // run, tune, explore, field; zeroed: everything is done here
-    char **asked; // owned; what decides the result, for a record: NULL-terminated once parsed
+    char out_of_shard[PATH_MAX]; // with --shard: the shard's folder below --out, to which `out`
+                                 // then points
+    struct shard shard;          // run, tune, explore, field; zeroed: this machine does all of the
+                                 // work
+    char **asked; // owned, NULL-terminated after parsing; the options and arguments that decide the
+                  // result, as the record keeps them
     size_t asked_count;
-    const struct merged *merged; // results of shards that the command takes instead of making runs
+    const struct merged *merged; // merge: results of shards that the command takes instead of
+                                 // making runs
     const char **sets;           // owned array; the strings are argv's
     size_t set_count;
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
     double scale;       // 0: as the scenario says
-    int repeat;         // run, tune
+    int repeat;         // run, tune; field: the number of seeds for --finding
     const char *within; // tune, explore, shrink
-    const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL: any
+    const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
+                        // any
     const char *tag;    // run, list
-    const char *cut_at; // run --every-cut: only there, NULL: everywhere; proxy: there
+    const char *cut_at; // run --every-cut: the kind of message to cut at (NULL: every kind); proxy:
+                        // the message to cut at
     const char *listen; // proxy
     const char *html, *markdown, *json_file, *csv;
     const char *output; // shrink, story
@@ -37,33 +44,35 @@ struct options {
     bool trust, untrusted;
     bool resume; // run, tune, field
     bool fail_fast, quiet, json, help;
-    const char *foreign; // the option that was refused, because only other subcommands take it
-    char *const *args;   // what is not an option: argv's, NULL-terminated
+    const char *foreign; // the option that was refused because only other subcommands take it;
+                         // NULL: none
+    char *const *args;   // the arguments that are no options, in argv; NULL-terminated
 
     struct {
         const char *subject, *junit, *metrics, *workers;
         const char *skip, *skip_tag; // comma-separated; NULL: none
-        const char *soak;            // how long; NULL: each scenario is run by itself
-        int pairs;                   // --every-cut: trials with two cuts
-        int retries;                 // how often an inconclusive run is repeated
+        const char *soak;            // the length of the soak; NULL: no soak, so each scenario has
+                                     // runs of its own
+        int pairs;                   // --every-cut: number of trials with two cuts
+        int retries;                 // how often an inconclusive run is repeated at most
         bool keep, every_cut, every_kill, every_flush;
     } run;
     struct {
         int runs;
-        int seeds;         // how many take turns
-        double min_effect; // 0.1: a tenth
+        int seeds;         // number of seeds that the runs use in turn
+        double min_effect; // as a share: 0.1 is a tenth
         bool ab, calibrate;
     } compare;
     struct {
         const char *limits, *timeouts, *objective, *budget, *price;
-        const char *rate, *arrivals, *trace, *period, *query_time; // of the model
-        double precision;                                          // 0.1: a tenth
+        const char *rate, *arrivals, *trace, *period, *query_time; // for the model
+        double precision;                                          // as a share: 0.1 is a tenth
         bool model;
     } tune;
     struct {
-        const char *only; // verbs, modes or numbers; NULL: everything
+        const char *only; // the verbs, modes or numbers to draw; NULL: all
         int jobs;
-        int draws; // 0: any number, until --within is over
+        int draws; // number of draws; 0: any number, until --within is over
     } explore;
     struct {
         const char *answers, *finding, *site;
@@ -101,13 +110,14 @@ enum option_scope {
     SCOPE_MERGE = 1 << 16,
 };
 
-// Parses the options; argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.
+// Parses the options; argv[0] is the subcommand's name. ERR_USAGE: the error names the wrong
+// option.
 MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
-// True when the option decides what a command finds. The others say where its runs are made and
-// what is written about them.
+// True when the option decides the results of a command. The other options only say where its runs
+// are made and what is written about them.
 bool options_decide(const char *name);
 
 // Returns the scopes of all options of that name, as a set of bits.
@@ -120,13 +130,13 @@ struct option_text {
     const char *help;
 };
 
-// Calls `tell` for each option of a subcommand, with `context`.
+// Calls `tell` for each option of a subcommand, and passes on `context`.
 void options_each(enum option_scope scope, void (*tell)(const struct option_text *o, void *context),
     void *context);
 
 // Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
-// Returns --set, --seed and the like in the form that scenario_load takes. The result is valid as
-// long as the options.
+// Returns the overrides of --set, --seed and similar options, for scenario_load. They borrow from
+// `o`.
 struct overrides options_overrides(const struct options *o);

@@ -6,7 +6,8 @@
 #include "scenario/needs.h"
 #include "scenario/suggest.h"
 
-// Copies the next word of a comma-separated list, and moves *list behind it. False: there is none.
+// Copies the next word of a comma-separated list, and moves *list past it. False when no word is
+// left.
 static bool next_word(const char **list, char *word, size_t size)
 {
     if (!*list || !**list)
@@ -51,7 +52,7 @@ static bool check_list(const char *option, const char *list, bool tags,
             else
                 suggest_offer(&near, s->name);
         }
-        // A misspelled name would run the very scenario that its author wanted to skip.
+        // A misspelled name must not pass: the scenario that the user wants to skip would run.
         if (!found)
             return err_set(e, ERR_USAGE, "--%s: none of the scenarios %s '%.60s'%s", option,
                 tags ? "carries the tag" : "is called", word,

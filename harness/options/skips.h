@@ -3,10 +3,12 @@
 
 #include "options/options.h"
 
-// ERR_USAGE when --skip names no scenario among these, or --skip-tag no tag that one of them has.
+// ERR_USAGE when --skip has a name that is none of these scenarios, or --skip-tag a tag that none
+// of them has.
 MUST_USE bool skips_check(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e);
 
-// False, with ERR_SKIP and the reason, when an option, a promise that the subject does not make or
-// the schema keeps the scenario from being run.
+// True when nothing keeps the scenario from being run. False, with ERR_SKIP and the reason, when it
+// is left out by an option, because the subject does not make a promise that it needs, or because
+// the schema lacks something.
 MUST_USE bool skips_none(const struct scenario *s, const struct options *o, struct err *e);

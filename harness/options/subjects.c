@@ -49,7 +49,7 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
         return err_memory(e);
     for (size_t i = 0; queue && i < sizeof sets->texts / sizeof *sets->texts; i++)
         sets->items[count++] = sets->texts[i];
-    // The user's own come last, so that they overrule the subject's.
+    // The overrides of the other options come last, so that they prevail over the subject's.
     for (size_t i = 0; i < own.count; i++)
         sets->items[count++] = own.items[i];
     sets->overrides = own;
@@ -76,7 +76,8 @@ static bool is_client(const struct scenario *s)
     return client;
 }
 
-// Fits a phase to a client: the client puts one job at a time, outside of any transaction of ours.
+// Changes a phase for a subject whose own client puts the jobs: the client puts one job at a time,
+// and its transactions are not ours to hold open or roll back.
 static void suit_client(struct load_phase *phase)
 {
     phase->rollback = phase->hold_share = 0;
@@ -90,7 +91,8 @@ void subjects_suit(struct scenario *s)
         return;
     s->load[0].ids_from = 1;               // a queue numbers its jobs itself
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
-    // What only the mail schema has is taken out of the load: kinds of tokens, hostile names, COPY.
+    // Only the mail schema has kinds of tokens, hostile names and COPY, so they are taken out of
+    // the load.
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         if (client)

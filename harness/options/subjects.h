@@ -1,10 +1,11 @@
-// --subject and the changes that it makes to a scenario.
+// Turns --subject into overrides, and changes a scenario so that it suits the subject.
 #pragma once
 
 #include "options/options.h"
 
 struct subject_sets {
-    const char **items; // owned array: the subject's sets, then those of the options
+    const char **items; // owned array; first the overrides of --subject, then those of the other
+                        // options
     char *texts[3];     // owned
     struct overrides overrides;
 };
@@ -14,9 +15,9 @@ struct subject_sets {
 MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e);
 void subjects_sets_fini(struct subject_sets *sets);
 
-// Removes the expectations that rest on what the subject does not promise and, for a queue, the
-// parts of the load that only mails have, because all its jobs are alike.
+// Removes the expectations that rest on a promise which the subject does not make. For another
+// queue, also removes the parts of the load that only mails have, because its jobs are all alike.
 void subjects_suit(struct scenario *s);
 
-// Prints one line for each subject.
+// Prints one line for each subject that --subject takes.
 MUST_USE bool subjects_list(struct err *e);

@@ -10,7 +10,8 @@
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 
-// The largest seed. JSON numbers keep it exactly, as those in a scenario file.
+// The largest seed: the largest integer that a JSON number, like one in a scenario file, keeps
+// exactly.
 #define SEED_MAX ((1ull << 53) - 1)
 
 static bool parse_option_number(const char *name, const char *text, unsigned long long min,
@@ -59,8 +60,8 @@ static bool read_scale(const char *text, double *scale, struct err *e)
     return true;
 }
 
-// Stores the list as an override. The scenario's parser would name that override, so each word is
-// checked here.
+// Stores the promises as an override. Each word is checked here, because the scenario's parser
+// would name the override and not --promises in its error.
 static bool read_promises(struct options *o, const char *value, struct err *e)
 {
     const struct word *w;
@@ -80,19 +81,20 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
     return len < (int)sizeof o->promises || err_set(e, ERR_USAGE, "--promises: too many words");
 }
 
-// Stores the value of --postgres. A word that is neither a conninfo nor a URI is a mistake, and not
-// the name of a database. env:NAME stands for the value of a variable.
+// Stores the value of --postgres. A word that is neither a provider nor a conninfo nor a URI is
+// refused, because it is a mistake and not the name of a database. env:NAME stands for the value of
+// that environment variable.
 static bool take_postgres(struct options *o, const char *value, struct err *e)
 {
-    // Everybody on the machine can read our arguments, but not our environment.
+    // env: exists because everybody on the machine can read our arguments, but not our environment.
     if (strncmp(value, "env:", 4) == 0) {
         const char *name = value + 4;
         value = getenv(name);
         if (!value)
             return err_set(e, ERR_USAGE, "--postgres env:%.40s: %.40s is not set", name, name);
     }
-    // libpq itself takes any other word for the name of a database on whatever server the
-    // environment names.
+    // libpq itself would take any other word for the name of a database, on the server that its
+    // environment variables name.
     bool conninfo = strchr(value, '=') || strstr(value, "://");
     bool container = strcmp(value, "container") == 0;
     bool patroni = strcmp(value, "patroni") == 0;
@@ -122,7 +124,8 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
     case READ_SEED:
         if (!parse_option_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
-        // As an override, so that the resolved scenario has it like any other key.
+        // The seed is stored as an override, so that the resolved scenario has it like any other
+        // key.
         snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
         return true;
     case READ_SET:

@@ -23,5 +23,5 @@ enum read_id {
     READ_SCALE,
 };
 
-// Stores the value of an option. ERR_USAGE names the option and what it takes.
+// Stores the value of an option. ERR_USAGE: the error names the option and says what it takes.
 MUST_USE bool values_read(struct options *o, enum read_id id, const char *value, struct err *e);
