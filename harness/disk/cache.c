@@ -30,7 +30,7 @@ static bool make_write_room(struct cache *c)
 {
     if (c->count < c->capacity)
         return true;
-    // Most of the array is of writes that were evicted already.
+    // More than half of the array are evicted writes, so move the others to its start.
     if (c->first > c->capacity / 2) {
         memmove(c->items, c->items + c->first, (c->count - c->first) * sizeof *c->items);
         c->count -= c->first;
@@ -53,8 +53,8 @@ bool cache_add(
     unsigned char *bytes = make_write_room(c) ? malloc(2 * (size_t)length) : NULL;
     if (!bytes)
         return false;
-    // The old bytes are kept here and not read at the cut: the image holds the new ones from now
-    // on, because that is what the machine reads.
+    // Keep the old bytes here, because a cut could not read them from the image any more: it holds
+    // the new bytes from now on, which the machine must read.
     memcpy(bytes, before, length);
     memcpy(bytes + length, after, length);
     c->items[c->count++] = (struct cached_write){offset, length, bytes, bytes + length};
@@ -75,7 +75,7 @@ void cache_evict(struct cache *c, uint64_t most)
 
 static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
-    // The newest first: a later write may have replaced bytes of an earlier one.
+    // Undo the newest first, because a later write may have replaced bytes of an earlier one.
     for (size_t i = c->count; i-- > from;) {
         const struct cached_write *w = &c->items[i];
         if (!put(arg, w->offset, w->before, w->length))
@@ -118,7 +118,8 @@ static int compare_versions(const void *a, const void *b)
     return x->write < y->write ? -1 : x->write > y->write;
 }
 
-// Returns the versions sorted by sector, and those of one sector by age.
+// Returns all versions, sorted by sector and those of one sector from old to new; NULL without
+// memory. The caller frees them.
 static struct version *list_versions(const struct cache *c, size_t *count)
 {
     struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);
@@ -145,8 +146,8 @@ static const unsigned char *version_bytes(
 bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e)
 {
-    // With one share for all cuts, hardly any would keep nothing or nearly everything.
-    // Neighbouring seeds differ, so several cuts of one run are of all kinds.
+    // With one share for all cuts, hardly any would keep nothing or nearly everything. Neighbouring
+    // seeds have different shares, so several cuts of one run are of all kinds.
     static const double shares[] = {0.5, 0.125, 0.875, 0};
     struct rng rng;
     size_t count;

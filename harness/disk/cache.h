@@ -1,8 +1,8 @@
-// The volatile cache of a disk: the writes that it has taken and not yet flushed,
-// in the order in which they came. Pure: it knows neither FUSE nor a file.
+// The volatile cache of a disk: the writes that the disk has taken and not yet flushed, in the
+// order in which they came. Pure: it knows neither FUSE nor a file.
 //
-// Each write keeps the bytes before and after it, so that a power cut can
-// choose for every sector which of its versions is on the platter.
+// For each write, the cache keeps the old and the new bytes, so that a power cut can choose for
+// every sector which of its versions is on the platter.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct cached_write {
 struct cache {
     struct cached_write *items; // owned; the used items are those from `first` to below `count`
     size_t first, count, capacity;
-    uint64_t bytes; // bytes of the disk that the items cover
+    uint64_t bytes; // sum of the items' lengths
 };
 
 // Frees everything. A zeroed struct is an empty cache.
@@ -33,16 +33,17 @@ void cache_fini(struct cache *c);
 MUST_USE bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
 
-// Call it when everything in the cache has reached the platter.
+// Empties the cache. Call this when all its writes have reached the platter.
 void cache_clear(struct cache *c);
 
-// Lets the oldest writes reach the platter until no more than `most` bytes are left.
+// Removes the oldest writes, which count as having reached the platter, until no more than `most`
+// bytes are left.
 void cache_evict(struct cache *c, uint64_t most);
 
 // Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
 
-// Puts back the bytes from before the first write. It undoes the newest write first.
+// Puts back the bytes that were there before the first write. Undoes the newest write first.
 MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
 
 // Undoes only the writes from item `from` on, and removes them from the cache.
@@ -57,8 +58,8 @@ struct cache_cut {
 
 // Cuts the power: chooses for every sector one of the versions that it had since the last flush,
 // and puts it. A disk is free to write its cache in any order, so each sector is drawn on its own.
-// The seed first draws how much survives (nothing, an eighth, half, seven eighths), then draws each
+// The seed first decides how likely a sector is to survive (0, 1/8, 1/2 or 7/8), then draws each
 // sector. If a sector was written several times, a version in the middle may survive. The same
-// cache and seed give the same choice.
+// cache and seed give the same choice. Fills in *out.
 MUST_USE bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e);

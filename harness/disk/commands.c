@@ -9,7 +9,7 @@
 
 struct command {
     const char *name;
-    int numbers; // number of the numbers that follow the command
+    int numbers; // how many numbers follow the command's name
     bool (*run)(
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
@@ -36,8 +36,8 @@ static bool tell_power(
     return ok;
 }
 
-// Clears the cache. The harness has flushed the file system before, so everything is on the
-// platter, even writes that no flush was asked for.
+// Clears the cache: all writes now count as being on the platter, even those after the last flush.
+// The harness has flushed the file system before.
 static bool settle_device(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -48,7 +48,8 @@ static bool settle_device(
 static bool begin_lying(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    // Answered and not done: nothing leaves the cache from now on but what does not fit.
+    // From now on, flushes are answered and not carried out. Writes leave the cache only when it
+    // has no room for them.
     d->flushing = FLUSHING_LIES;
     return tell_counts(d, numbers, answer, size, e);
 }
@@ -70,7 +71,8 @@ static bool set_fail_in(
 static bool switch_off(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    // The canary must have come before. Otherwise the cut did not happen in the midst of a write.
+    // The power must have gone when the canary was written. Otherwise the cut would not come in the
+    // midst of writing.
     if (d->power == POWER_ON)
         return err_set(e, ERR_SYSTEM, "the power was not cut");
     d->power = POWER_OFF;
@@ -218,7 +220,8 @@ static bool run_command(
     size_t length = strcspn(line, " ");
     const struct command *command = find_command(line, length);
 
-    // A table row takes numbers only, and one command with a word is not worth a type of argument.
+    // The commands of the table take only numbers. One command with words does not justify a type
+    // for arguments.
     if (strncmp(line, "arm ", 4) == 0)
         return arm_crash(d, line + 4, e);
     if (!command || !parse_command_numbers(line + length, numbers, command->numbers))

@@ -1,5 +1,5 @@
-// The harness controls the disk line by line: a command, and an answer that is "ok"
-// with the counts, or "error" with the reason.
+// Carries out the commands with which the harness controls the disk. Each is a line, and so is its
+// answer: "ok" with numbers, or "error" with the reason.
 #pragma once
 
 #include <stddef.h>
@@ -8,5 +8,5 @@
 
 #define CONTROL_LINE_MAX 256
 
-// Carries out a line without its '\n' and writes the answer, without '\n' too.
+// Carries out a line and writes the answer. Neither has a '\n' at its end.
 void commands_run(struct device *d, const char *line, char *answer, size_t size);

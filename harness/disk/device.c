@@ -86,7 +86,7 @@ static bool record_write(struct device *d, enum journal_kind kind, int64_t at_ns
     const void *data, uint32_t length)
 {
     struct journal_entry entry = {kind, length, offset, at_ns};
-    struct err unsaid; // not shown: the harness notices the failure when it counts the entries
+    struct err unsaid; // not shown: each caller reports the failure in its own way
 
     return !d->record || journal_append(d->record, &entry, data, &unsaid);
 }
@@ -143,7 +143,8 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
     return DEVICE_DONE;
 }
 
-// A flush takes away what the cut waited for.
+// Forgets the canary and the sectors that a cut waits for, because they are not in the cache any
+// more.
 static void forget_armed(struct device *d)
 {
     d->holds_canary = false;
@@ -155,7 +156,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     if (d->power != POWER_ON)
         return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
     d->counts.flushes++;
-    // What it had to flush stays in the cache, so a later cut may lose it.
+    // A failed flush leaves its writes in the cache, so a later cut may lose them.
     if (d->fail_in > 0 && --d->fail_in == 0) {
         d->counts.failed++;
         return DEVICE_FAILED;

@@ -16,18 +16,19 @@
 #define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
 #define DEVICE_RECORD "disk.log" // of a recording: see write_log.h
 
-#define DEVICE_WORD_BYTES 16u   // most of the word by which sectors are recognized
-#define DEVICE_CANARY_BYTES 32u // at the end of the write with which the power is cut
+#define DEVICE_WORD_BYTES 16u   // largest length of the word that marks sectors
+#define DEVICE_CANARY_BYTES 32u // length of the canary, with which a certain write ends
 
 enum device_power {
     POWER_ON,
-    POWER_DARK, // the power is cut: nothing is written any more, and nobody gets an answer
-    POWER_OFF,  // the machine is gone; the writes that its kernel still sends are swallowed
+    POWER_DARK, // the power is cut: nothing is written any more, and writes and flushes get no
+                // answer
+    POWER_OFF,  // the machine is gone: writes that its kernel still sends are answered and ignored
 };
 
 enum device_flushing {
     FLUSHING_HONEST,
-    FLUSHING_LIES, // a flush is answered, and the cache stays volatile
+    FLUSHING_LIES, // a flush is answered, but its writes stay in the volatile cache
 };
 
 struct device_counts {
@@ -46,11 +47,12 @@ struct device {
     uint64_t fail_in;                     // number of the flush that fails: 1 is the next one; 0:
                                           // none fails
     char canary[DEVICE_CANARY_BYTES + 1]; // the write that ends with this is the canary; "": none
-    bool holds_canary;                    // it is in the cache, so the power may be cut
-    char wanted[DEVICE_WORD_BYTES + 1];   // the word that a sector holds which counts for that
-    uint64_t least;                       // the power is cut when so many of them are in the cache
-    uint64_t found;                       // number of them in the cache
-    uint64_t seed;                        // the seed of that cut
+    bool holds_canary;                    // the canary is in the cache, so the power may be cut
+    char wanted[DEVICE_WORD_BYTES + 1];   // the sectors that contain this word count for `least`
+    uint64_t least;                       // the power is cut when this many such sectors and the
+                                          // canary are in the cache
+    uint64_t found;                       // number of such sectors in the cache
+    uint64_t seed;                        // decides what the cut leaves of the cache
     struct device_counts counts;
     FILE *record;          // the open recording; NULL: nothing is recorded
     struct replay *replay; // the running replay; NULL: there is none
@@ -61,14 +63,14 @@ struct device {
         .dir = -1, .image = -1                                                                     \
     }
 
-// Opens the image in the folder. It must exist and have the full length of the disk.
+// Opens the image in the folder, which must exist already and be as long as the disk.
 MUST_USE bool device_open(struct device *d, const char *dir, struct err *e);
 void device_close(struct device *d);
 
 enum device_answer {
     DEVICE_DONE,
     DEVICE_FAILED, // answer the request with EIO
-    DEVICE_HELD,   // answer the request when the machine is gone
+    DEVICE_HELD,   // answer the request only when the machine is gone
     DEVICE_LATER,  // the request is done; answer it at *due_ns
 };
 
@@ -80,17 +82,20 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
-// Cuts the power as soon as the cache holds the write that ends with `canary`, and at least so many
-// sectors with the word in them. A flush before that takes all of them away.
+// Makes the power go as soon as the cache holds the write that ends with `canary` and at least
+// `least` sectors that contain `word`. A flush takes them out of the cache; if it takes the canary,
+// the power does not go until the device is armed again.
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 
-// Brings the machine back: from now on the image holds what the cut left of the cache.
+// Brings the power back. From now on the image holds what the cut left of the cache, which `left`
+// counts.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
 // Begins a recording. Copies the image as it would be if the power were cut at this moment and the
-// whole cache lost, and records everything that comes until device_end_record. The end of the
-// recording counts as one more flush, which came too late.
+// whole cache lost, and records everything that comes until device_end_record. device_end_record
+// adds one more flush, so that there is also a state with the writes after the last real flush in
+// doubt.
 MUST_USE bool device_record(struct device *d, struct err *e);
 MUST_USE bool device_end_record(struct device *d, struct err *e);
 

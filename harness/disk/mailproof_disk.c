@@ -1,10 +1,10 @@
 // mailproof-disk FOLDER: serves disk.img of the folder as one file, through FUSE.
 //
-// Standard input is an open /dev/fuse, which the caller mounts once we are ready. Standard output
-// is a socket on which the caller gives commands (commands.h).
+// Standard input is an open /dev/fuse, which the caller mounts when this program has said "ok".
+// Standard output is a socket on which the caller gives commands (commands.h).
 //
-// We end when the file is unmounted. So we must leave the caller's mount namespace: as a member we
-// would keep the namespace alive, and with it the mount.
+// The program ends when the file is unmounted. So it must leave the caller's mount namespace,
+// because as a member it would keep the namespace alive, and with it the mount.
 #define FUSE_USE_VERSION 35
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const int control = STDOUT_FILENO;
 // A request that was not answered yet.
 struct waiting {
     fuse_req_t request;
-    size_t length;  // of a write, bytes; 0: the request is a flush
+    size_t length;  // bytes of the write; 0: the request is a flush
     int64_t due_ns; // when the answer is due; CLOCK_NEVER: when the machine is gone
 };
 
@@ -171,9 +171,9 @@ static int64_t next_due_ns(const struct server *s)
     return due_ns;
 }
 
-// True when the answer to a request is due. When the machine is gone, all are due at once, because
-// nobody sees them. The same holds for requests that a slow disk delayed, once the disk is no
-// longer slow.
+// True when the answer to a request is due. Requests that were held at a power cut are due when the
+// machine is gone, because nobody sees their answers then. Those that a slow disk delayed are due
+// at the latest when the disk is not slow any more.
 static bool is_answer_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)
@@ -217,9 +217,9 @@ static void obey_command(struct server *s, char *line)
         s->state = DESERTED;
 }
 
-// Reads commands. When the harness is gone, the disk only serves until it is unmounted. If it has
-// no power then, it is switched off, so that the held requests are answered and the file can be
-// unmounted.
+// Reads commands. When the harness is gone, the disk only serves until it is unmounted. If its
+// power is cut at that moment, it is switched off, so that the held requests are answered and the
+// file can be unmounted.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);
@@ -321,7 +321,8 @@ int main(int argc, char **argv)
         say_line(e.text);
     else if (say_line("ok"))
         serve_device(s);
-    // The reason goes to the harness over the socket: this program has no terminal.
+    // The program prints nothing here: it has no terminal, and say_line has sent the reason to the
+    // harness.
     if (s->session)
         fuse_session_destroy(s->session);
     device_close(&s->device);

@@ -6,16 +6,17 @@
 
 #include "disk/write_log.h"
 
-// A trial may write this much to the disk before it is undone: recovery and a checkpoint take a few
+// The most bytes that a trial may write to the disk. Recovery and a checkpoint write a few
 // megabytes.
 #define TRIAL_MAX (UINT64_C(512) << 20)
 
 struct replay {
     FILE *record;
-    uint64_t flushed;   // number of flushes before the state that the disk is in
-    struct cache trial; // all writes since that state was begun
-    size_t chosen;      // number of the first of these writes, which made the state
-    size_t *flushes;    // owned; per flush of the trial: how many of these writes came before it
+    uint64_t flushed;   // number of the flush whose state the disk is in; 0: none yet
+    struct cache trial; // all writes since then: those that made the state, then the server's
+    size_t chosen;      // how many of these writes made the state
+    size_t *flushes;    // owned; for each flush of the trial: how many writes of `trial` came
+                        // before it
     size_t flush_count, flush_capacity;
     unsigned char *data; // owned; the bytes of the entry that was read last
     size_t size;
@@ -120,7 +121,7 @@ static bool undo_trial(struct device *d, size_t from, struct err *e)
            err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }
 
-// Puts a chosen sector onto the image. The write stays until the next state.
+// Puts a chosen sector onto the image. It is undone before the next state.
 static bool put_for_trial(void *device, uint64_t offset, const void *data, uint32_t length)
 {
     struct device *d = device;
@@ -131,8 +132,8 @@ static bool put_for_trial(void *device, uint64_t offset, const void *data, uint3
            device_put(d, offset, data, length);
 }
 
-// Puts the writes up to the next flush onto the image, and into the cache together with the bytes
-// that they replaced.
+// Puts the recorded writes up to the next flush onto the image, and adds them to the cache together
+// with the bytes that they replaced. Sets *at_ns to the time of the flush.
 static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns, struct err *e)
 {
     struct replay *r = d->replay;
@@ -158,8 +159,8 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
     return true;
 }
 
-// Puts a choice of the unflushed writes onto the image for as long as the state lasts. All later
-// writes belong to the trial.
+// Puts onto the image what a power cut might have left of the unflushed writes; the seed chooses.
+// This is undone before the next state. All later writes belong to the trial.
 static bool put_choice(struct device *d, const struct cache *unflushed, uint64_t seed,
     struct cache_cut *left, struct err *e)
 {
@@ -187,7 +188,7 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
         r->flushed++;
     }
     // The image now has all writes of the last interval, and the next state needs all of them. So
-    // the choice among them is laid over the image and taken away later.
+    // the choice among them is written over the image and undone later.
     ok = ok && put_choice(d, &cache, seed, left, e);
     cache_fini(&cache);
     return ok;
@@ -207,8 +208,8 @@ bool replay_again(
 
     if (n == 0 || n > r->flush_count)
         return err_set(e, ERR_USAGE, "the trial has not flushed that often");
-    // Writes before the last flush are on the platter, those after the cut never came; only those
-    // between are in doubt.
+    // Writes before flush n - 1 are on the platter, and those after flush n never came. Only the
+    // writes between these two flushes are in doubt.
     const size_t from = n > 1 ? r->flushes[n - 2] : r->chosen, to = r->flushes[n - 1];
     for (size_t i = from; ok && i < to; i++) {
         const struct cached_write *w = &r->trial.items[i];

@@ -2,9 +2,9 @@
 // record there is a state: the disk as it would be if the power had gone just before that flush
 // took effect.
 //
-// A server tries a state, which we call a trial, and writes to the disk as well. All these writes
-// are undone before the next state. States only go forward. A trial can itself be cut, at one of
-// its own flushes.
+// A server is started on each state; this is called a trial. Its writes are undone before the next
+// state. The states come only in the order of the flushes. The power can also be cut again during a
+// trial, at one of the trial's own flushes.
 #pragma once
 
 #include <stdint.h>
@@ -24,19 +24,19 @@ void replay_free(struct replay *r);
 MUST_USE bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e);
 
-// Functions for a second cut, while a server tries a state.
+// Functions for a second cut, during a trial.
 //
-// replay_trial_flushes returns how many flushes there were since the state was put; a flush with
-// nothing to flush does not count. replay_again puts the device into the state at the n-th of them,
-// from 1. Everything later is undone, and the seed chooses again among the writes since the flush
-// before.
+// replay_trial_flushes returns the number of flushes in the trial so far, without those that had
+// nothing to flush. replay_again puts the device into the state just before the n-th of them,
+// counted from 1: undoes all later writes, and lets the seed choose among the writes since the
+// flush before it.
 uint64_t replay_trial_flushes(const struct replay *r);
 MUST_USE bool replay_again(
     struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left, struct err *e);
 
-// replay_remember keeps a write to the device with the bytes that it replaces, so that it can be
-// undone. replay_flush notes where among the writes a flush came. Both return false when memory is
-// short; replay_remember also does when the trial has written too much.
+// replay_remember stores a write to the device and the bytes that it replaces, so that the write
+// can be undone. replay_flush notes where among the writes a flush came. Both return false when
+// memory is short; replay_remember also returns false when the trial has written too much.
 MUST_USE bool replay_remember(
     struct replay *r, uint64_t offset, uint32_t length, const void *before, const void *after);
 MUST_USE bool replay_flush(struct replay *r);

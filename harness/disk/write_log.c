@@ -30,7 +30,7 @@ bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, si
         return refuse_entry(f, e);
     if (entry->length > LENGTH_MAX)
         return err_set(e, ERR_SYSTEM, "the disk's record holds an impossible length");
-    // One buffer for all entries, as large as the largest: most have the same length.
+    // All entries share one buffer, as large as the largest needs; most have the same length.
     if (entry->length > *size) {
         unsigned char *more = realloc(*data, entry->length);
         if (!more)

@@ -2,7 +2,8 @@
 // With the record and an image of the disk at the record's beginning, the disk can be put into its
 // state at any later moment.
 //
-// The program that wrote the file reads it again, on the same machine.
+// Only the program that wrote the file reads it, on the same machine, so entries stand in it as in
+// memory.
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +27,6 @@ MUST_USE bool journal_append(
 
 // Reads the next entry into *entry, and its bytes into *data. The buffer *data is *size bytes long
 // and grows as needed; it may begin as NULL with size 0, and the caller frees it. Sets `end` at the
-// end of the file. A last entry that is not whole is an error.
+// end of the file. An incomplete entry at the end is an error.
 MUST_USE bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, size_t *size,
     bool *end, struct err *e);

@@ -28,8 +28,8 @@ static bool parse_heal(struct words *w, struct order *o, struct err *e);
 static const struct {
     const char *name;
     const char *takes;
-    bool (*parse)(struct words *w, struct order *o, struct err *e); // NULL: the order takes no
-                                                                    // words
+    bool (*parse)(struct words *w, struct order *o, struct err *e); // NULL: no words follow the
+                                                                    // name, except "for TIME"
     bool lasts;                                                     // the order may end with "for
                                                                     // TIME"
     const char *help;
@@ -61,8 +61,8 @@ static const struct {
 
 static const char *console_word(struct words *w)
 {
-    // Behind the last word there is an empty one. No order takes it, so each parser refuses it as
-    // it refuses a wrong word.
+    // After the last word, return an empty one. No order accepts it, so the parsers refuse a
+    // missing word as they refuse a wrong one.
     return w->at < w->count ? w->items[w->at] : "";
 }
 
@@ -75,7 +75,7 @@ static bool split_words(struct words *w, const char *line, struct err *e)
         return err_set(e, ERR_USAGE, "an order has at most %d characters", LINE_MAX_LEN - 1);
     memcpy(w->text, line, len + 1);
     for (char *word; (word = strsep(&rest, " \t\r\n"));) {
-        // Two blanks in a row make an empty word, which is none.
+        // strsep finds an empty word between two blanks in a row. It does not count.
         if (*word && w->count == WORDS_MAX)
             return err_set(e, ERR_USAGE, "an order has at most %d words", WORDS_MAX);
         if (*word)
@@ -89,7 +89,7 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
     int64_t n = 1;
     size_t len = 0;
 
-    // Side and number may be left out. All words behind them are the message's name.
+    // Side and number may be left out. All words after them are the message's name.
     o->side = strcmp(console_word(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
     w->at += strcmp(console_word(w), "before") == 0 || strcmp(console_word(w), "after") == 0;
     if (*console_word(w) >= '0' && *console_word(w) <= '9' &&
@@ -204,7 +204,7 @@ bool console_parse(const char *line, struct order *o, struct err *e)
     w.at++;
     if ((orders[o->id].parse && !orders[o->id].parse(&w, o, e)) || !parse_for(&w, o, e))
         return false;
-    // If the rest were ignored, the fault would be another than the one that was meant.
+    // Refuse words that are left over: an order without them might not be the one that was meant.
     if (w.at < w.count)
         return err_set(e, ERR_USAGE, "%s: '%.40s' is too much; it takes %s", orders[o->id].name,
             console_word(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
@@ -356,7 +356,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     case ORDER_COUNT:
         break;
     }
-    // Without a time it lasts until `heal`, or until the same order comes again.
+    // Without "for", the order lasts until `heal`, or until the same order comes again.
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
         tell_began(c, o);
@@ -377,7 +377,7 @@ void console_tick(struct console *c, int64_t now_ns)
             c->cut.side == CUT_BEFORE ? "before" : "after", c->cut.message, c->cut.n, client.number,
             client.port);
     } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
-        // Told once for each cut: a connection stays encrypted.
+        // Warn only once for each cut, because a connection stays encrypted.
         c->warned = true;
         say_event(c, "a connection is encrypted, so cut-at cannot see its messages; connect with "
                      "sslmode=disable");

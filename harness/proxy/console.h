@@ -1,5 +1,5 @@
-// The orders by which a person or a script breaks a proxy's network. They are parsed here (pure)
-// and carried out by console_apply.
+// Parses (pure) and carries out the orders with which a person or a script breaks a proxy's
+// network.
 #pragma once
 
 #include <stddef.h>
@@ -58,8 +58,9 @@ struct console {
     struct order half_open;
 };
 
-// Carries out an order that is not ORDER_QUIT.
+// Carries out an order. Ignores ORDER_QUIT, which the caller must obey.
 void console_apply(struct console *c, const struct order *o, int64_t now_ns);
 
-// Undoes the orders whose time is over, and tells of a cut that was reached.
+// Undoes the orders whose time is over. Reports a cut that was reached, or that an encrypted
+// connection may make impossible.
 void console_tick(struct console *c, int64_t now_ns);

@@ -14,7 +14,8 @@
 #include "proxy/console.h"
 #include "scenario/units.h"
 
-// Removes what an earlier proxy has left at the path, if nobody listens there any more.
+// Removes a socket that an earlier proxy has left at the path. Fails when somebody listens there,
+// or when the file is no socket.
 static bool clear_left_socket(const struct sockaddr_un *at, struct err *e)
 {
     struct stat info;
@@ -49,7 +50,7 @@ bool control_open(struct control *c, const char *path, struct err *e)
     if (!clear_left_socket(&at, e))
         return false;
     c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    // Nobody else may connect, from the moment at which the socket is there.
+    // The mask keeps other users from connecting, from the moment at which the socket exists.
     mode_t mask = umask(0177);
     bool bound = c->listener >= 0 &&
                  bind(c->listener, (const struct sockaddr *)&at, sizeof at) == 0 &&
@@ -94,8 +95,8 @@ static void accept_clients(struct control *c)
     }
 }
 
-// Obeys a line and answers. A client that does not read its answers is dropped: the proxy waits for
-// nobody.
+// Obeys a line and answers. Drops a client that does not read its answers, because the proxy waits
+// for nobody. Returns false when the line is the order to quit.
 static bool answer_command(
     struct control_client *client, const char *line, control_obey *obey, void *arg)
 {
@@ -130,7 +131,7 @@ static bool serve_control(struct control_client *client, control_obey *obey, voi
         client->len -= (size_t)(newline + 1 - client->text);
         memmove(client->text, newline + 1, client->len + 1);
     }
-    // A line that fills the room is no order, and its end would never be found.
+    // A line that fills the buffer is too long for an order, and there is no room to read its end.
     if (client->fd >= 0 && client->len == sizeof client->text - 1)
         drop_client(client);
     return go_on;
@@ -164,7 +165,8 @@ static bool parse_script_line(struct script_line *line, char *text, struct err *
     return units_duration(time, &line->at_ns, e) && console_parse(rest, &line->order, e);
 }
 
-// Times may stand in any order; of two at one time, the first line goes first.
+// Inserts a line by its time, because a script's lines may stand in any order. Of two lines with
+// the same time, the earlier line comes first.
 static void insert_step(struct script *s, const struct script_line *line)
 {
     size_t at = s->count++;
@@ -180,7 +182,7 @@ bool script_parse(struct script *s, const char *text, struct err *e)
 
     *s = (struct script){.lines = calloc(SCRIPT_LINES_MAX, sizeof *s->lines)};
     bool ok = (copy && s->lines) || err_memory(e);
-    // Empty lines count, so that an error names the line that an editor shows.
+    // Empty lines are numbered, too, so that an error names the line that an editor shows.
     for (size_t number = 1; ok && rest; number++) {
         char *line = strsep(&rest, "\n");
         struct script_line parsed;

@@ -1,7 +1,7 @@
 // What the proxy obeys besides its console: a socket and a script.
 //
-// The control socket: a program connects to a Unix socket, writes orders, one a line, and reads
-// what became of each. Only the proxy's own user may connect.
+// The control socket: a program connects to a Unix socket, writes orders, one a line, and reads a
+// report on each. Only the proxy's own user may connect.
 #pragma once
 
 #include <stdbool.h>
@@ -25,20 +25,22 @@ struct control {
     struct control_client clients[CONTROL_CLIENTS];
 };
 
-// Carries out one line, and writes into `answer` what became of it. False when the line is to quit.
+// Carries out one line and appends a report to `answer`. Returns false when the line is the order
+// to quit.
 typedef bool control_obey(void *arg, const char *line, struct buf *answer);
 
-// Makes the socket. A file that is no socket is never removed. ERR_USAGE when the path cannot be
-// used.
+// Makes the socket; with path NULL, none. Replaces a socket at which nobody listens any more, but
+// never removes another kind of file. ERR_USAGE when the path cannot be used.
 MUST_USE bool control_open(struct control *c, const char *path, struct err *e);
 void control_close(struct control *c);
 
-// Takes in clients and obeys the lines that have come, without waiting. False when one was to quit.
+// Accepts new clients and obeys the lines that have arrived, without waiting. Returns false when
+// one of them was the order to quit.
 bool control_serve(struct control *c, control_obey *obey, void *arg);
 
 // --- orders with times ---------------------------------------------------------------
 
-// From a file: "2s partition for 500ms", one a line; # begins a comment.
+// A script is a file with lines such as "2s partition for 500ms"; # begins a comment.
 
 struct script_line {
     int64_t at_ns; // since the proxy's start
@@ -47,14 +49,15 @@ struct script_line {
 
 struct script {
     struct script_line *lines; // owned; in the order of their times
-    size_t count, next;        // next: the first that was not carried out
+    size_t count, next;        // next: the first line that is not carried out yet
 };
 
 // Parses the text of a script. ERR_USAGE names the line that is wrong.
 MUST_USE bool script_parse(struct script *s, const char *text, struct err *e);
-// The same with the text of a file.
+// Parses the script in a file.
 MUST_USE bool script_read(struct script *s, const char *path, struct err *e);
 void script_fini(struct script *s);
 
-// Returns the next order whose time has come; NULL: none yet, or none any more.
+// Returns the next order if its time has come, and moves on to the one after it; NULL when no order
+// is due.
 const struct order *script_due(struct script *s, int64_t since_start_ns);
