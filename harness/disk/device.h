@@ -80,6 +80,7 @@ MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t 
 // Writes whole sectors. The write with which the power is cut is still carried out.
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
 
+// Flushes the cache, or lies about it. Sets *due_ns for DEVICE_LATER.
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
 // Makes the power go as soon as the cache holds the write that ends with `canary` and at least

@@ -28,7 +28,7 @@ static bool parse_address(struct patient *p, const char *conninfo, struct err *e
 
 static PGconn *open_session(const char *conninfo)
 {
-    // A keyword of the conninfo comes later in this list than our own, so it wins.
+    // The conninfo comes last in this list, so its settings win over those before it.
     static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     const char *values[] = {CONNECT_TIMEOUT, "mailproof doctor", conninfo, NULL};
 

@@ -1,8 +1,8 @@
 // doctor: finds what would break a collector or a run, on a server or on a pooler or proxy in front
 // of it.
 //
-// It tries everything in two sessions of its own, or asks the server. It creates nothing, and
-// changes nothing of others.
+// It opens two sessions, in which it tries things out or asks the server. It creates nothing, and
+// changes nothing that belongs to others.
 #pragma once
 
 #include <libpq-fe.h>
@@ -13,11 +13,11 @@
 enum weight {
     WEIGHT_GOOD,   // it was examined, and nothing is wrong
     WEIGHT_NOTE,   // it works, but the user should know about it
-    WEIGHT_BREAKS, // because of it a collector or a run would fail, wait or lose tokens
+    WEIGHT_BREAKS, // a collector or a run would fail, wait or lose tokens
 };
 
-// Whom a finding concerns. A run makes a database of its own on the server, and needs nothing of
-// this one.
+// Whom a finding concerns. A run makes its own database on the server, and needs nothing in this
+// one.
 enum concern {
     CONCERNS_BOTH,
     CONCERNS_COLLECTOR, // a collector in this database
@@ -40,12 +40,12 @@ struct diagnosis {
 };
 
 // Examines the server that conninfo names, in a few seconds. A server that does not answer is a
-// finding, too. False only when we ourselves fail: ERR_USAGE for a conninfo that cannot be parsed.
-// The texts never show a password.
+// finding, too. Returns false only when the examination itself fails: ERR_USAGE for a conninfo that
+// cannot be parsed. The texts never show a password.
 MUST_USE bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e);
 
 // Returns how many findings have that weight.
 size_t doctor_count(const struct diagnosis *d, enum weight weight);
 
-// Returns how many findings have that weight and concern this one, alone or with the other.
+// Returns how many findings have that weight and concern `whom`, or both.
 size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum concern whom);

@@ -16,7 +16,8 @@ static bool answers_yes(struct patient *p, const char *sql, bool *yes)
     return true;
 }
 
-// Examines the migrations. It is called when the tables exist.
+// Examines whether all migrations are applied, when the tables exist. `missing` names one that is
+// not; "": none.
 static void examine_migrations(struct patient *p, const char *missing)
 {
     static const char apply[] =
@@ -70,10 +71,11 @@ static void examine_pgcrypto(struct patient *p)
             "v.trusted))",
             &trusted))
         return;
-    // A run creates it in its own database, whose owner may do so where the extension is trusted.
+    // A run creates the extension in a database that it owns, which it may do if the extension is
+    // trusted. If the extension is not, the finding concerns a run, too.
     if (!trusted && !there)
         p->concern = CONCERNS_BOTH;
-    // Someone else may have created the extension, so the right to do so is asked only where it is
+    // Someone else may have created the extension, so the right to create it matters only if it is
     // missing.
     if (there)
         patient_good(p, "gen_random_bytes is there");
@@ -84,7 +86,7 @@ static void examine_pgcrypto(struct patient *p)
             "the extension pgcrypto is not there, and this role may not create it");
 }
 
-// Examines whether every account can be written down in the database's encoding.
+// Examines whether the database's encoding can hold the names of every account.
 static void examine_encoding(struct patient *p)
 {
     char encoding[40];
@@ -98,8 +100,8 @@ static void examine_encoding(struct patient *p)
             "the database's encoding is %s, and the migrations refuse all but UTF8", encoding);
 }
 
-// Examines who else may make functions and operators that the triggers and functions would call.
-// The migrations refuse the same.
+// Examines whether other roles may create functions and operators in the schema, which the queue's
+// triggers and functions might then call. The migrations refuse such a schema, too.
 static void examine_creators(struct patient *p)
 {
     char others[120], revoke[240];
@@ -144,7 +146,8 @@ static bool functions_are_there(struct patient *p)
     return there;
 }
 
-// Examines whose rights the queue's functions have. They work whoever it is.
+// Examines with whose rights the queue's functions run. They work with any owner, so the finding is
+// only a note.
 static void examine_owner(struct patient *p)
 {
     char owners[160];
@@ -167,8 +170,8 @@ static void examine_owner(struct patient *p)
         patient_good(p, "the queue's functions have an owner without other rights");
 }
 
-// Examines whether that owner has the rights that the functions need: a dump may have been restored
-// without them.
+// Examines whether the owner of the queue's functions has the rights that they need. A database
+// that was restored from a dump may lack these rights.
 static void examine_functions(struct patient *p)
 {
     char lacks[200], hidden[120];
@@ -246,7 +249,8 @@ static void examine_run(struct patient *p)
     if (enough)
         patient_good(p, "a run may make its database and roles");
     else if (collector)
-        // A login that has no more rights than a collector needs must stay so.
+        // A collector's role should have no more rights than a collector needs, so do not advise to
+        // give it more.
         patient_note(p, "Give a run another role, or let it start its own server.",
             "this is a collector's role, which may not make databases and roles, as it should be");
     else

@@ -11,7 +11,7 @@
 #include "scenario/scenario.h"
 
 #define OLDEST_VERSION 130000
-#define DEADLINE_MS 4000 // limit of the collector for one statement
+#define DEADLINE_MS 4000 // the collector's own limit for one statement
 #define TOKEN_LIFE_S 900 // life of a token: accounts get 15 minutes to answer
 
 static void examine_version(struct patient *p)
@@ -33,7 +33,8 @@ static void examine_role(struct patient *p)
     if (!patient_ask(p, p->first, "SELECT pg_is_in_recovery()", standby, sizeof standby) ||
         !patient_ask(p, p->first, "SHOW transaction_read_only", readonly, sizeof readonly))
         return;
-    // Asked first, because a standby is read-only as well, and its remedy is another.
+    // Look for a standby first: it is read-only as well, but the user must do something else about
+    // it.
     if (*standby == 't')
         patient_breaks(p, "Connect to the primary, with target_session_attrs=read-write.",
             "this is a standby: it takes no writes and no LISTEN");
@@ -44,8 +45,8 @@ static void examine_role(struct patient *p)
         patient_good(p, "a primary that takes writes");
 }
 
-// Examines settings. An acknowledged commit survives only if each has the value `good`; with good
-// NULL, any value but off will do.
+// Examines the settings without which an acknowledged commit may not survive. Each must have the
+// value `good`; NULL: any value but off.
 static void examine_durability(struct patient *p)
 {
     static const struct {
@@ -92,7 +93,7 @@ static void examine_timeouts(struct patient *p)
     for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
         char sql[160], advice[200];
         double ms;
-        // A setting that this version of the server lacks has no row.
+        // A setting that this version of the server lacks has no row, which reads as 0.
         snprintf(
             sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
         if (!patient_number(p, sql, &ms))
@@ -123,7 +124,7 @@ static void examine_clock(struct patient *p)
     if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
         return;
     const double after_s = wall_clock_s();
-    // The server read its clock at some moment between our two readings.
+    // The server read its clock at some moment between the two readings here.
     const double bound_s = (after_s - before_s) / 2;
     const double offset_s = there_s - (before_s + after_s) / 2;
     if (fabs(offset_s) - bound_s > 60)
@@ -165,8 +166,8 @@ static void examine_connections(struct patient *p)
             " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')",
             &left))
         return;
-    // A collector that reconnects needs a second one until the server has noticed that the first is
-    // gone.
+    // A collector that reconnects needs a second connection until the server has noticed that the
+    // first is gone.
     if (left < 2)
         patient_breaks(p, "Raise max_connections, or end idle sessions.",
             "%.0f %s left: a collector that loses its session may not come back", left,
@@ -203,7 +204,8 @@ static void examine_neighbours(struct patient *p)
         patient_note(p, "COMMIT PREPARED or ROLLBACK PREPARED it.",
             "a transaction has been prepared for %.0f s: it keeps dead rows and outlives restarts",
             prepared_s);
-    // The queue belongs to the whole server, so a listener of any database may fill it.
+    // The notification queue belongs to the whole server, so a listener in any database may make it
+    // fill up.
     if (patient_number(p, "SELECT pg_notification_queue_usage()", &queue) && queue > 0.1)
         patient_breaks(p,
             "Find the listener that does not read (wait_event ClientWrite) and end it.",

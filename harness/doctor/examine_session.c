@@ -1,5 +1,5 @@
-// Examines whether a session is our own alone, and whether it keeps what a collector needs. A
-// pooler may lend one server session to many clients. Then locks and LISTEN are not kept, and no
+// Examines whether a session serves one client alone, and whether it keeps what a collector needs.
+// A pooler may lend one server session to many clients. Then locks and LISTEN are not kept, and no
 // error tells so.
 #include <poll.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static bool behind_pooler(struct patient *p)
 }
 
 // Sets *kept to whether the second session is refused a lock that the first one holds. The lock is
-// granted if the server sees both as one session.
+// granted if the server sees both as one session. Returns false when a query failed.
 static bool lock_is_kept(struct patient *p, bool *kept)
 {
     char got[8], got_again[8], ignored[8];
@@ -57,7 +57,7 @@ static void examine_locks(struct patient *p)
 {
     bool kept;
 
-    // Without a second session the question cannot be asked; connect_second has told so.
+    // Without a second session this cannot be tried, and connect_second has reported that.
     if (!p->second || !lock_is_kept(p, &kept))
         return;
     if (!kept)
@@ -79,7 +79,7 @@ static bool session_hears_notify(PGconn *conn)
     const int64_t until_ns = clock_now_ns() + ANSWER_NS;
     PGnotify *notify = NULL;
 
-    // A notification that was sent may still be on its way.
+    // The notification may still be on its way, so wait for it.
     while (!notify && PQconsumeInput(conn) && !(notify = PQnotifies(conn))) {
         struct pollfd fd = {.fd = PQsocket(conn), .events = POLLIN};
         int64_t left_ns = until_ns - clock_now_ns();
@@ -121,8 +121,8 @@ static bool is_local_host(const char *host)
            strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
 
-// Examines the way to the server. The server names the address at which it was reached. If we used
-// another address, something lies in between.
+// Examines the way to the server. The server names the port at which it was reached. If the client
+// connected to another port, something lies in between.
 static void examine_path(struct patient *p)
 {
     char port[16], want[16];
@@ -131,7 +131,7 @@ static void examine_path(struct patient *p)
     if (!patient_ask(p, p->first, "SELECT inet_server_port()", port, sizeof port))
         return;
     snprintf(want, sizeof want, "%s", ours && *ours ? ours : "5432");
-    // A pooler has a port of its own as well, and examine_locks has told of it.
+    // A pooler has a port of its own as well, and examine_locks has reported it.
     if (*port && strcmp(port, want) != 0 && !behind_pooler(p))
         patient_note(p,
             "Set its idle timeouts above MAILROOM_HEALTHCHECK_INTERVAL (270 s), or lower that.",

@@ -26,9 +26,9 @@ void patient_good(struct patient *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void patient_note(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// Gives the first column of the first row; "" for a null or without a row. A failure adds a finding
-// of its own.
+// Runs a query and stores the first column of its first row in `out`; "" for a null or without a
+// row. If the query fails, adds a finding and returns false.
 MUST_USE bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, size_t size);
 
-// Asks in the same way, and gives the answer as a number.
+// Runs a query in the first session, as patient_ask does, and stores the answer as a number.
 MUST_USE bool patient_number(struct patient *p, const char *sql, double *out);

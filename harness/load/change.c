@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "load_sql.h"
 
-static const int64_t look_again_ns = 2 * NS_PER_MS; // pause before it looks again whether the
-                                                    // insert was answered
+static const int64_t look_again_ns = 2 * NS_PER_MS; // how often to look whether the insert of a due
+                                                    // change was answered
 
 static const struct {
     const char *name;
@@ -70,7 +70,8 @@ static int64_t back_at_ns(const struct load *l, size_t back)
     return l->result->changes[change].ended_ns + l->config->plan->changes[change].back_ns;
 }
 
-// Returns the index of a change whose second half is due; SIZE_MAX: none.
+// Removes a change whose second half is due from l->backs and returns its index; SIZE_MAX: none is
+// due.
 static size_t take_back(struct load *l, int64_t now)
 {
     for (size_t i = 0; i < l->back_count; i++) {
@@ -108,7 +109,8 @@ size_t change_due(struct load *l, int64_t now)
 
 int64_t change_due_ns(const struct load *l)
 {
-    // A due change that still waits for the answer to its insert would make the loop spin.
+    // A due change may still wait for the answer to its insert. Its own time would make the loop
+    // spin, so look again a little later.
     int64_t soon_ns = clock_now_ns() + look_again_ns, due_ns = CLOCK_NEVER;
 
     if (l->next_change < l->config->plan->change_count)
@@ -130,7 +132,7 @@ bool change_prepare_all(PGconn *conn)
 bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     const struct plan_change *change, bool back)
 {
-    // A reactivation begins with a suspension.
+    // The first half of a reactivation is a suspension.
     enum change_kind kind =
         change->kind == CHANGE_REACTIVATE && !back ? CHANGE_SUSPEND : change->kind;
     struct names names, later;

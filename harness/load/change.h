@@ -5,11 +5,12 @@
 
 #include "load/conn.h"
 
-// Finds the transaction of each planned change. False without memory.
+// Finds the transaction of each planned change and stores it in l->txn_of. False without memory.
 bool change_index(struct load *l);
 
-// Returns the index of the next change that is due and whose token's insert was acknowledged;
-// SIZE_MAX: none. It gives up due changes whose insert never happened.
+// Returns the index of a change that can be sent now: its second half is due, or it is due and its
+// token's insert was acknowledged; SIZE_MAX: none. Gives up due changes whose insert ended in
+// another way.
 size_t change_due(struct load *l, int64_t now);
 
 // Returns when the next change may become due; CLOCK_NEVER when all are over.
@@ -17,6 +18,6 @@ int64_t change_due_ns(const struct load *l);
 
 bool change_prepare_all(PGconn *conn);
 
-// Sends the change, or with `back` its second half, and a Sync behind it.
+// Sends the change, or with `back` its second half, and then a Sync.
 bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     const struct plan_change *change, bool back);

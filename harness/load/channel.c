@@ -56,7 +56,7 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
     if (ok) {
         pid = start_remote(argv, ends[1], e);
-        // Only the command keeps this end, so its end shows here as the end of the stream.
+        // Now only the command holds this end, so when the command ends, the stream ends.
         close(ends[1]);
         if (pid > 0)
             channel_init(p, ends[0], ends[0]);
@@ -115,7 +115,7 @@ bool channel_say(struct channel *p, struct err *e, const char *fmt, ...)
     return channel_write(p, line, (size_t)len, e);
 }
 
-// Reads more bytes and puts them behind the bytes that it has.
+// Waits for more bytes and appends them to those that were not taken yet.
 static bool fill_channel(struct channel *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
@@ -124,7 +124,7 @@ static bool fill_channel(struct channel *p, struct err *e)
     memmove(p->bytes, p->bytes + p->from, p->used - p->from);
     p->used -= p->from;
     p->from = 0;
-    // The buffer is full of a line without an end: the other side is not one of ours.
+    // The buffer is full of a line without an end, so the other side is no mailproof.
     if (p->used == sizeof p->bytes)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
     do
@@ -134,7 +134,7 @@ static bool fill_channel(struct channel *p, struct err *e)
         return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
     ssize_t n = read(p->in, p->bytes + p->used, sizeof p->bytes - p->used);
     if (n < 0)
-        // The caller comes again after a signal.
+        // After a signal, the caller calls again.
         return errno == EINTR || err_sys(e, ERR_CONNECTION, "the other side is gone");
     p->used += (size_t)n;
     return n > 0 || err_set(e, ERR_CONNECTION, "the other side is gone");

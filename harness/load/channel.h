@@ -1,13 +1,13 @@
 // Lines and bytes between the run and a worker, over the standard streams of the command that the
 // run starts: ssh, kubectl exec, podman exec, or mailproof itself. There is no other way to a
-// worker, so nobody can reach one who could not run commands there anyway, and the command
-// encrypts.
+// worker, so only those who may run commands on its machine can reach it, and the command encrypts.
 //
-// A call blocks for a limited time. A worker that is silent for longer than POST_SILENCE_NS counts
-// as lost. Before that, a worker stops by itself when it has heard nothing from its run for
-// POST_UNHEARD_NS.
+// A call blocks for a limited time. A worker that is silent for longer than CHANNEL_SILENCE_NS
+// counts as lost. Before that, a worker stops by itself when it has heard nothing from its run for
+// CHANNEL_UNHEARD_NS.
 //
-// Fails with ERR_CONNECTION. One thread uses a channel at a time.
+// When the other side is gone or silent, the functions fail with ERR_CONNECTION. Only one thread
+// may use a channel at a time.
 #pragma once
 
 #include <stddef.h>
@@ -26,15 +26,16 @@ struct channel {
     char bytes[16384]; // bytes that were read and not taken yet
 };
 
-void channel_init(struct channel *p, int in, int out); // owns the descriptors from now on
+void channel_init(struct channel *p, int in, int out); // the channel owns both from now on
 void channel_close(struct channel *p);
 
-// Starts a command, which is split at blanks, without a shell. It writes its messages to our
-// standard error. Returns its pid, -1 with the reason. The caller ends it when the channel is
-// closed.
+// Splits a command at its blanks and starts it, without a shell. The command shares mailproof's
+// standard error. Returns its pid, or -1 with the reason in e. The caller must end the command when
+// the channel is closed.
 MUST_USE pid_t channel_start(struct channel *p, const char *command, struct err *e);
 
-// Takes our own standard streams. From then on, what the program prints is lost.
+// Makes a channel of this program's own standard streams. From then on, whatever else the program
+// prints to standard output is lost.
 MUST_USE bool channel_standard(struct channel *p, struct err *e);
 
 MUST_USE bool channel_say(struct channel *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);

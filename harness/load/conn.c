@@ -2,9 +2,8 @@
 // mode.
 //
 //  down -> connecting -> preparing -> idle -> running -> idle
-//                                       |  -> copying -> running      (COPY, outside of the
-//                                       pipeline) |  -> running -> holding -> running    (an open
-//                                       transaction)
+//  idle -> copying -> running -> idle            (COPY, outside of the pipeline)
+//  idle -> running -> holding -> running -> idle (a transaction that is held open)
 #include "load/conn.h"
 
 #include <poll.h>
@@ -21,9 +20,10 @@ static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of 
 // The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
-// While a server refuses, one connection knocks and the others wait for it, but not for long: the
-// one may have reached a host that is silent. Eight that each knock would keep a processor busy,
-// and so slow down the recovery that they wait for.
+// While a server refuses connections, one of them (the knocker) tries every 20 ms. The others try
+// again after this time, or as soon as one gets in. If all of them tried every 20 ms, they would
+// keep a processor busy and slow down the recovery that they wait for. They do not wait for the
+// knocker alone, because it may be trying a host that is silent.
 static const int64_t knock_wait_ns = 500 * NS_PER_MS;
 
 static const char no_writes[] = "25006"; // the SQLSTATE read_only_sql_transaction
@@ -73,7 +73,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// True when a fault of the scenario explains this error: the server refuses writes meanwhile.
+// True when a fault of the scenario makes the server refuse statements with this SQLSTATE.
 static bool is_of_fault(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -84,7 +84,8 @@ static bool is_of_fault(const struct scenario *s, const char *state)
     return false;
 }
 
-// True when the plan lets the server itself refuse writes. Then no other server takes them.
+// True when a fault of the scenario makes the server refuse writes without taking the server away.
+// Then no other server takes writes.
 static bool only_refuses(const struct load *l)
 {
     const struct scenario *s = l->config->scenario;
@@ -113,7 +114,8 @@ static void note_refusal(struct load *l, const PGresult *result)
             l->result->refusal, sizeof l->result->refusal, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-// Returns when a connection that the server refused may try again.
+// Returns when a connection that the server refused may try again. If there is no knocker yet, this
+// connection becomes it.
 static int64_t next_knock_ns(struct load *l, const struct conn *c, int64_t now)
 {
     if (!l->knocker)
@@ -130,8 +132,8 @@ static void end_knocking(struct load *l, int64_t now)
     }
 }
 
-// The connection is gone. The outcome of its transaction is unknown if its COMMIT was sent;
-// otherwise the transaction has ended.
+// The outcome of a transaction on the connection is unknown if its COMMIT was sent. Otherwise the
+// server rolls it back.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
     bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
@@ -145,7 +147,7 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
         finish_txn(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
-    // After a lost connection it connects again at once.
+    // A connection that was ready before is opened again at once.
     c->until_ns = unready ? next_knock_ns(l, c, now) : now;
     c->state = CONN_DOWN;
 }
@@ -155,8 +157,8 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
     struct change_record *r = &l->result->changes[c->txn];
     bool first = r->ended_ns == 0;
 
-    // The second half is timed from this answer. Timed from the plan, it could go out before a slow
-    // suspension is answered.
+    // The second half is due some time after this answer, and not at a planned time, at which a
+    // slow suspension might not be answered yet.
     if (first && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
         r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
         r->ended_ns = now;
@@ -167,7 +169,7 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
     }
 }
 
-// All answers up to the Sync have arrived.
+// Handles the answer to a Sync: all answers before it have arrived.
 static void handle_sync(struct load *l, struct conn *c, int64_t now)
 {
     if (c->job == JOB_CHANGE) {
@@ -177,7 +179,7 @@ static void handle_sync(struct load *l, struct conn *c, int64_t now)
     const struct plan_txn *txn = txn_of(l, c);
 
     if (c->failed) {
-        // A transaction block that failed ends only when our COMMIT arrives.
+        // A failed transaction that is still open ends only when its COMMIT or ROLLBACK arrives.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
             finish_txn(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
@@ -250,7 +252,7 @@ static void take_error(struct load *l, struct conn *c, const PGresult *result)
     if (!is_intervention(l->config->scenario, state))
         note_refusal(l, result);
     c->failed = true;
-    // Leaving such a server helps only if another one takes writes.
+    // Leaving a server that takes no writes helps only if another one takes them.
     c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !only_refuses(l));
 }
 
@@ -274,7 +276,7 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
             conn_close(l, c, now);
         else
             c->state = CONN_IDLE;
-        // The next connection may reach the new leader.
+        // Leave a server that takes no writes: the next connection may reach the new leader.
         if (c->state == CONN_IDLE && c->demoted) {
             conn_close(l, c, now);
             c->until_ns = now + reconnect_pause_ns;
@@ -304,7 +306,7 @@ static void take_copy(struct load *l, struct conn *c, int64_t now)
     while (c->state == CONN_COPYING && !PQisBusy(c->pg)) {
         PGresult *result = PQgetResult(c->pg);
         ExecStatusType status = PQresultStatus(result);
-        // No result ends the COPY, but a connection that broke gives none either.
+        // Without a result the COPY has ended, unless the connection broke.
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         if (result && status == PGRES_FATAL_ERROR)
@@ -360,12 +362,11 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     bool copies = txn_copies(plan, txn_of(l, c), insert);
     c->state = copies ? CONN_COPYING : CONN_RUNNING;
     c->end_sent = !copies && txn_ends_at_once(txn_of(l, c));
-    // A transaction that commits by itself has its COMMIT in the same message, so from now on its
-    // outcome may be unknown.
+    // If the COMMIT travels with the statements, the outcome may be unknown from now on.
     r->sent_ns = now;
     r->commit_ns = c->end_sent ? now : 0;
     atomic_fetch_add(&l->progress->sent, 1);
-    // The Sync behind the statements also flushes. Bytes that the socket does not take now go out
+    // The Sync after the statements also flushes. Bytes that the socket does not take now go out
     // when poll says so.
     bool ok = l->config->enqueue ? txn_send_jobs(c->pg, txn_of(l, c), l->config->enqueue)
               : copies           ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)

@@ -36,9 +36,10 @@ struct load {
     struct load_result *result;
     struct conn *conns;
     size_t conn_count;
-    const struct conn *knocker; // tries for all while the server refuses; NULL: it does not
+    const struct conn *knocker; // while the server refuses connections, this one tries most often;
+                                // NULL: the server does not refuse
     int64_t *phase_end_ns;      // per phase, on the run's clock
-    size_t next;                // index of the first transaction that was not begun
+    size_t next;                // index of the first transaction that is not begun yet
     size_t ended;               // number of transactions that have an outcome
     uint32_t *txn_of;           // per planned change: index of its transaction; NULL: there are no
                                 // changes
@@ -49,7 +50,7 @@ struct load {
     struct buf scratch;
 };
 
-// Begins to open a connection that is DOWN or dead.
+// Begins to open a connection that is DOWN.
 void conn_open(struct load *l, struct conn *c, int64_t now);
 
 // Sends a transaction on an IDLE connection.

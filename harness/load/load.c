@@ -24,8 +24,8 @@
 #include "load/conn.h"
 #include "load/producer.h"
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until it notices that it is to
-                                                    // stop
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
+                                                    // must stop
 
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e);
 static void drive_conns(struct load *l, struct pollfd *fds);
@@ -43,7 +43,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     if (ok) {
         drive_conns(&l, fds);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-        const long us = cpu.tv_nsec / 1000; // rounded to µs, as the history stores it
+        const long us = cpu.tv_nsec / 1000; // cut to whole µs, as the history stores it
         result->cpu_s = (double)cpu.tv_sec + (double)us / 1e6;
     }
     free(fds);
@@ -84,7 +84,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     l->phase_end_ns = calloc(s->load_count + 1, sizeof *l->phase_end_ns);
     if (!l->phase_end_ns)
         return err_memory(e);
-    // Phases share their connections: there are as many as the phase needs that needs most.
+    // The phases share the connections. There are as many as the most demanding phase needs.
     for (size_t i = 0; i < s->load_count; i++) {
         size_t wanted = (size_t)s->load[i].connections;
         l->conn_count = wanted > l->conn_count ? wanted : l->conn_count;

@@ -2,8 +2,8 @@
 // its own. It is an open loop: a slow or absent server does not slow the plan. The inserts that it
 // delays form a backlog and keep their intended times.
 //
-// One thread runs load_run; the records are its own until it returns. Other threads may read the
-// progress and ask it to stop.
+// One thread runs load_run; the records belong to it until load_run returns. Other threads may read
+// the progress and ask the load to stop.
 #pragma once
 
 #include <libpq-fe.h>
@@ -59,11 +59,11 @@ struct load_config {
     const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: insert
                           // accounts
     int64_t start_ns;     // the time 0 of the plan, on the run's clock
-    int64_t deadline_ns;  // what was not sent by then is given up
+    int64_t deadline_ns;  // the load ends then at the latest, and what was not sent is given up
     size_t first, end;    // range of the plan's transactions; a range up to the plan's end includes
                           // the changes
-    unsigned part, parts; // send only each transaction whose number is `part` modulo `parts`; 0:
-                          // all
+    unsigned part, parts; // send only the transactions whose index is `part` modulo `parts`; parts
+                          // 0: all
 };
 
 struct load_progress {

@@ -21,8 +21,8 @@
 #define ROUND_MAX ((size_t)256 << 10)
 #define PUT_LEN_MAX 32
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until it notices that it is to
-                                                    // stop
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
+                                                    // must stop
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t end_grace_ns = 2 * NS_PER_S;
 
@@ -33,7 +33,7 @@ struct producer {
     pid_t pid; // 0: no process runs at the moment
     int in, out;
     int64_t restart_at_ns;
-    size_t next, ended; // numbers of transactions: the next to put, and those with an outcome
+    size_t next, ended; // index of the next transaction to put; number of those with an outcome
     size_t oldest;      // all transactions before this one have an outcome
     struct buf unsent, unread;
 };
@@ -72,8 +72,8 @@ static bool start_producer(struct producer *p, struct err *e)
     struct process_spec spec = PROCESS_SPEC_INIT;
     int in[2], out[2];
 
-    // Both pipes close in every other child; otherwise a collector that inherits an end would keep
-    // the client from seeing the end of its input.
+    // Both pipes close in every other child. Otherwise a collector could inherit an end, and the
+    // client would never see the end of its input.
     if (pipe2(in, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     if (pipe2(out, O_CLOEXEC) != 0) {
@@ -120,7 +120,8 @@ static void end_producer(struct producer *p, int64_t grace_ns)
     buf_clear(&p->unread);
 }
 
-// Ends a client that has closed its output. It is started again a little later, as a service is.
+// Ends a client that has closed its output. It is started again a little later, as a service
+// manager would do.
 static void end_and_restart_later(struct producer *p, int64_t now)
 {
     end_producer(p, 0);
@@ -176,7 +177,7 @@ static void take_producer_answers(struct producer *p, int64_t now)
 }
 
 // Reads what is there, but not much more than ROUND_MAX, because the process may write faster than
-// we read. Returns false at the end of its output.
+// this loop reads. Returns false at the end of the process's output.
 static bool read_producer_answers(struct producer *p)
 {
     const size_t chunk = 4096;
@@ -204,7 +205,7 @@ static void write_puts(struct producer *p)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EPIPE) {
-            // The client reads no more. Its output tells when it has ended.
+            // The client reads no more. When it has ended, its output will end, too.
             close(p->in);
             p->in = -1;
         }

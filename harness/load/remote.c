@@ -26,7 +26,7 @@
 
 struct worker {
     struct channel channel;
-    pid_t pid; // of the command that leads to it; 0: not started
+    pid_t pid; // pid of the command that leads to the worker; 0: not started
     struct remote_part part;
     struct remote_clock clock;
     pthread_t thread;
@@ -35,7 +35,7 @@ struct worker {
     struct load_result *result; // the result of all workers; each thread writes its own worker's
                                 // records
     pthread_mutex_t *lock;      // guards the rest of the result
-    struct load_progress seen;  // what the worker has told us so far
+    struct load_progress seen;  // the worker's progress as it was last reported
 };
 
 struct remote {
@@ -74,8 +74,9 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 
     for (size_t i = 0; i < count; i++) {
         int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
-        // Their reading lies somewhere between our two, so half the way there and back bounds the
-        // error, however unequal the two ways are. The quickest answer has the smallest bound.
+        // The other clock was read at some moment between our two readings. So half the time
+        // between these bounds the error, however unequal the ways there and back are. The quickest
+        // answer has the smallest bound.
         int64_t bound_ns = (after - before + 1) / 2;
         if (bound_ns < best.bound_ns)
             best = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
@@ -104,8 +105,8 @@ struct txn_record remote_ours(const struct txn_record *theirs, const struct remo
 {
     struct txn_record ours = *theirs;
 
-    // A send counts as early as it can have been, an answer as late, so the error of the clocks
-    // never makes a collector guilty.
+    // Sends (of a COMMIT, too) get the earliest time that they can have had, answers the latest, so
+    // that the error of the clocks never makes a collector guilty.
     ours.sent_ns = moved_time_ns(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
     ours.commit_ns = moved_time_ns(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
     ours.ended_ns = moved_time_ns(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
@@ -116,8 +117,8 @@ void remote_lose(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        // The worker may have sent its whole part before it was lost, and nothing before it was
-        // due.
+        // The worker may have sent its whole part before it was lost, but no transaction before it
+        // was due.
         int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = due_ns,
@@ -230,7 +231,8 @@ struct remote *remote_open(const char *const *commands, unsigned count,
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
-        // Counted before it is hired, so that one which fails half way is ended, too.
+        // Count the worker before it is hired, so that remote_free ends it even if hiring fails
+        // half way.
         r->count++;
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
         ok = hire_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
@@ -272,7 +274,7 @@ static void add_progress(struct worker *w, const char *line)
         atomic_fetch_add(all[i], now[i] - atomic_exchange(seen[i], now[i]));
 }
 
-// Serves the worker until its load is over. The worker goes on while it gets answers.
+// Answers the worker's reports until its load is over, because a worker without answers stops.
 static bool listen_to(struct worker *w, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -281,14 +283,15 @@ static bool listen_to(struct worker *w, struct err *e)
         if (!channel_line(&w->channel, line, e) || !channel_say(&w->channel, e, "heard"))
             return false;
         add_progress(w, line);
-        // The run itself ends the load early. The worker notices that its channel closes.
+        // The run ends the load early. run_worker closes the channel, and so the worker stops.
         if (atomic_load(&w->progress->stop))
             return err_set(e, ERR_INTERRUPTED, "stopped");
     } while (strcmp(line, "over") != 0);
     return true;
 }
 
-// Measures the clock again, because the clocks may have drifted apart during the load.
+// Takes the worker's result. Measures its clock again before, because the clocks may have drifted
+// apart during the load.
 static bool take_worker_records(struct worker *w, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -337,8 +340,8 @@ bool remote_run(struct remote *r, const struct load_config *c, struct load_progr
         w->progress = progress;
         w->result = result;
         w->lock = &r->lock;
-        // A thread for each worker, because one that is silent must not delay the answers to the
-        // others: these would stop after 5 s.
+        // Each worker has a thread, because a silent worker must not delay the answers to the
+        // others, which would stop after 5 s.
         if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
             break;
     }

@@ -35,8 +35,8 @@ MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
 
 // --- the worker's side ---------------------------------------------------------------
 
-// Serves one run on the standard streams. The worker reads no file of its machine that the run
-// names, and logs in with no password or certificate that lies there.
+// Serves one run over the standard streams. A run cannot make the worker read a file of the
+// worker's machine, or log in with a password or certificate that lies there.
 MUST_USE bool remote_serve(struct err *e);
 
 // --- pure -----------------------------------------------------------------------------
@@ -57,7 +57,8 @@ struct remote_clock remote_clock(
 struct remote_clock remote_clock_over(
     const struct remote_clock *first, const struct remote_clock *last);
 
-// Moves the times that the worker recorded by its own clock to ours.
+// Returns a worker's record with its times moved from the worker's clock to ours: sends as early
+// and answers as late as they can have been.
 struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock);
 
 // Marks the part of a worker that was lost at lost_ns as unknown.

@@ -16,6 +16,8 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
+// True when the transaction inserts the token's account, even if that conflicts with one that is
+// there already.
 static bool has_account(const struct plan *plan, uint32_t token)
 {
     enum token_kind kind = plan->kinds[token];
@@ -23,8 +25,8 @@ static bool has_account(const struct plan *plan, uint32_t token)
     return !token_kind_has_account(kind) || kind == TOKEN_CONFLICT;
 }
 
-// True for a token that loses its code, in a statement of its own. An activation may be without a
-// code; its field on the wire is then empty. Every 64th is.
+// True for a token whose code a statement of its own removes: every 64th activation. An activation
+// may be without a code; its field on the wire is then empty.
 static bool lacks_code(const struct plan *plan, uint32_t token)
 {
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
@@ -64,7 +66,8 @@ static const struct statement {
     const char *sql;
     bool (*is_for)(const struct plan *plan, uint32_t token);
     enum arrays arrays;
-    bool makes_rows; // it inserts; those that change rows come behind
+    bool makes_rows; // true: inserts rows; false: changes rows that others have inserted, so it
+                     // comes after these
 } statements[] = {
     {"accounts", load_sql_insert_accounts, has_account, EMAILS_AND_LOGINS, true},
     {"upserts", load_sql_upsert_accounts, has_account, EMAILS_AND_LOGINS, true},
@@ -83,8 +86,8 @@ static const struct statement {
 #define STATEMENTS (sizeof statements / sizeof *statements)
 #define UPSERT 1 // index of "upserts" in the table
 
-// The transaction of a job also inserts a row of ours, so that an unknown outcome can be settled
-// without looking into the queue's tables.
+// The transaction of a job also inserts a row into the table `mailproof_sent`, so that an unknown
+// outcome can be settled without looking into the queue's tables.
 static bool prepare_jobs(PGconn *conn, const char *enqueue)
 {
     return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
@@ -114,8 +117,9 @@ static bool commits_alone(
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
-    // Such a row is one statement that commits by itself, as the smallest application would send
-    // it. Every other transaction needs BEGIN and COMMIT around it.
+    // One plain insert is sent without BEGIN and commits by itself, as the smallest application
+    // would send it. A rollback and a held transaction need BEGIN. So do several statements: other
+    // kinds of tokens are made by other or further statements, and one more removes a code.
     return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
@@ -143,8 +147,8 @@ static struct part whole_txn(const struct plan *plan, const struct plan_txn *txn
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
 
-// Appends an array literal, and its NUL, with the rows to which a statement applies. Returns how
-// many rows there are.
+// Appends an array literal, and a NUL, with a value for each row to which the statement applies.
+// Returns how many rows these are.
 static size_t array_of(
     const struct part *p, const struct statement *st, enum array array, struct buf *out)
 {
@@ -195,7 +199,7 @@ static const char *end_word(const struct plan_txn *txn)
 static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
 {
     char number[16], login[NAMES_MAX], payload[NAMES_MAX];
-    // Both inserts commit together, so our row tells whether the job is there.
+    // Both inserts commit together, so the first one tells later whether the job is there.
     const char *sent[] = {number, login}, *values[] = {number, payload};
 
     snprintf(number, sizeof number, "%u", token);
@@ -206,7 +210,7 @@ static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
                conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
 }
 
-// The messages between two Syncs are one transaction.
+// Without BEGIN, the messages between two Syncs are one transaction.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
 {
     bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));
@@ -221,8 +225,8 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
 
 static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
-    // With savepoints, the rows went out before, each in its subtransaction; only changes of rows
-    // are left.
+    // With savepoints, the rows were sent before, each in its subtransaction. Only the statements
+    // that change rows are left.
     if (st->is_for != has_account)
         return insert != INSERT_SAVEPOINT || !st->makes_rows;
     return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
@@ -300,8 +304,8 @@ bool txn_send_copy(PGconn *conn)
     return PQsendQuery(conn, "BEGIN; COPY accounts (email, login) FROM STDIN") == 1;
 }
 
-// COPY's text format writes what would end a field or a row as a backslash and a
-// letter.
+// Appends a field in COPY's text format, which writes a character that would end a field or a row
+// as a backslash and a letter.
 static void append_copied(struct buf *out, const char *text)
 {
     static const char ends[] = "\\\t\n\r", letters[] = "\\tnr";

@@ -1,7 +1,7 @@
 // Turns a planned transaction into messages to the server.
 //
-// All messages that can travel together make one pipeline trip. A single account commits by itself,
-// at the Sync. A longer transaction stands between BEGIN and COMMIT or ROLLBACK.
+// All messages that can travel together go in one pipeline trip. A single account commits by
+// itself, at the Sync. A longer transaction stands between BEGIN and COMMIT or ROLLBACK.
 #pragma once
 
 #include <libpq-fe.h>
@@ -13,12 +13,12 @@
 // NULL: a token is an account.
 bool txn_prepare_all(PGconn *conn, const char *enqueue);
 
-// True when its COMMIT travels with its statements; otherwise txn_send_end
-// sends it later.
+// True when the transaction's end travels with its statements; otherwise txn_send_end sends it
+// later.
 bool txn_ends_at_once(const struct plan_txn *txn);
 
 // Sends the statements and a Sync, and before the Sync the transaction's end if it is due at once.
-// Takes room for the arrays from `scratch`. Not for a transaction that copies.
+// Makes the arrays in `scratch`. Not for a transaction that copies.
 struct buf;
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
@@ -26,9 +26,9 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
 // Sends the statements for the jobs of a subject.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue);
 
-// True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY. So BEGIN and
-// COPY are sent without a pipeline, then the rows when the server asks for them. The rest goes
-// through the pipeline again.
+// True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY. So
+// txn_send_copy sends BEGIN and COPY without a pipeline, and txn_send_copied the rows when the
+// server asks for them. txn_send_rest sends the rest through the pipeline again.
 bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert);
 bool txn_send_copy(PGconn *conn);
 bool txn_send_copied(

@@ -25,7 +25,7 @@ struct job {
     struct plan plan;
     struct remote_part part;
     char conninfo[CONNINFO_MAX];
-    char dir[40]; // holds the files of the plan while it is made
+    char dir[40]; // folder of the files from which the plan is made, while it is made
     struct load_config config;
     struct load_progress progress;
     struct load_result result;
@@ -36,7 +36,7 @@ struct job {
 
 // --- what is to be done -----------------------------------------------------------------
 
-// A name that stays in the worker's own folder.
+// True for a name that does not lead out of the worker's own folder.
 static bool is_plain_name(const char *name)
 {
     return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
@@ -88,7 +88,7 @@ static bool make_plan(struct job *j, uint64_t print, struct err *e)
            err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
 }
 
-// Takes the files that the plan is made from, into a folder of our own, and makes the plan.
+// Stores the files from which the plan is made in j->dir, and makes the plan.
 static bool take_plan(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -160,7 +160,7 @@ static bool take_start(struct job *j, struct err *e)
     if (!channel_say(&j->channel, e, "ready") || !tell_time(j, line, e))
         return false;
     struct load_config *c = &j->config;
-    // The run has moved both times to our clock.
+    // The run has moved both times to this worker's clock.
     if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
             &c->first, &c->end, &len) != 5 ||
         c->first > c->end || c->end > j->plan.txn_count || len >= CONNINFO_MAX)
@@ -207,7 +207,7 @@ static bool hear_run(struct job *j, int64_t *heard_ns, struct err *e)
            err_set(e, ERR_CONNECTION, "nothing was heard from the run for 5 s");
 }
 
-// Tells the run how far the load is, and stops the load when the run is gone.
+// Tells the run how far the load is, until it is over. Fails when the run is gone.
 static bool keep_telling(struct job *j, struct err *e)
 {
     int64_t heard_ns = clock_now_ns();
@@ -222,7 +222,7 @@ static bool keep_telling(struct job *j, struct err *e)
     return true;
 }
 
-// Says that the load is over, and waits until its records are asked for.
+// Says that the load is over, and waits until the run asks for its records.
 static bool await_send(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -249,8 +249,8 @@ static bool carry_out(struct job *j, struct err *e)
            worker_result_send(&j->channel, &j->config, &j->part, &j->result, e);
 }
 
-// Keeps what lies on this machine from the servers that a run names: libpq would offer a password
-// of ~/.pgpass, a client's certificate or a ticket of Kerberos to any of them.
+// Keeps the credentials of this machine from the servers that a run names: libpq would offer a
+// password of ~/.pgpass, a client's certificate or a ticket of Kerberos to any of them.
 static bool without_credentials(char *conninfo, struct err *e)
 {
     static const char *const refused[] = {"service", "passfile", "sslcert", "sslkey"};
@@ -269,7 +269,7 @@ static bool without_credentials(char *conninfo, struct err *e)
     PQconninfoFree(options);
     if (!ok)
         return false;
-    // libpq takes the last one of equal keys.
+    // Append the settings, because libpq takes the last one of equal keys.
     size_t len = strlen(conninfo);
     snprintf(conninfo + len, CONNINFO_MAX - len, "%s", none);
     setenv("KRB5CCNAME", "FILE:/dev/null/none", 1);
@@ -282,7 +282,8 @@ static bool serve_job(struct job *j, struct err *e)
     struct err ignored;
 
     // The worker makes the plan itself, because a plan of millions of transactions is longer than
-    // what it is made from. The fingerprint proves that both have the same one.
+    // the files from which it is made. The fingerprint proves that worker and run have the same
+    // plan.
     bool ok = take_plan_in_folder(j, e);
     // The run shows this reason in its own error.
     if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))

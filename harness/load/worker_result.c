@@ -54,7 +54,8 @@ static bool take_record(struct channel *p, struct txn_record *out, struct err *e
 
     if (!channel_read(p, &r, sizeof r, e))
         return false;
-    // The record comes from another machine. The ledger uses the outcome as an index.
+    // Check the outcome, because the record comes from another machine and the ledger uses the
+    // outcome as an index.
     uint64_t outcome = le64toh(r.outcome);
     if (outcome > TXN_NOT_NEEDED)
         return err_set(e, ERR_CONNECTION, "it sent an invalid record");

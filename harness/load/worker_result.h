@@ -9,7 +9,7 @@
 #include "load/remote.h"
 
 #define WORKER_GREETING "mailproof-load 3"
-#define WORKER_FILE_MAX (512u << 20) // size of a file that a run sends
+#define WORKER_FILE_MAX (512u << 20) // largest file that a run may send
 #define WORKER_SCENARIO "scenario.yaml"
 
 MUST_USE bool worker_result_send(struct channel *p, const struct load_config *c,
@@ -25,6 +25,6 @@ struct worker_result_target {
 };
 
 // Reads a result whose first line is `line`. Stores each record at its place in the result, with
-// times of our clock, and adds the figures.
+// its times moved to the run's clock, and adds the figures.
 MUST_USE bool worker_result_take(
     struct channel *p, const char *line, const struct worker_result_target *to, struct err *e);
