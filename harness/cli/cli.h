@@ -1,9 +1,10 @@
-// The subcommands: one file each, one table of them in main.c.
+// The subcommands: each is a function in a file of its own, and main.c has the table of them.
 #pragma once
 
 #include "options/options.h"
 
-// The exit codes of mailproof, on which scripts rely. Those of verdicts are in check.h.
+// The exit codes of mailproof, on which scripts rely. Verdicts have exit codes of their own, in
+// check.h.
 enum {
     EXIT_OK = 0,
     EXIT_USAGE = 64,
@@ -29,14 +30,14 @@ int cli_field(const struct options *o);
 int cli_load(const struct options *o);
 int cli_list(const struct options *o);
 
-// Runs the scenarios of `mailproof run`, prints and writes what came of them, and returns the exit
+// Runs the scenarios of `mailproof run`, prints and writes their results, and returns the exit
 // code.
 int run_suite(const struct scenario *scenarios, size_t count, const struct options *o);
 
-// Prints "mailproof: text" on stderr and returns the exit code that fits; after a signal, that of
-// the signal.
+// Prints "mailproof: text" on stderr, and returns the exit code for the kind of error; after a
+// signal, the exit code for that signal.
 int cli_fail(const struct err *e);
 
-// Returns the more important of two exit codes: 70, then 1, 64, 2, 3, 4. A wrong command that
-// only a run reveals (64) must not hide a broken invariant.
+// Returns the more important of two exit codes. The order is 70, 1, 64, 2, 3, 4: a wrong command
+// that only a run reveals (64) must not hide a broken invariant (1).
 int cli_worse(int a, int b);

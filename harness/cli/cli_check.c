@@ -35,7 +35,7 @@ static void print_verdict(const struct scenario *s, const struct history_notes *
     }
     for (size_t i = 0; i < r->reason_count; i++)
         printf("  because %s\n", r->reasons[i]);
-    // It ended the run early, so it may be the reason for all of the above.
+    // The harness ended this run early, so the reason for that may explain everything above.
     if (notes->gave_up[0])
         printf("  because %s\n", notes->gave_up);
 }
@@ -52,7 +52,7 @@ static bool draw_token(
     struct buf text;
 
     buf_init(&text, 64u << 20);
-    // A signal must not leave half a file.
+    // From here on a signal does not end the program at once, because that could leave half a file.
     interrupt_exit_at_once(0);
     bool ok = (life_html(l, token, &text) ||
                   err_set(e, ERR_INTERNAL, "--html: the token's life is too long")) &&
@@ -77,7 +77,7 @@ static int print_token(const struct ledger *l, const struct options *o)
     }
     life_end(l, token, at_the_end, sizeof at_the_end);
     printf("  at the end   %s\n", at_the_end);
-    // The text comes first, so that a file that cannot be written costs only the picture.
+    // The text comes first, so that only the picture is missing if its file cannot be written.
     if (!o->html)
         return EXIT_OK;
     if (!draw_token(l, token, o, &e))
@@ -88,18 +88,19 @@ static int print_token(const struct ledger *l, const struct options *o)
 
 // --- judging ------------------------------------------------------------------------
 
-// The results of a folder of them.
+// The counts of all results in a folder.
 struct counts {
     size_t verdicts[VERDICT_MISSED + 1];
-    uint64_t tokens; // in the histories that were judged
+    uint64_t tokens; // number of tokens in the histories that were judged
 };
 
-// Prints a verdict, and counts it. Among other results one that passes says nothing.
+// Prints the verdict of a result, and returns its exit code. `counts`: the result is one of many,
+// so it is counted, and printed only if it did not pass; NULL: it is the only one.
 static int tell_verdict(const struct rejudge *s, const char *folder, struct counts *counts)
 {
     enum verdict verdict = s->result.verdict;
 
-    // A soak has thousands of segments, so it shows only those that did not pass.
+    // A soak has thousands of segments, so only those that did not pass are printed.
     if (!counts || verdict != VERDICT_PASS)
         print_verdict(&s->scenario, &s->history.notes, &s->result, folder);
     if (counts) {
@@ -109,8 +110,8 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
     return verdict_exit_code(verdict);
 }
 
-// Judges one folder. Without a complete history the run is inconclusive, and the reason is shown:
-// the command was right, but the run has no verdict.
+// Judges one result folder, and returns the exit code. Without a complete history the run is
+// inconclusive, and the reason is printed: the command is not wrong, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
     struct rejudge *s = calloc(1, sizeof *s);
@@ -118,7 +119,7 @@ static int check_folder(const char *folder, const struct options *o, struct coun
     int code;
 
     bool ok = (s || err_memory(&e)) && rejudge_scenario(s, folder, &e);
-    // A run that was killed leaves such a folder.
+    // A run that was killed leaves a folder without a complete history.
     if (ok && !rejudge_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s\n", s->scenario.name, e.text);
@@ -148,8 +149,8 @@ static void print_counts(const char *dir, const struct gathered *g, const struct
         NOUN(counts->tokens, "token", "tokens"));
 }
 
-// Judges all results below a folder, such as the segments of a soak, the oldest first. One is in
-// the memory at a time.
+// Judges all results below a folder, such as the segments of a soak, the oldest first. Only one
+// result at a time is in memory.
 static int check_all(const char *dir, const struct options *o)
 {
     struct counts counts = {0};
@@ -164,7 +165,7 @@ static int check_all(const char *dir, const struct options *o)
                                 "check: --token goes with one result, and %.500s "
                                 "holds %zu",
                                 dir, g.count));
-    // They were gathered with the newest first.
+    // gather_results has put the newest result first.
     for (size_t i = g.count; ok && i-- > 0;)
         worst = cli_worse(worst, check_folder(g.folders[i], o, &counts));
     if (ok)
@@ -196,7 +197,7 @@ static bool explain(const struct told *t, struct err *e)
     return ok;
 }
 
-// Judges a story, and shows what it claims that does not come out.
+// Judges a story, and prints the claims of the story that do not come true. Returns the exit code.
 static int judge_story(const struct told *t, const char *path)
 {
     struct check_input input = check_input_of(&t->history);
@@ -247,7 +248,7 @@ int cli_check(const struct options *o)
         return cli_fail(&e);
     }
     interrupt_exit_at_once(EXIT_SIGNAL);
-    // Each verdict is printed as soon as it is known, because a signal may end us at any time.
+    // Each line is written at once, because a signal may end this process at any time.
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (char *const *folder = o->args; *folder; folder++)
         worst = cli_worse(

@@ -1,11 +1,12 @@
 // mailproof compare: compares two sets of stored results, or runs two collectors alternately.
 //
-// Stored results are taken as they are, so options that change runs are refused. With --ab the runs
-// are made here: A B, B A, A B, … on one server, so that a machine which gets slower slows both
-// sides. Runs of one side after the other would be quicker to write down, and would measure the
-// machine's morning against its afternoon.
+// Stored runs cannot be changed, so options that change runs are refused for them. With --ab the
+// runs are made here: A B, B A, A B, … on one server, so that a machine which gets slower slows
+// both sides alike. If all runs of A came before those of B, a drift of the machine would look like
+// a difference between A and B.
 //
-// --calibrate compares A with itself first: a machine on which that differs cannot tell B from A.
+// --calibrate compares A with itself first: a machine on which A differs from itself cannot tell B
+// from A.
 #include "cli/cli.h"
 
 #include <math.h>
@@ -60,7 +61,8 @@ static bool write_compare_files(
     buf_init(&text, TEXT_MAX);
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
         buf_clear(&text);
-        // One buffer after another: a page with every run may be megabytes long.
+        // The files share one buffer, one after another, because a page with every run may be
+        // megabytes long.
         ok = !files[i].path ||
              ((files[i].print(all->items, all->count, &text) ||
                   err_set(e, ERR_INTERNAL, "--%s: the comparison is too long", files[i].name)) &&
@@ -82,15 +84,15 @@ static bool show_progress(const struct comparison *c, struct err *e)
     return ok;
 }
 
-// Returns the worst exit code: a regression, then an unknown result, then none. When nothing was
-// compared, the machine was not steady enough.
+// Returns the worst exit code of the comparisons: a regression is worst, then an unknown result. If
+// there is no comparison, the calibration has failed, so the result is unknown.
 static int worst(const struct comparisons *all)
 {
     int code = all->count > 0 ? EXIT_OK : change_exit_code(CHANGE_UNKNOWN);
 
     for (size_t i = 0; i < all->count; i++) {
         int one = change_exit_code(all->items[i].overall);
-        // Their order as numbers is that of their weight.
+        // A worse result has a larger exit code.
         code = one > code ? one : code;
     }
     return code;
@@ -129,7 +131,7 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
 {
     for (size_t i = 0; i < base->count; i++) {
         const char *scenario = base->runs[i].scenario;
-        // Each scenario once, when its first run comes.
+        // A scenario is compared once, when its first run comes up.
         if (has(base, i, scenario))
             continue;
         if (!has(new, new->count, scenario))
@@ -140,7 +142,7 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
     return all->count > 0 || err_set(e, ERR_USAGE, "compare: the two have no scenario in common");
 }
 
-// Refuses options that change runs, because stored runs cannot change.
+// Refuses options that change runs, because stored runs cannot be changed.
 static bool check_stored_options(const struct options *o, struct err *e)
 {
     const char *given = o->set_count > 0       ? "set"
@@ -164,7 +166,7 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
 
     ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e);
     size_t interrupted = base.interrupted + new.interrupted;
-    // Their loads were shorter, so their figures are those of another run.
+    // An interrupted run had a shorter load, so its figures do not compare.
     if (interrupted > 0)
         fprintf(stderr, "mailproof: %zu interrupted run%s left out\n", interrupted,
             interrupted == 1 ? " was" : "s were");
@@ -176,17 +178,19 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
 
 // --- two collectors alternately ----------------------------------------------------------
 
-// Each collector has the scenario with a layout of its own; what is judged is the same for both.
+// The runs of compare --ab. Each collector has its own copy of the scenario, with its own layout;
+// both copies judge the same promises.
 struct turns {
     struct scenario scenarios[2];
     const char *commands[2];
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
-    int runs;               // number of runs of each collector that count
+    int runs;               // number of counted runs of each collector
     int done, planned;
-    int round;            // number of the round; a round runs both collectors with one seed
+    int round;            // number of the round, in which both collectors run once with one seed
     struct server server; // one server for all runs, each of which has a database of its own
-    bool shared;          // false: the scenario changes the server, so each run has its own
+    bool shared;          // true: `server` is used; false: the scenario changes its server, so each
+                          // run has its own
 };
 
 static void tell_side_run(
@@ -217,8 +221,9 @@ static bool run_turn(struct turns *t, struct side *side, int which, bool counts,
         .silent = true,
         .server = t->shared ? &t->server : NULL,
     };
-    struct scenario scenario = t->scenarios[which]; // its strings and lists stay borrowed
-    // Both runs of a round have the same seed, so that they meet the same plan.
+    struct scenario scenario = t->scenarios[which]; // a shallow copy: strings and lists are
+                                                    // borrowed
+    // Both runs of a round have the same seed, so that both collectors meet the same plan.
     scenario.seed += (uint64_t)(t->round % t->options->compare.seeds);
     if (!run_scenario(&scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
@@ -230,7 +235,7 @@ static bool run_turn(struct turns *t, struct side *side, int which, bool counts,
 }
 
 // Runs A B, B A, A B, …, so that a drift of the machine affects both sides alike. The first pair is
-// dropped, because it fills the machine's caches.
+// a warm-up that fills the machine's caches, and does not count.
 static bool take_turns(
     struct turns *t, struct side *a, int which_a, struct side *b, int which_b, struct err *e)
 {
@@ -257,7 +262,8 @@ static bool compare_collectors(
            show_progress(&all->items[i], e);
 }
 
-// Compares A with itself: any difference comes from the machine.
+// Compares A with itself, where any difference comes from the machine. *steady: the machine can be
+// used for a comparison.
 static bool calibrate(struct turns *t, bool *steady, struct err *e)
 {
     struct comparisons *own = calloc(1, sizeof *own);
@@ -266,8 +272,8 @@ static bool calibrate(struct turns *t, bool *steady, struct err *e)
         return err_memory(e);
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(own, t, (const char *[]){"A", "A-again"}, 0, e);
-    // Intervals wider than the margin do not stop the comparison. It will then say that the
-    // difference is unknown.
+    // If intervals are only too wide to decide, the comparison goes on, and will probably say that
+    // the difference is unknown.
     *steady = own->items[0].overall == CHANGE_NONE ||
               (own->items[0].overall == CHANGE_UNKNOWN && !own->items[0].too_few);
     if (ok && !*steady)
@@ -285,7 +291,7 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;
     t->runs = o->compare.runs ? o->compare.runs : RUNS_DEFAULT;
-    // Each side has one run more, the warm-up.
+    // Each side has one more run, the warm-up.
     t->planned = 2 * (t->runs + 1) * (o->compare.calibrate ? 2 : 1);
     if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
         return false;
@@ -304,14 +310,15 @@ static bool compare_by_turns(
         shared_close(&t->server);
     if (ok)
         printf("  results     %s\n", t->out);
-    // The folders of an hour of runs stay, and can be compared later.
+    // After an error the runs so far stay, because they took long, and can be compared by
+    // themselves.
     else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
         printf("  runs so far mailproof compare %s/A %s/B\n", t->out, t->out);
     return ok;
 }
 
-// Loads the scenario for both collectors. Only what both promise is judged, because a side that is
-// judged by more would break more.
+// Loads the scenario for both collectors. Only promises that both make are judged, because a side
+// that makes more promises would break more.
 static bool load_both(struct turns *t, const char *path, const struct options *o, struct err *e)
 {
     struct overrides sets = options_overrides(o);

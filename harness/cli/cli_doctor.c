@@ -1,4 +1,4 @@
-// mailproof doctor CONNINFO: finds what would break a collector or a run on that server.
+// mailproof doctor CONNINFO: tells what would break a collector or a run on that server.
 #include "doctor/doctor.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void print_examination(const struct diagnosis *d, bool quiet)
         if (*f->advice)
             printf("  %-6s  %-13s  -> %s\n", "", "", f->advice);
     }
-    // The last line counts, because the findings may have scrolled away.
+    // The summary comes last, because the findings may have scrolled away.
     const size_t breaks = doctor_count(d, WEIGHT_BREAKS), notes = doctor_count(d, WEIGHT_NOTE);
     if (breaks == 0 && notes == 0)
         puts("no problems");
@@ -41,7 +41,7 @@ static void print_examination(const struct diagnosis *d, bool quiet)
         print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_COLLECTOR));
         fputs("; a run: ", stdout);
         print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_RUN));
-        // A note about runs alone says that this role cannot make one.
+        // A note that does not concern a collector says that this role cannot make a run.
         if (notes > doctor_count_for(d, WEIGHT_NOTE, CONCERNS_COLLECTOR))
             fputs(", but it needs another role", stdout);
         printf("; %zu %s\n", notes, NOUN(notes, "note", "notes"));

@@ -1,11 +1,12 @@
 // mailproof explore [SCENARIO...]: draws scenarios, runs them, and investigates what breaks.
 //
-// One loop (search_draws) feeds a pool of processes, each of which keeps a server warm. A place
-// goes to a suspect first, because what broke once may break again, then to the draw that adds most
-// to the coverage. Shrinking runs beside them as a process of its own, in one of the places.
+// One loop (search_draws) keeps a pool of worker processes busy, each of which keeps a server
+// running. An idle worker gets a suspect first (a draw that broke something and is run again),
+// because what broke once may break again. Otherwise it gets the draw that adds most to the
+// coverage. A shrink is a process of its own and takes the place of a worker.
 //
-// Nothing that is known lies in this file: the journal has it, and the failures follow from its
-// lines alone. So a search can be stopped at any moment, go on, and be dealt out to several
+// The results are not kept here but in the journal, and the failures follow from the journal's
+// lines alone. So a search can be stopped at any moment, continued later, and shared by several
 // machines.
 #include <jansson.h>
 #include <math.h>
@@ -31,7 +32,7 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // after this many draws the search ends if none of them was judged
+#define UNJUDGED_MAX 10 // the search ends after this many draws if none of them could be judged
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;
@@ -56,7 +57,7 @@ static void show_search(struct exploring *x)
     struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
     struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
     clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
-    // The search ends by draws or by time, and the line shows how far it is by the same measure.
+    // The line shows the progress by what ends the search: the number of draws, or the time.
     if (x->options->explore.draws)
         snprintf(whole, sizeof whole, "%d draws", x->options->explore.draws);
     else
@@ -82,7 +83,7 @@ static bool write_explore_page(struct exploring *x, struct err *e)
     bool ok = journal_sort(&x->journal, e) && exploring_path(x, path, "explore.html", "", e) &&
               page_html(&page, &html) && file_write("out", path, &html, e) &&
               page_text(&page, &text);
-    // The progress line would stand in the midst of the text.
+    // The progress line must not stand in the middle of the text.
     if (!x->options->quiet && terminal_is(STDERR_FILENO))
         fputs("\r\x1b[K", stderr);
     if (ok)
@@ -99,7 +100,7 @@ static struct suspect *suspect_of(struct exploring *x, uint64_t number)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
-        // Only one that is being run again: it has the number of its draw.
+        // A suspect that is being run again has the number of its draw.
         if (s->running > 0 && s->tried.number == number)
             return s;
     }
@@ -121,7 +122,7 @@ static void take_example(const json_t *result, char *out, size_t size)
     utf8_mend(out);
 }
 
-// Returns the record of a draw that a worker is running; NULL when none runs it.
+// Returns the entry of the draw that a worker is running; NULL when no worker runs it.
 static struct tried *running(struct exploring *x, uint64_t number)
 {
     for (int i = 0; i < x->jobs; i++) {
@@ -143,7 +144,7 @@ static void remove_run(const char *folder)
         return;
     *slash = '\0';
     snprintf(latest, sizeof latest, "%s/latest", parent);
-    // Otherwise the folder is never empty.
+    // While the link `latest` exists, the folder is not empty.
     unlink(latest);
     rmdir(parent);
 }
@@ -165,7 +166,8 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
-    // Only what broke keeps its results: thousands of runs that passed would fill the disk.
+    // Only a draw that broke a wanted invariant keeps its results: thousands of passed runs would
+    // fill the disk.
     if (is_wanted(x, t)) {
         suspects_add(x, t, path, a->folder, example);
         return true;
@@ -176,7 +178,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
     return true;
 }
 
-// Takes an answer. It belongs to a draw, or to a suspect that was run again.
+// Takes a worker's answer, for the first run of a draw or for another run of a suspect.
 static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
     struct tried *known = running(x, a->number);
@@ -187,7 +189,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
 
     if (known)
         known->took_s = 0;
-    // The draw was not made, so a later call makes it.
+    // An interrupted draw counts as not made, so that a later call makes it.
     if (a->kind == ERR_INTERRUPTED)
         return true;
     t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
@@ -197,8 +199,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     take_example(result, example, sizeof example);
     json_decref(result);
     err_clear(e);
-    // The first run of a draw. A repetition adds nothing to coverage: it only tells whether the
-    // failure comes again.
+    // This was the first run of a draw. A later run adds nothing to the coverage, but only tells
+    // whether the failure comes again.
     if (!s)
         return take_draw(x, &t, a, example, e);
     if (*a->folder)
@@ -208,7 +210,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
 
 // --- what to do next ----------------------------------------------------------------------
 
-// Gives a worker a draw, of which `t` has the number, the mode and the verbs.
+// Gives a draw to a worker. `t` must have the draw's number, mode and verbs.
 static bool give_draw(
     struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
@@ -216,7 +218,7 @@ static bool give_draw(
 
     snprintf(job.path, sizeof job.path, "%s", path);
     x->running[worker] = *t;
-    // Until the run is over, took_s is the time at which it began.
+    // While the draw runs, its took_s is the time at which the run began.
     x->running[worker].took_s = (double)clock_now_ns() / NS_PER_S;
     return run_pool_give(&x->runners, worker, &job, e);
 }
@@ -236,8 +238,8 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_failed(x));
 }
 
-// Gives idle workers a run. Suspects come first, because a run that broke something once may do so
-// again.
+// Gives each idle worker a run, until `places` workers are busy. *any: false when there was nothing
+// more to run. Suspects come first, because a draw that broke something once may do so again.
 static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
 {
     *any = true;
@@ -270,8 +272,8 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
 
 static bool nothing_works(const struct exploring *x, struct err *e)
 {
-    // One draw in ten may be unlucky. All of them mean that something is wrong with the machine or
-    // the collector.
+    // A draw may fail to run by bad luck, but if all of them fail, something is wrong with the
+    // machine or the collector.
     if (x->journal.unjudged < UNJUDGED_MAX || x->journal.unjudged < x->journal.tried)
         return false;
     err_set(e, ERR_SYSTEM, "no draw can be run here: %s", x->journal.whys[0].text);
@@ -291,11 +293,11 @@ static bool search_draws(struct exploring *x, struct err *e)
             !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
             return false;
         show_search(x);
-        // Over when nothing runs, nothing is being shrunk, no suspicion is open and no draw is
-        // left.
+        // The search is over when no worker runs, nothing is being shrunk, no suspect is open and
+        // no draw is left.
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
             return true;
-        // With --fail-fast nothing is shrunk, so there is nothing to wait for.
+        // With --fail-fast no failure is shrunk, so there is nothing to wait for.
         if (x->options->fail_fast && has_failed(x))
             return true;
         if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) &&
@@ -304,7 +306,7 @@ static bool search_draws(struct exploring *x, struct err *e)
     }
 }
 
-// --- all of it ----------------------------------------------------------------------------
+// --- the whole command --------------------------------------------------------------------
 
 static int exit_code(const struct exploring *x)
 {
@@ -312,16 +314,17 @@ static int exit_code(const struct exploring *x)
         return verdict_exit_code(VERDICT_VIOLATED);
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
-    // A shard may have no draw to make.
+    // A shard may have no draws to make.
     if (x->journal.tried == 0 && exploring_done(x))
         return EXIT_OK;
-    // A failure that did not repeat proves nothing, and neither does a search without any verdict.
+    // A failure that did not come again proves nothing, and neither does a search in which nothing
+    // passed.
     return x->journal.failure_count > 0 || x->journal.verdicts[VERDICT_PASS] == 0
                ? verdict_exit_code(VERDICT_INCONCLUSIVE)
                : EXIT_OK;
 }
 
-// What a draw is like. Several are run side by side.
+// The length and the tokens of a usual draw, for the forecast.
 #define USUAL_NS (7 * NS_PER_S)
 #define USUAL_TOKENS 1000
 
@@ -337,9 +340,9 @@ static void tell_forecast(const struct exploring *x)
     }
 
     forecast_add(&f, (size_t)draws, USUAL_NS, USUAL_TOKENS, x->jobs);
-    // forecast_add counts runs one after another.
+    // forecast_add assumes that runs come one after another, but here several run at a time.
     f.ns = draws * each_ns;
-    f.kept = 0; // only what broke keeps its results
+    f.kept = 0; // only draws that broke something keep their results
     forecast_tell(&f, "draw", "draws");
 }
 
@@ -355,7 +358,7 @@ static void tell_start(const struct exploring *x)
     fflush(stdout);
 }
 
-// Copies the scenario of a failure from the folder of the shard that found it.
+// Copies the scenario of a failure from the folder of the shard that found the failure.
 static bool copy_found(
     struct exploring *x, const struct failure *f, const char *place, struct err *e)
 {
@@ -380,14 +383,15 @@ static bool take_found(struct exploring *x, struct err *e)
     {
         const char *name = json_string_value(json_object_get(line, "failure"));
         const struct failure *f = name ? journal_failure(&x->journal, name) : NULL;
-        // Several shards may have found the same failure. The draw of the lowest number shows it.
+        // Several shards may have found the same failure. Its scenario is that of the draw with the
+        // lowest number.
         if (ok && f && f->draw == (uint64_t)parse_integer(line, "n"))
             ok = copy_found(x, f, record_place(r, line), e);
     }
     return ok;
 }
 
-// Ends the search's record: the shard has done its part when no draw is left.
+// Ends this call's part of the record. If no draw is left, the shard is finished.
 static bool end_record(struct exploring *x, struct err *e)
 {
     double took_s = (double)(clock_now_ns() - x->began_ns) / NS_PER_S;
@@ -396,7 +400,8 @@ static bool end_record(struct exploring *x, struct err *e)
            (!exploring_done(x) || record_finish(&x->journal.record, e));
 }
 
-// Searches. The runners are forked first, and ended before the page is written.
+// Searches and writes the page. If shards are merged, only takes what they found. The workers are
+// forked first, and ended before the page is written.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};
@@ -412,10 +417,11 @@ static bool explore(struct exploring *x, struct err *e)
     snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
     snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
-    // Forked while this process has one thread.
+    // The workers are forked while this process has only one thread.
     bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
     run_pool_end(&x->runners);
-    // What was found is kept also when the search ended with an error, and the first error is told.
+    // Findings are kept even if the search ended with an error; of several errors the first is
+    // reported.
     ok = suspects_end(x, ok ? e : &late) && ok;
     return end_record(x, ok ? e : &late) && write_explore_page(x, ok ? e : &late) && ok;
 }

@@ -1,4 +1,4 @@
-// mailproof field: runs the same plans and faults against several subjects, and shows the outcomes
+// mailproof field: runs the same plans and faults against several subjects, and shows the results
 // as one table.
 #include "cli/cli.h"
 
@@ -38,7 +38,7 @@ static void describe_manner(struct grid_row *row, struct manner *manner, const s
     snprintf(row->mode, sizeof row->mode, "%s", m->mode);
 }
 
-// Our own collector, too, is judged by words that others can look up.
+// Gives the row of our own collector its promises, as quotes that everybody can look up.
 static bool promise_ours(struct quoted_flags *promises, struct err *e)
 {
     static const struct {
@@ -73,7 +73,8 @@ static bool describe_ours(struct grid_row *row, struct manner *manner, struct er
     return true;
 }
 
-// The line of a row: what is known only where its subject was asked.
+// Makes the record's line of a row: what is known only on the machine that has looked for the
+// subject.
 static json_t *row_line(const struct field_run *f, size_t i)
 {
     const struct grid_row *row = &f->grid.rows[i];
@@ -83,7 +84,7 @@ static json_t *row_line(const struct field_run *f, size_t i)
         "when", f->grid.when);
 }
 
-// Finds the line of a row; NULL when there is none.
+// Finds the record's line of a row; NULL when there is none.
 static const json_t *known_row(const struct field_run *f, uint64_t item)
 {
     size_t i;
@@ -97,8 +98,8 @@ static const json_t *known_row(const struct field_run *f, uint64_t item)
     return NULL;
 }
 
-// Takes what a shard knew about the row. Machines differ in speed, so speeds of rows that were
-// measured on different ones do not compare.
+// Fills in a row from its line in a shard's record. Speeds from different kinds of machines do not
+// compare, so the table says when there are several.
 static void take_row(struct field_run *f, size_t i, const json_t *line)
 {
     struct grid_row *row = &f->grid.rows[i];
@@ -131,8 +132,8 @@ static bool describe_field(struct field_run *f, size_t i, const char *name, stru
         if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
             return false;
         describe_manner(row, &f->manners[i], m);
-        // The shard has looked at its own machine. What is installed on this one says nothing of
-        // its row.
+        // The shard has looked at its own machine, where the runs were made. What is installed on
+        // this machine does not matter.
         if (known)
             ;
         else if (!manifest_installed(m, &why))
@@ -175,7 +176,8 @@ static bool write_field_markdown(const struct grid *g, const char *path, struct 
     return ok;
 }
 
-// Writes the pages, by default beside the record. A shard has only a part of the rows.
+// Writes the pages into the folder of --site, or else of the record. A shard without --site writes
+// none, because it has only a part of the rows.
 static bool write_pages(const struct field_run *f, struct err *e)
 {
     const char *dir = f->options->field.site;
@@ -189,8 +191,8 @@ static bool write_pages(const struct field_run *f, struct err *e)
     return ok;
 }
 
-// Ends the record. That of one machine stays, so that the same command with --resume writes its
-// pages elsewhere, or as Markdown, without a run.
+// Ends the record. The record of a single machine stays, so that the same command with --resume can
+// write the pages elsewhere, or Markdown, without making runs.
 static bool end_field_record(struct record *r, struct err *e)
 {
     if (!r->passing)
@@ -209,7 +211,7 @@ static void print_field_table(const struct grid *g, bool commands)
     buf_fini(&text);
 }
 
-// Opens the record. Which subject an item stands for follows from all names.
+// Opens the record. The list of all names decides which subject an item stands for.
 static bool open_field_record(struct field_run *f, char *const *names, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
@@ -222,7 +224,7 @@ static bool open_field_record(struct field_run *f, char *const *names, struct er
     return command_record_open(&f->record, f->options, "field", about, true, e);
 }
 
-// Takes the answers that the record has.
+// Takes the answers that the record already has.
 static bool take_answers(struct field_run *f, struct err *e)
 {
     char folder[PATH_MAX];
@@ -245,7 +247,7 @@ static bool take_answers(struct field_run *f, struct err *e)
     return ok;
 }
 
-// Makes a row for each subject of this shard, or of all shards that were merged.
+// Makes a row for each subject of this shard, or of all shards whose records were merged.
 static bool make_rows(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     static const char *titles[COLUMNS_MAX];
@@ -316,7 +318,8 @@ int cli_field(const struct options *o)
     }
     if (o->field.finding)
         return field_finding(o);
-    // Ours is not among the subjects' folders, and stands last in the table because it is ours.
+    // Our own collector has no folder among the subjects, so it is added here. The table has it
+    // last, and apart, because it is ours.
     if (!*names) {
         ok = manifest_names(&all, &e);
         for (size_t i = 0; ok && all[i] && i + 2 < sizeof with_ours / sizeof *with_ours; i++)

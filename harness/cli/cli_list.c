@@ -1,4 +1,5 @@
-// mailproof list: prints scenarios and their keys, fault verbs, and metrics, each with one line.
+// mailproof list: prints scenarios, subjects, the keys of scenarios, fault verbs and metrics, a
+// line for each.
 #include "cli/cli.h"
 #include "options/subjects.h"
 
@@ -37,7 +38,7 @@ static bool list_scenarios(const char *tag, struct err *e)
     locate_tag(&search, tag);
     bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
     for (size_t i = 0; ok && i < paths.count; i++) {
-        // Each is loaded as for a run, so that a scenario which cannot be run is an error here,
+        // Each scenario is loaded as for a run, so that one that cannot be run is an error here,
         // too.
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
@@ -106,7 +107,7 @@ int cli_list(const struct options *o)
     }
     if (!list_scenarios(o->tag, &e))
         return cli_fail(&e);
-    // A tag asks about scenarios, and about nothing else.
+    // A tag is a question about scenarios only, so nothing else is printed.
     if (!o->tag) {
         if (!subjects_list(&e))
             return cli_fail(&e);

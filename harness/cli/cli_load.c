@@ -1,5 +1,5 @@
-// mailproof load -: a worker of a run, which has started it and speaks to it over its standard
-// streams.
+// mailproof load -: sends a part of a run's load. The run has started this process as a worker, and
+// speaks to it over its standard streams.
 #include "cli/cli.h"
 
 #include <string.h>
@@ -14,6 +14,7 @@ int cli_load(const struct options *o)
               err_set(&e, ERR_USAGE,
                   "load: a run starts its workers by --workers 'ssh HOST mailproof load -'");
     ok = ok && remote_serve(&e);
-    // The run has seen by itself that they lost each other, and shares our standard error.
+    // A lost connection is no error here: the run notices the loss itself, and prints it on the
+    // standard error that both share.
     return ok || e.kind == ERR_INTERRUPTED || e.kind == ERR_CONNECTION ? EXIT_OK : cli_fail(&e);
 }

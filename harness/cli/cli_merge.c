@@ -1,5 +1,6 @@
-// mailproof merge DIR...: calls the command of some shards again. It makes no run, but takes the
-// shards' results, and so ends as it does on one machine: with the same code, tables and pages.
+// mailproof merge DIR...: calls the command of some shards again, with the shards' results. That
+// command makes no runs, but takes the results, and so ends with the exit code, tables and pages
+// that it would have had on one machine.
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ static size_t find_shards(const char *name)
     return i;
 }
 
-// The files to write are those that merge itself was asked for.
+// Copies from merge's own options where results are written, and what is written about them. All
+// other options are those of the shards.
 static void choose_files(struct options *own, const struct options *o)
 {
     own->out = o->out;
@@ -60,8 +62,8 @@ static int call(
     return code;
 }
 
-// True for a word that a shard's command notes. Any other option of a record is somebody's text: it
-// might name a file to write.
+// True for a word that a shard may have noted: an argument, or an option that decides the result.
+// Other options in a record do not come from mailproof, and might name a file to write.
 static bool is_noted(const char *word)
 {
     char name[40];
@@ -72,7 +74,8 @@ static bool is_noted(const char *word)
     return strncmp(word, "--", 2) == 0 && len < (int)sizeof name && options_decide(name + 2);
 }
 
-// Takes the words of the record behind the command's name.
+// Appends the words of the record to the command's name in words[0]; false at a word that no shard
+// has noted.
 static bool take_words(char **words, const json_t *asked, struct err *e)
 {
     size_t i;
@@ -89,7 +92,7 @@ static bool take_words(char **words, const json_t *asked, struct err *e)
     return true;
 }
 
-// Calls the command with the options that the shards had.
+// Calls the shards' command with the options that the shards had, and returns the exit code.
 static int finish_merge(const struct merged *m, const struct options *o, struct err *e)
 {
     const char *name = json_string_value(json_object_get(m->head, "command"));

@@ -1,4 +1,4 @@
-// mailproof plan SCENARIO: prints the timeline, without running anything.
+// mailproof plan SCENARIO: prints the scenario's timeline, without running anything.
 #include "cli/cli.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "report/escape.h"
 #include "scenario/needs.h"
 
-// Tells beforehand what a run would say little about.
+// Appends how much of the time a run would judge, so that the user sees beforehand if it is little.
 static void foresee(const struct plan *plan, const struct scenario *s, struct buf *out)
 {
     buf_printf(out,
@@ -22,9 +22,9 @@ static void foresee(const struct plan *plan, const struct scenario *s, struct bu
         (double)check_foreseen_ns(s, plan) / 1e9, (double)plan->load_ns / 1e9);
 }
 
-// Appends the command of a counterpart's collector with a path that a shell finds: a build has the
-// collectors that are broken on purpose beside its programs, where PATH does not lead. False when
-// the program is nowhere.
+// Appends the command of a counterpart's collector. The collectors that are broken on purpose lie
+// in a build's folder tests, where PATH does not lead, so such a collector gets its whole path.
+// Returns false when the program is nowhere.
 static bool append_collector(const char *collector, struct buf *command)
 {
     char below[PATH_MAX], beside[PATH_MAX], path[PATH_MAX];
@@ -47,8 +47,9 @@ static bool sets_key(const struct counterpart *c, const char *key)
     return false;
 }
 
-// A counterpart is judged by what the scenario's own collector promises, and keeps its place where
-// that one does. Otherwise its command would be taken for a foreign one, which promises less.
+// Appends options by which a counterpart is judged like the scenario's own collector: by the same
+// promises, and with the same layout. Otherwise its command would count as foreign, and a foreign
+// collector promises less.
 static void append_as_own(const struct counterpart *c, const struct scenario *own,
     const struct scenario *other, struct buf *out)
 {
@@ -60,7 +61,7 @@ static void append_as_own(const struct counterpart *c, const struct scenario *ow
         return;
     buf_init(&words, 1000);
     buf_append_str(&words, "collector.promises=[");
-    // To wait for open transactions is another one's own way: no promise, and no defect.
+    // To wait for open transactions is just how some collectors work, so it is always allowed.
     needs_words(own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
     buf_append_char(&words, ']');
     buf_append_str(out, " --set ");
@@ -68,7 +69,7 @@ static void append_as_own(const struct counterpart *c, const struct scenario *ow
     buf_fini(&words);
 }
 
-// Prints a command that must fail, to be pasted as it stands.
+// Prints a command that must break the scenario's invariants, ready to be pasted into a shell.
 static bool print_counterpart(const struct counterpart *c, const struct scenario *own,
     const char *path, struct overrides sets, struct buf *out, struct err *e)
 {
@@ -103,7 +104,7 @@ static bool print_counterpart(const struct counterpart *c, const struct scenario
 
 static bool print_plan(const char *path, const struct options *o, struct err *e)
 {
-    // A plan runs nothing, so it takes a scenario of anybody.
+    // A plan runs nothing, so the scenario may come from anybody.
     struct overrides sets = options_overrides(o);
     sets.trust = TRUST_ALL;
     struct scenario s = {0};

@@ -1,4 +1,4 @@
-// mailproof proxy: runs the fault proxy alone, for any client of PostgreSQL.
+// mailproof proxy: runs the fault proxy alone, between any client of PostgreSQL and its server.
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
     return true;
 }
 
-// Carries out one line of orders. False when the order is to quit.
+// Carries out one line of orders. Errors are printed. Returns false when the order is to quit.
 static bool obey(struct console *c, const char *line)
 {
     struct order order;
@@ -81,7 +81,8 @@ static bool obey(struct console *c, const char *line)
     return true;
 }
 
-// Carries out a line of the control socket. The lines that it causes go to the client as well.
+// Carries out a line of the control socket. The output that the order causes goes into `answer` as
+// well. Returns false when the order is to quit.
 static bool obey_control(void *arg, const char *line, struct buf *answer)
 {
     struct console *c = arg;
@@ -95,7 +96,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
         return false;
-    // Our own output gets the same lines, so that the log of the proxy has all that happened.
+    // Our own output gets the same text, so that the proxy's log has everything that happened.
     FILE *both = open_memstream(&text, &len);
     if (!both)
         return buf_append_str(answer, "error: out of memory\n") || true;
@@ -116,7 +117,8 @@ struct input {
     bool ended;
 };
 
-// Reads the input that has come and obeys each whole line. False when an order is to quit.
+// Reads what has come on standard input, and obeys each whole line. Returns false when an order is
+// to quit.
 static bool read_orders(struct console *c, struct input *in)
 {
     ssize_t n = read(STDIN_FILENO, in->text + in->len, sizeof in->text - 1 - in->len);
@@ -135,7 +137,7 @@ static bool read_orders(struct console *c, struct input *in)
         in->len -= (size_t)(newline + 1 - in->text);
         memmove(in->text, newline + 1, in->len + 1);
     }
-    // The buffer is full and has no newline, so there is no room for the rest of the line.
+    // The buffer is full without a newline, so there is no room for the rest of the line.
     if (in->len == sizeof in->text - 1) {
         fputs("mailproof proxy: an order is too long\n", stderr);
         in->len = 0;
@@ -148,7 +150,7 @@ struct sources {
     struct control control;
 };
 
-// Carries out the orders of the script whose time has come. False when one is to quit.
+// Carries out the script's orders whose time has come. Returns false when one of them is to quit.
 static bool follow_script(struct console *c, struct script *script)
 {
     const struct order *order;
@@ -161,7 +163,7 @@ static bool follow_script(struct console *c, struct script *script)
     return true;
 }
 
-// Runs until an order to quit or a signal. At the end of standard input, only its orders end.
+// Serves until an order to quit or a signal. When standard input ends, the proxy goes on.
 static void serve_proxy(struct console *c, struct sources *from)
 {
     struct input in = {0};
@@ -178,7 +180,7 @@ static void serve_proxy(struct console *c, struct sources *from)
     }
 }
 
-// Checks --to early, so that its error comes before those of libpq about other options.
+// Checks that --to is a conninfo or a URI, before libpq reports errors about other options.
 static bool check_to(const char *to, struct err *e)
 {
     PQconninfoOption *parsed = PQconninfoParse(to, NULL);
@@ -189,8 +191,9 @@ static bool check_to(const char *to, struct err *e)
                      "--to takes a conninfo such as 'host=db port=5432' or postgresql://db");
 }
 
-// Carries out the orders of the command line, and then tells the port. The faults are in place
-// before anybody knows it, but its line comes first. False when an order is to quit.
+// Carries out the orders of the command line, and then prints the port. So the faults are in place
+// before anybody knows the port; what the orders print comes after that line. *quits: an order was
+// to quit. Returns false when --cut-at is wrong.
 static bool apply_options(struct console *c, const struct options *o, bool *quits, struct err *e)
 {
     char *text = NULL;
@@ -224,7 +227,7 @@ static bool run_proxy(const struct options *o, struct target *target, struct con
     if (!parse_listen(o->listen, &open, e) || !check_to(o->proxy.to, e) ||
         !target_init(target, o->proxy.to, e))
         return false;
-    // All orders are parsed before the proxy listens.
+    // All orders are checked before the proxy listens.
     for (size_t i = 0; o->args[i]; i++) {
         struct order order;
         if (!console_parse(o->args[i], &order, e))

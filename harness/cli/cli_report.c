@@ -1,5 +1,5 @@
-// mailproof report: renders the reports of stored runs again from their histories. Like
-// `mailproof check` it judges by the rules of this version.
+// mailproof report: renders the reports of stored runs again from their histories. Like `mailproof
+// check` it judges the runs by the rules of this version.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static bool render_again(
         .folder = folder,
     };
 
-    // The logs lie in the folder, so this can be found again. What the folder does not hold must
-    // not be in a report.
+    // Only what the folder holds may be in a report. The folder has the logs, so the cause of a
+    // silence can be found again.
     silence_find(&silence, &run->history.ledger, &run->result, folder->logs);
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
@@ -68,7 +68,8 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     return ok;
 }
 
-// Renders all folders. A folder that fails does not stop the others.
+// Renders all results below a folder, and then its index. If one fails, the others are still
+// rendered.
 static int render_all(const char *dir, const struct options *o)
 {
     struct gathered g;

@@ -1,6 +1,6 @@
 // mailproof run SCENARIO...: finds the scenarios, checks them, and has them run (run_suite.c).
 //
-// All scenarios are loaded and checked before the first one runs, because a suite takes hours.
+// All scenarios are loaded and checked before the first run, because a suite may take hours.
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "run/cuts/cuts.h"
 #include "scenario/gone.h"
 
-// Checks the limits that only show in the plan (the number of tokens, overlapping faults) or
-// in the migrations.
+// Checks the limits that show only in the plan (the number of tokens, overlapping faults), and that
+// the scenario's migration exists.
 static bool is_possible(const struct scenario *s, const char *path, struct err *e)
 {
     struct plan plan = {0};
-    // A prefix with the path, because such limits belong to no line of the file.
+    // The error gets the path as a prefix, because such limits belong to no line of the file.
     bool ok = (migrate_exists(s->postgres.schema, e) && plan_make(&plan, s, e)) ||
               err_prefix(e, "%s", path);
 
@@ -27,7 +27,8 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
     return ok;
 }
 
-// Validates all scenarios before the first runs, and leaves out those without the tag.
+// Loads and checks the scenarios that have the tag of --tag; without --tag all of them. ERR_USAGE
+// when none is left.
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
     const struct options *o, const struct overrides *sets, struct err *e)
 {
@@ -51,8 +52,8 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
     return *count > 0 || locate_no_tag(&search, e);
 }
 
-// An earlier version took addresses here. Run as a command, one would fail with a message that does
-// not help.
+// Refuses addresses in --workers, which an earlier version took. As a command, an address would
+// fail with a message that does not help.
 static bool workers_possible(const struct options *o, struct err *e)
 {
     const char *url = o->run.workers ? strstr(o->run.workers, "ssh://") : NULL;
@@ -76,8 +77,8 @@ int cli_run(const struct options *o)
             o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
         goto out;
     }
-    // All that can be refused is refused before the first run: hours later nobody would be there to
-    // mend it.
+    // Everything that can be refused is refused before the first run: hours later nobody may be
+    // there to correct the command.
     if (!workers_possible(o, &e) || !cuts_possible(o, &e))
         goto out;
     for (char *const *arg = o->args; *arg; arg++) {

@@ -13,13 +13,14 @@
 #include "run/shared_server.h"
 #include "run/runner.h"
 
-// How often a failure is run again at the end, because it may depend on chance.
+// How often the smallest scenario is run again at the end, because its failure may depend on
+// chance.
 #define CONFIRMATIONS 3
-#define LOOKS_MAX 3 // greatest number of tries of a candidate whose runs are inconclusive
+#define LOOKS_MAX 3 // how often a candidate is run at most while its runs are inconclusive
 
 // --- is there time for a run? -----------------------------------------------------------
 
-// Estimates the longest time of a run of the candidate.
+// Estimates how long a run of the candidate takes at most.
 static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
 {
     int64_t end_ns = sketch_load_ns(k, &h->whole);
@@ -33,7 +34,7 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
     return end_ns + sketch_drain_ns(&h->scenario) + h->overhead_ns;
 }
 
-// True when there is time for this run, and then for confirming the smallest scenario so far.
+// True when there is time for this run, and after it for confirming the smallest scenario so far.
 static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 {
     const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;
@@ -96,7 +97,7 @@ static void stop_sharing(struct shrinking *h)
     h->shared = false;
 }
 
-// Runs a scenario once. False: there is no verdict, and h->err or an interrupt says why.
+// Runs a scenario once. Returns false when there is no verdict: h->err or an interrupt says why.
 static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t tokens,
     const struct sketch *k, struct stored *run)
 {
@@ -112,7 +113,7 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
 
     if (!run_scenario(s, &how, &outcome, &e) || !stored_read(run, outcome.folder, &e) ||
         interrupt_signal()) {
-        stop_sharing(h); // whatever happened, the next run gets another server
+        stop_sharing(h); // the server's state is unknown, so the next runs get servers of their own
         h->err = e;
         return false;
     }
@@ -125,8 +126,8 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
     return judge_candidate(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
 }
 
-// Repeats a run that was inconclusive or whose server did not start, because a busy machine
-// says nothing about the candidate.
+// Runs a candidate, and repeats a run that was inconclusive or whose server did not start, because
+// that may come from a busy machine and not from the candidate. Stops when there is no time left.
 static enum answer look_at_sketch(
     struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
 {
@@ -154,7 +155,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
     if (!shrinking_scenario(&s, h, k, &h->err))
         return ANSWER_STOP;
-    // A scenario without a token could never pass, not even with a collector that was fixed.
+    // A scenario without a token is no candidate: not even a mended collector could pass it.
     if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
         answer = look_at_sketch(h, &s, plan.token_count, k);
     else
@@ -164,7 +165,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
     return answer;
 }
 
-// --- all of it --------------------------------------------------------------------------
+// --- the whole command ------------------------------------------------------------------
 
 static int end_search(struct shrinking *h, const struct confirmation *c, struct err *e)
 {
@@ -184,7 +185,8 @@ static int end_search(struct shrinking *h, const struct confirmation *c, struct 
 }
 
 // Searches on one shared server, because starting a server would take most of a short run. In the
-// confirmation at the end each run has its own server, as a user's run has.
+// confirmation at the end each run has a server of its own, as a user's run has. Returns false only
+// when the shared server cannot be started.
 static bool search_sketches(struct shrinking *h, struct confirmation *c, struct err *e)
 {
     h->shared = shared_fits(&h->scenario);

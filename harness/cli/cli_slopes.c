@@ -11,7 +11,7 @@
 
 #define CSV_MAX (256u << 20)
 
-// Reads a result. The caller frees both also on failure.
+// Reads the figures of a result folder. The caller frees `o` and `csv`, also on failure.
 static bool read_result(struct observed *o, struct buf *csv, const char *folder, struct err *e)
 {
     char path[PATH_MAX];

@@ -1,4 +1,4 @@
-// mailproof story: writes the neighbourhood of one token as a story.
+// mailproof story: writes a token of a stored run, and what happened around it, as a story.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static bool write_story(const struct rejudge *r, const struct options *o, struct
     buf_init(&text, 64u << 20);
     bool ok = rejudge_token(&r->history.ledger, o->token, &token, e) &&
               story_of_token(&r->scenario, &r->history, &r->result, token, &text, e);
-    // A signal must not leave half a file.
+    // From here on a signal does not end the program at once, because that could leave half a file.
     interrupt_exit_at_once(0);
     if (ok && o->output)
         ok = file_write("output", o->output, &text, e);

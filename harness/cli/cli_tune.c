@@ -1,4 +1,5 @@
-// mailproof tune SCENARIO: runs or simulates a grid of batch limits and timeouts.
+// mailproof tune SCENARIO: runs or simulates a grid of batch limits and timeouts, and recommends a
+// pair of them.
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -56,8 +57,8 @@ static bool simulate_all(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Leaves to the runs only the pairs that come first in the model, so that these can be measured
-// often. A shard runs all pairs of its rounds, and --repeat asks for all.
+// Leaves to the runs only the pairs that come first in the model, so that there is time to measure
+// these often. A shard runs all pairs of its rounds, and --repeat asks for all pairs, too.
 static bool choose_pairs(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
@@ -93,7 +94,7 @@ static void print_plain(double value, struct buf *out)
         buf_printf(out, "%.4g", value);
 }
 
-// Writes "The load of 50/s exceeds the budget of 40/s".
+// Writes the load and the budget, such as "The load of 50/s exceeds the budget of 40/s".
 static void print_load(const struct tuning *t, double rate, const char *verb, struct buf *out)
 {
     buf_append_str(out, "The load of ");
@@ -103,7 +104,8 @@ static void print_load(const struct tuning *t, double rate, const char *verb, st
     buf_append_str(out, "/s");
 }
 
-// Writes whether the load fits the budget, and how long a limiter would hold e-mails back.
+// Writes whether the load fits the budget. If so, writes how long a limiter would hold mails back;
+// if not, how fast the queue would grow.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
     const struct tune_pair *p = tune_recommend(&t->tune);
@@ -152,7 +154,7 @@ static bool write_tune_file(const char *option, const char *path,
     return ok;
 }
 
-// Writes the files that tune leaves in its folder, beside the runs.
+// Writes the files about the whole table into tune's folder, beside the runs.
 static bool write_folder(const struct tuning *t, struct err *e)
 {
     static const struct {
@@ -170,13 +172,13 @@ static bool write_folder(const struct tuning *t, struct err *e)
     return ok;
 }
 
-// Writes the measured query times, which --query-time of a later --model reads.
+// Writes the measured query times to a file, which --query-time of a later --model can read.
 static bool write_queries(const struct tuning *t, struct err *e)
 {
     struct buf text;
     char path[PATH_MAX];
 
-    // One read has no distribution that a later model could draw from.
+    // A single measured read gives no distribution from which a later model could draw.
     if (t->tune.simulated || t->queries.reads.count < 2)
         return true;
     buf_init(&text, TUNING_QUERIES_MAX);
@@ -210,23 +212,22 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
     bool ok = tell_budget(t, &budget, e);
     t->tune.budget = buf_str(&budget);
     ok = ok && write_folder(t, e) && write_queries(t, e);
-    // The terminal before the files that options name: a recommendation that took hours is not lost
-    // to a full disk.
+    // The terminal comes before the files that options name, so that a recommendation that took
+    // hours is not lost when a disk is full.
     if (ok)
         print_all(t);
     ok = ok && write_tune_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
          write_tune_file("json", o->json_file, export_json, &t->tune, e) &&
          write_tune_file("csv", o->csv, export_csv, &t->tune, e);
-    // It points into the buffer.
+    // The text is in `budget`, which is freed now.
     t->tune.budget = NULL;
     buf_fini(&budget);
     return ok;
 }
 
-// --- all of it ------------------------------------------------------------------------
+// --- the whole command ----------------------------------------------------------------
 
-// Takes the query times for the model: measured ones, if there are any, instead of the assumed
-// ones.
+// Replaces the assumed query times of the model by measured ones, if there are any.
 static bool take_queries(struct tuning *t, struct err *e)
 {
     struct queries measured = {0};
@@ -253,15 +254,15 @@ static bool tune(struct tuning *t, struct err *e)
            tell_recommendation(t, e);
 }
 
-// Returns 0 when there is a recommendation and the load fits the budget, else the exit code of the
-// verdict that explains why not; after a signal, that of the signal.
+// Returns 0 when there is a recommendation and the load fits the budget. Otherwise returns the exit
+// code of the verdict that explains why not; after a signal, the exit code for that signal.
 static int tune_exit_code(const struct tuning *tuning)
 {
     const struct tune *t = &tuning->tune;
 
     if (t->interrupted)
         return EXIT_SIGNAL + interrupt_signal();
-    // A shard sees a part of the runs; merge recommends.
+    // A shard has only a part of the runs, so merge makes the recommendation.
     if (tuning->options->shard.of)
         return EXIT_OK;
     if (t->over_budget)

@@ -3,23 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
-// The command by which shells get the names in a section of the list: scenarios or subjects that
-// come with mailproof. fish refuses a '$' that it cannot expand, so it is escaped.
+// The command by which a shell gets the names in one section of `mailproof list`: the scenarios or
+// subjects that come with mailproof, or the keys. fish refuses a '$' that it cannot expand, so that
+// one is escaped.
 #define NAMES_OF(section)                                                                          \
     "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
 #define SECTION_NAMES NAMES_OF("$section")
-#define ARGUMENT_NAMES NAMES_OF("$argv[1]") // of a function of fish
+#define ARGUMENT_NAMES NAMES_OF("$argv[1]") // in a function of fish
 #define TAGS                                                                                       \
     "mailproof list 2>/dev/null | sed -n \"/^Scenarios/,/^\\$/s/.*\\[\\(.*\\)\\]\\$/\\1/p\" | "    \
     "tr -s \", \" \"\\n\" | sort -u"
 
 #define KEYS NAMES_OF("Keys") " | sed \"s/[.]N/.0/g; s/\\$/=/\""
 
-// Options whose argument is one of these words, or of those that a command prints, a line each. For
-// all others a shell completes a file.
+// How the arguments of some options are completed: by one of `words`, or by a line that `command`
+// prints. For all other options a shell completes a file.
 static const struct argument {
     const char *option, *words, *command;
-    bool begins; // true: the argument goes on behind the word
+    bool begins; // true: the user types on after the word, so no blank follows it
 } arguments[] = {
     {"postgres", "local container patroni", NULL, false},
     {"set", NULL, KEYS, true},
@@ -28,7 +29,7 @@ static const struct argument {
 };
 enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
 
-// Returns what completes the argument of an option, or NULL.
+// Returns how the argument of an option is completed; NULL: as a file.
 static const struct argument *argument_of(const char *option)
 {
     for (size_t i = 0; i < ARGUMENTS; i++) {
@@ -38,7 +39,7 @@ static const struct argument *argument_of(const char *option)
     return NULL;
 }
 
-// Returns the section of the list that has the names which a command takes.
+// Returns the section of `mailproof list` that has the names which a command takes.
 static const char *section_of(const struct command *c)
 {
     return c->scope == SCOPE_FIELD ? "Subjects" : "Scenarios";
@@ -90,7 +91,7 @@ static void print_bash(const struct command *commands, size_t count)
          "    if [[ $with_argument == *\" $option \"* ]]; then\n"
          "        words= section=\n"
          "        case $option in");
-    // What follows an option depends on the option alone, whatever the subcommand is.
+    // The argument of an option is completed in the same way for all subcommands.
     print_bash_arguments();
     puts("        esac\n"
          "    elif [[ $word == -* ]]; then\n"
@@ -105,7 +106,7 @@ static void print_bash(const struct command *commands, size_t count)
          "complete -o default -F _mailproof mailproof");
 }
 
-// Prints a text for use within single quotes, in zsh and fish.
+// Prints a text for use between single quotes in zsh and fish.
 static void print_quoted(const char *text)
 {
     for (; *text; text++) {
@@ -129,7 +130,8 @@ static void print_zsh_argument(const struct option_text *o)
         printf("{compadd %s-- ${(f)\"$(%s)\"}}", a->begins ? "-S \"\" " : "", a->command);
 }
 
-// Quotes a text for zsh's [text] behind an option, where brackets and colons are special.
+// Prints an option with its help in brackets, as zsh's _arguments wants it. Brackets, colons and
+// backslashes in the help are escaped.
 static void print_zsh_option(const struct option_text *o, void *unused)
 {
     (void)unused;
@@ -156,7 +158,7 @@ static void print_zsh(const struct command *commands, size_t count)
          "    _files\n"
          "}\n"
          "local -a commands=(");
-    // zsh shows the help of each word beside it, bash only the words.
+    // zsh shows each word's help beside the word; bash shows only the words.
     for (size_t i = 0; i < count; i++) {
         printf("    '%s:", commands[i].name);
         print_quoted(commands[i].help);

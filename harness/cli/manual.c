@@ -5,7 +5,7 @@
 
 #include "scenario/scenario.h"
 
-// Prints a text so that its minus signs can be copied, no line starts a request of roff, and a
+// Prints a text for roff: its minus signs can be copied, no line starts a request of roff, and a
 // terminal without Unicode shows all of it.
 static void print_roff(const char *text)
 {
@@ -118,7 +118,7 @@ void manual_print(const struct command *commands, size_t count)
          "PostgreSQL, breaks things, and gives a verdict with latency percentiles and an exit "
          "code.\n"
          ".SH COMMANDS");
-    // From the same tables as --help, so that the page cannot say anything else.
+    // The page is made from the tables of --help, so both always say the same.
     for (size_t i = 0; i < count; i++) {
         fputs(".SS ", stdout);
         print_roff(commands[i].usage);

@@ -1,4 +1,4 @@
-// The manual page and the shell completions, from the tables that drive --help.
+// Prints the manual page and the shell completions, from the tables that also drive --help.
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct command {
     enum option_scope scope;
     int (*run)(const struct options *o);
     const char *help;
-    const char *words; // sentences on the words of `usage`; NULL: it has none
+    const char *words; // sentences that explain the words of `usage`; NULL: none
 };
 
 // Prints mailproof.1, in man's macros.

@@ -1,11 +1,11 @@
-// The runs of `mailproof run`, one after another.
+// The runs of `mailproof run`, made one after another or taken from a record.
 //
-// Each run is an item with a number (shards/shard_record.h). It is made, or taken from the record:
-// of an earlier call that was stopped, or of another machine. Either way it goes through add_run,
-// so the table, JUnit and the exit code do not depend on where it was made.
+// Each run is an item with a number in the record (shards/shard_record.h). If an earlier call or
+// another machine has made the run already, its line is taken from the record. In either case
+// add_run gets it, so the table, JUnit and the exit code do not depend on where the run was made.
 //
 // A run that cannot be made does not end the suite. Only a signal, --fail-fast or an error of the
-// record does.
+// record ends the suite.
 #include "cli/cli.h"
 
 #include <math.h>
@@ -36,23 +36,24 @@
 
 #define SUITES_MAX (256u << 20)
 
-// The results of all runs together.
+// The state of the suite: the record, and the results of all runs so far.
 struct tally {
     struct record record; // an item for each run
-    json_t *known;        // owned; the runs that are over already, in their order
+    json_t *known;        // owned; the lines of runs that are over already, in the order of their
+                          // numbers
     size_t known_at;
-    uint64_t item; // number of the run that is made
+    uint64_t item; // number of the present run
     int repeat;    // number of runs of each scenario
     struct soak_plan soak;
-    int64_t index_due_ns; // of a soak: when index.html is written again
+    int64_t index_due_ns; // of a soak: when index.html is next due
     int exit_code;        // worst exit code so far
     size_t runs, skipped;
-    struct buf suites;  // JUnit, of all runs
+    struct buf suites;  // the JUnit suites of all runs
     struct suite table; // one row per scenario
     struct live *live;  // NULL without --metrics
 };
 
-// Runs a scenario once. False: there is no verdict, and e says why.
+// Runs a scenario once. Returns false when there is no verdict, and e says why.
 static bool run_item(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
@@ -63,8 +64,8 @@ static bool run_item(const struct scenario *s, const struct options *o,
                          : run_scenario(s, how, outcome, e);
 }
 
-// Runs a scenario again while it is inconclusive. An inconclusive run keeps its folder and its
-// table, but only the last try counts.
+// Runs a scenario, and repeats it while it is inconclusive, as --retry-inconclusive says. Each try
+// keeps its folder and prints its table, but only the last try counts.
 static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
@@ -74,7 +75,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             t->record.merged || interrupt_signal())
             return true;
-        // JUnit shows one case for each run, that of the last try.
+        // JUnit has one case for each run, so only the last try is kept.
         if (how->suites)
             buf_clear(how->suites);
         suite_hide(&t->table);
@@ -91,12 +92,13 @@ static void take_outcome(
 
     run->state = judged ? SUITE_JUDGED : e->kind == ERR_SKIP ? SUITE_SKIPPED : SUITE_FAILED;
     run->verdict = outcome->verdict;
-    // A run that was not judged has no figures, and a zero would read as one.
+    // A run that was not judged has no figures. Zeros would read as figures.
     run->lost = judged ? outcome->lost : NAN;
     run->duplicated = judged ? outcome->duplicated : NAN;
     run->p50_ms = judged ? outcome->p50_ms : NAN;
     run->p99_ms = judged ? outcome->p99_ms : NAN;
-    // From the folder, as a merge reads it, so that both show the same.
+    // The broken invariants are read from the folder, as a merge reads them, so that both show the
+    // same.
     if (judged && stored_read(&stored, outcome->folder, &ignored))
         stored_broke(&stored, run->broke, sizeof run->broke);
     if (judged)
@@ -108,7 +110,7 @@ static void take_outcome(
 // Prints why a run has no verdict, and returns its exit code.
 static int tell_failure(const struct scenario *s, const struct err *e, struct buf *junit)
 {
-    // A skip is news, not an error. run_each makes 77 of it when nothing else was run.
+    // A skip is not an error. run_each returns 77 if all runs were skipped.
     if (e->kind == ERR_SKIP) {
         report_junit_skipped(s->name, e->text, junit);
         printf("%s: skipped: %s\n", s->name, e->text);
@@ -140,7 +142,7 @@ static void run_one(
 
     if (o->run.soak)
         s = soak_plan_segment(&t->soak, t->item, &how.segment);
-    // A skip is the cheapest end, so it is looked for before a server is started.
+    // A skip costs nothing, so it is decided before a server is started.
     bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     ran->run.scenario = s->name;
@@ -149,7 +151,8 @@ static void run_one(
     ran->exit_code = judged ? verdict_exit_code(outcome.verdict) : tell_failure(s, &e, &ran->junit);
 }
 
-// Adds a run to the results of all, whether it was made now, earlier or by another machine.
+// Adds a run to the results of all runs, no matter whether it was made now, earlier or by another
+// machine.
 static void add_run(struct tally *t, const struct options *o, const struct suite_item *ran)
 {
     t->runs++;
@@ -160,8 +163,8 @@ static void add_run(struct tally *t, const struct options *o, const struct suite
         buf_append(&t->suites, ran->junit.data, ran->junit.len);
 }
 
-// Returns the line of an item that is over already; NULL when there is none. The items come in
-// their order.
+// Returns the line of run `number` if that run is over already, else NULL. Must be called with
+// rising numbers.
 static const json_t *known_line(struct tally *t, uint64_t number)
 {
     for (; t->known_at < json_array_size(t->known); t->known_at++) {
@@ -172,17 +175,17 @@ static const json_t *known_line(struct tally *t, uint64_t number)
     return NULL;
 }
 
-// Writes the page for a CI. A failure does not change the verdict of the runs.
+// Writes the summary page for a CI. A failure does not change the exit code.
 static void write_summary(const struct suite *table)
 {
     struct err e;
 
-    // Without a folder no run was made, and none is made for a page alone.
+    // Without this folder no run was made, and the folder is not made for a page alone.
     if (path_exists(table->out) && !summary_write(table, table->out, &e))
         fprintf(stderr, "mailproof: the summary was not written: %s\n", e.text);
 }
 
-// Writes the index. A failure does not change the verdict of the runs.
+// Writes the index of the results. A failure does not change the exit code.
 static void refresh_index(const char *out)
 {
     struct err e;
@@ -191,8 +194,8 @@ static void refresh_index(const char *out)
         fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
 }
 
-// Writes the pages of a soak while it goes on, because it takes so long that somebody looks at them
-// meanwhile: the summary after each segment, the index after each hour.
+// Writes the pages of a soak while it goes on, because a soak takes so long that people look at
+// them before its end: the summary after each segment, the index once an hour.
 static void show_so_far(struct tally *t, const struct options *o)
 {
     const int64_t hour_ns = 3600 * NS_PER_S;
@@ -205,20 +208,22 @@ static void show_so_far(struct tally *t, const struct options *o)
     refresh_index(o->out);
 }
 
-// All that a soak has done is told by its tables and in its files. In memory it would grow for as
-// long as the soak goes on. What an earlier call has done comes before all that is made now.
+// Drops the record's lines from memory. They would grow for as long as the soak goes on, and they
+// are needed no more: the tables have them, and the file keeps them. The lines of an earlier call
+// have all been used when the first segment is made now.
 static void forget_lines(struct tally *t)
 {
     json_array_clear(t->known);
     record_forget(&t->record);
 }
 
-// Takes the run of a number from the record, or makes it. A run of another shard is left out.
+// Takes the run of a number from the record, or makes it. Leaves it out if it belongs to another
+// shard. *code gets the run's exit code. Returns false on an error of the record.
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
 {
-    // With --every-cut the trials of a run are dealt out, so each shard has a part of each run, and
-    // so the run's result follows from the lines of its trials.
+    // With --every-cut the shards share the trials of each run. So each shard has a part of each
+    // run, and the run's result is computed from the lines of the trials.
     const bool parts = cuts_tried(o);
     const json_t *line = parts ? NULL : known_line(t, number);
     struct suite_item ran;
@@ -238,13 +243,14 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
              err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
     else
         run_one(s, o, t, &ran);
-    ran.run.scenario = s->name; // it outlives the line
+    ran.run.scenario = s->name; // the scenario outlives the line, to which the name may point
     if (ok)
         add_run(t, o, &ran);
-    // Only for a segment that was run now: those of the record were shown before.
+    // Only after a segment that was made now; those in the record were shown when they were made.
     if (ok && !line && o->run.soak)
         show_so_far(t, o);
-    // A run that a signal has ended early is made again when the shard goes on.
+    // A run that a signal ended early is not recorded, so that it is made again when the command
+    // goes on.
     if (ok && !line && !parts && !interrupt_signal())
         ok = record_add(&t->record, suite_item_write(&ran, number, o->out), e);
     *code = ran.exit_code;
@@ -252,7 +258,7 @@ static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     return ok;
 }
 
-// Tells the JUnit file which scenarios were not run, because something ended the suite early.
+// Adds the scenarios that were not run, because the suite ended early, to the table and to JUnit.
 static void tell_not_run(
     const struct scenario *scenarios, size_t count, const char *why, struct tally *t)
 {
@@ -272,20 +278,21 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
                 return false;
             if (interrupt_signal()) {
-                // The scenario that the signal met has a result of its own.
+                // The present scenario has a result of its own, so it is not among those that were
+                // not run.
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: interrupted", t);
                 t->exit_code = EXIT_SIGNAL + interrupt_signal();
                 return true;
             }
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
-                // A command for the whole work is over. A shard is not: --resume makes what is left
-                // of it.
+                // A command for the whole work is finished now. A shard is not: with --resume it
+                // makes the rest.
                 return !t->record.passing || record_finish(&t->record, e);
             }
         }
     }
-    // One run that was judged decides the exit code, however many were skipped.
+    // If all runs were skipped, the suite counts as skipped. A single judged run prevents that.
     if (t->runs > 0 && t->skipped == t->runs)
         t->exit_code = EXIT_SKIPPED;
     return record_finish(&t->record, e);
@@ -303,16 +310,16 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
     return ok;
 }
 
-// Returns how many servers of ours the run has.
+// Returns the number of servers that the harness starts for a run.
 static int servers(const struct scenario *s)
 {
     if (strcmp(s->postgres.provider, "local") != 0)
         return 0;
-    // A standby has a copy of the data.
+    // A standby is a server, too, with a copy of the data.
     return s->postgres.standby == STANDBY_NONE ? 1 : 2;
 }
 
-// Returns the length of a scenario's load and faults, and adds its runs to the forecast.
+// Returns the length of a scenario's load and faults, and adds `runs` runs of it to the forecast.
 static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast *f)
 {
     struct plan plan = {0};
@@ -339,7 +346,7 @@ static bool is_known(const struct tally *t, uint64_t number)
     return false;
 }
 
-// Counts the runs of a scenario that are still to be made.
+// Returns how many runs of a scenario are still to be made here.
 static size_t count_left(const struct tally *t, size_t scenario)
 {
     size_t count = 0;
@@ -351,7 +358,7 @@ static size_t count_left(const struct tally *t, size_t scenario)
     return count;
 }
 
-// Counts the runs of a scenario that are to be made or taken here.
+// Returns how many runs of a scenario are to be made here or taken from the record.
 static int count_runs(const struct tally *t, size_t scenario, const struct options *o)
 {
     int count = 0;
@@ -369,7 +376,8 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     struct suite *table = &t->table;
     struct forecast forecast = {0};
 
-    // A live table shows one row a scenario; trials have a progress of their own.
+    // The live table has a row for each scenario. Cuts and flushes show progress of their own
+    // instead.
     if (!suite_init(table, count,
             several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
         return false;
@@ -381,7 +389,8 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
         table->rows[i].runs = count_runs(t, i, o);
         table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
     }
-    // Nobody knows how many cuts and flushes there are before a run was watched.
+    // The number of cuts and flushes is known only after a first run, so there is no forecast for
+    // them.
     if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
         (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
         forecast_tell(&forecast, "run", "runs");
@@ -421,7 +430,7 @@ int run_suite(const struct scenario *scenarios, size_t count, const struct optio
               make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
     soak_plan_end(&t.soak);
     int code = ok ? t.exit_code : cli_fail(&e);
-    // We tell and store the runs that were made, also when the rest could not be made.
+    // The runs that were made are printed and stored even if the rest could not be made.
     if (t.runs + t.table.not_run > 1 || o->merged)
         suite_print(&t.table, stdout);
     if (t.runs > 0)
