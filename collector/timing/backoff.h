@@ -1,16 +1,16 @@
 // How long to wait before the next attempt: to connect, or to send a token. Pure.
 //
-// Decorrelated jitter: each delay is drawn between the start and three times the one before, up to
-// the cap, so that the clients of a server that came back spread out instead of returning in waves.
-// The first delay after a session that worked is drawn below the start, because most losses concern
-// a single backend.
+// Decorrelated jitter: each delay is drawn between BACKOFF_START_NS and three times the delay
+// before it, and is at most the cap. So when a server comes back its clients spread out instead of
+// returning in waves. The first delay after a session that worked is at most BACKOFF_START_NS,
+// because most losses concern a single backend.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define BACKOFF_START_NS INT64_C(50000000)
-// The caps, by what ended the last attempt.
+// The longest delays, by what ended the last attempt.
 #define BACKOFF_BRIEF_NS INT64_C(100000000) // somebody ended a session that worked
 #define BACKOFF_SOON_NS INT64_C(400000000)  // the server refused
 #define BACKOFF_CAP_NS INT64_C(5000000000) // the server is silent, or somebody has to fix something
@@ -22,7 +22,7 @@ struct backoff {
 
 void backoff_init(struct backoff *b, uint64_t seed);
 
-// Begins again with short delays, because a session worked.
+// Call it when a session has worked: delays begin again with short ones.
 void backoff_reset(struct backoff *b);
 
 // Returns the next delay, at most cap_ns.
@@ -45,8 +45,8 @@ struct retry {
 // Returns true when the errors-th failed attempt (counted from 1) was the last.
 bool retry_is_last(const struct retry *r, int errors);
 
-// Returns the longest delay of the next attempt.
+// Returns the longest delay that the attempt after the errors-th failed one may have.
 int64_t retry_most_ms(const struct retry *r, int errors);
 
-// Returns the delay of the next attempt: 0 to retry_most_ms.
+// Draws the delay of that attempt: 0 to retry_most_ms.
 int64_t retry_delay_ms(struct retry *r, int errors);

@@ -5,9 +5,10 @@
 #include "base/clock.h"
 
 #define FIRST_NS NS_PER_MS
-#define LAST_LOOK_NS (25 * NS_PER_MS) // the pause between looks while a silent transaction runs
-#define LAST_TRY_NS NS_PER_S          // the pause between tries while somebody else has the bell
+#define LAST_LOOK_NS (25 * NS_PER_MS) // the longest pause between looks while a silent one runs
+#define LAST_TRY_NS NS_PER_S          // the longest pause between tries to take the bell
 
+// Plans the next look or try. Each pause is twice the pause before it, up to last_ns.
 static void again(struct bell *b, int64_t last_ns, int64_t now_ns)
 {
     b->every_ns = b->every_ns > 0 ? clock_min(2 * b->every_ns, last_ns) : FIRST_NS;

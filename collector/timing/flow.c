@@ -6,10 +6,10 @@
 #define PAUSED_NS (200 * NS_PER_MS) // a stretch is longer than this only if arrivals have paused
 #define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
 #define LONGEST_NS (50 * NS_PER_MS) // the longest time between two looks while few tokens wait
-#define READ_AGAIN_NS (100 * NS_PER_US) // the longest time for each waiting token, if many wait
+#define READ_AGAIN_NS (100 * NS_PER_US) // if many tokens wait, this for each is the longest time
 #define OF_TIMEOUT 4                    // no pause is longer than the timeout divided by this
 #define WORTH 4                         // how many announcements a look must save
-#define LIMIT_LEAST 8                   // smaller batches are full before a look pays
+#define LIMIT_LEAST 8                   // batches with a smaller limit are full before a look pays
 
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 {
@@ -44,8 +44,8 @@ int64_t flow_pause_ns(
     if (longest_ns < LONGEST_NS)
         longest_ns = LONGEST_NS;
     longest_ns = clock_min(longest_ns, timeout_ns / OF_TIMEOUT);
-    // The first token of a batch is taken to be as old as the look before the one that finds it.
-    // Were that long ago, the line would go out before this token's timeout.
+    // The first token of a batch is taken to be as old as the look before the one that finds it. If
+    // that look was long ago, the line would go out too early for this token.
     if (waiting == 0)
         return clock_min(SHORTEST_NS, longest_ns);
     double full_ns = waiting < limit ? (limit - waiting) / f->per_ns : 0;

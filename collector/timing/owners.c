@@ -20,6 +20,7 @@ void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
         known = &o->all[o->n++];
         *known = (struct owner){.number = seen.number, .alive = !seen.alive};
     }
+    // An owner counts as idle while it has nothing in hand, and while we did not watch it.
     bool idle = !known->busy || !seen.busy || now_ns - o->looked_ns > OWNERS_WATCH_NS;
     if (known->alive != seen.alive || known->renewed != seen.renewed || (seen.alive && idle)) {
         seen.since_ns = now_ns;

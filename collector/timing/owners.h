@@ -15,13 +15,15 @@
 struct owner {
     int64_t number;
     int64_t renewed;  // the counter of its lease, which rises with each renewal
-    int64_t since_ns; // since when its lock is free, or when its lease was last renewed
+    int64_t since_ns; // when we first saw its lock free; or, while it is alive, when we last saw it
+                      // idle, or its lease renewed
     bool alive;       // a session holds the owner's lock
     bool busy;        // the owner is alive and has something in hand
-    bool told;        // this look has named it; owners_end drops those that it did not name
+    bool told;        // the present look has named the owner; owners_end drops owners that were not
+                      // named
 };
 
-#define OWNERS_WATCH_NS INT64_C(1000000000) // looks further apart do not count as watching
+#define OWNERS_WATCH_NS INT64_C(1000000000) // looks that are further apart do not count as watching
 
 struct owners {
     int64_t looked_ns; // when we looked last
@@ -33,11 +35,11 @@ struct owners {
 void owners_tell(struct owners *o, struct owner seen, int64_t now_ns);
 void owners_end(struct owners *o, int64_t now_ns);
 
-// Returns an owner whose deliveries others may take; NULL: none.
+// Returns an owner that is dead or hangs, so that others may take its deliveries; NULL: none.
 struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, int64_t now_ns);
 
 // True when an owner has something in hand, or is gone and may have left something.
 bool owners_matter(const struct owners *o);
 
-// Begins the times of an owner anew, because its lines were freed and it may live.
+// Call it when the lines of an owner that may live were freed: its time begins anew.
 void owners_freed(struct owners *o, int64_t number, int64_t now_ns);

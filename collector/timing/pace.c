@@ -5,7 +5,7 @@
 // pace.h gives the reasons for these values.
 #define TRICKLE 20 // the cost of a line that does not wait, in units of `least`
 #define MORE 1.25  // the gain, divided by the cost, at which a wait begins to be worth it
-#define LESS 0.8   // the gain, divided by the cost, at which it ceases to be worth it
+#define LESS 0.8   // the gain, divided by the cost, at which a wait ceases to be worth it
 #define UP 40      // the evidence that a longer wait needs, in units of `least`
 #define DOWN 160   // the evidence that a shorter wait needs, in units of `least`
 
@@ -34,8 +34,9 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
         p->level[i].balance = floor_of(p, &p->level[i]);
 }
 
-// Adds a cost to a level's balance: that of its own imagined line or, with `next`, that of the next
-// level's. A line costs something when it is begun, and more for the time that it is held open.
+// Adds a cost to a level's balance: the cost of its own imagined line or, with `next`, that of the
+// next level's imagined line. A line costs something when it begins (`begun`), and more for the
+// time that it is held open (held_ns).
 static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];
@@ -51,6 +52,8 @@ static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held
     }
 }
 
+// Adds the cost of a level's imagined line to the balances in which it counts: the level's own, and
+// that of the level before.
 static void book(struct pace *p, int level, bool begun, int64_t held_ns)
 {
     if (level > 0)

@@ -4,26 +4,26 @@
 
 #include "base/clock.h"
 
-// The announcement of a token that is already taken may come this much later. After that the same
-// id means another token, because a table may have been truncated and its ids begin again.
+// An announcement that comes this soon after its token was taken belongs to that token. Later, the
+// same id means another token, because a table may have been truncated and its ids begin again.
 #define TAKEN_NS NS_PER_S
 
-// A token that came between two looks so close together is taken to have come at the second: it may
-// wait this much longer than its timeout, but never less.
+// If two looks are no further apart than this, a token that came between them is taken to have come
+// at the second. So it may wait this much longer than its timeout, but never shorter.
 #define SOON_NS (40 * NS_PER_MS)
 
-// Looks that follow each other are at most so far apart: the longest pause of flow.c, and an
-// answer.
+// The longest time between two looks that follow each other: the longest pause of flow.c, and the
+// time for an answer.
 #define APART_NS (75 * NS_PER_MS)
 
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
     int64_t id;
-    int64_t at_ns; // when the token was announced or taken; if a read showed it unannounced, the
-                   // assumed time of its announcement
+    int64_t at_ns; // when the token was announced or taken; if a read showed it unannounced, when
+                   // it is taken to have come
     enum what what;
-    int32_t before_ms; // it has waited since so long before at_ns; -1: unknown
+    int32_t before_ms; // how long before at_ns its wait began; -1: unknown
 };
 
 bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
@@ -70,7 +70,7 @@ static void leave(struct window_group *g)
         g->first_ns = CLOCK_NEVER;
 }
 
-// Returns the place for this id. Another id that was kept there is forgotten.
+// Returns the entry for this id. If the entry was that of another id, it forgets that id.
 static struct window_entry *recall(struct window *w, int64_t id)
 {
     struct window_entry *entry = &w->memory[(size_t)id & w->mask];
@@ -80,8 +80,8 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace that an announced token arrived. A token that a read has already shown is in
-// `unheard`, unless pace_unannounced() has already told the pace about it; then its announcement
+// Tells the pace that an announced token arrived. A token that a read has already shown is counted
+// in `unheard`, unless pace_unannounced() has already told the pace about it; then its announcement
 // adds nothing.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
@@ -129,7 +129,8 @@ static void pace_unannounced(struct window *w)
 void window_reading(struct window *w, int64_t now_ns)
 {
     pace_unannounced(w);
-    // The answer may show whatever was announced so far.
+    // The answer to this read may show every token that was announced so far, so these are not
+    // fresh any more.
     w->shown.count += w->fresh.count;
     w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
     w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
@@ -156,10 +157,10 @@ void window_heard_all(struct window *w, int64_t now_ns)
     w->complete_ns = now_ns;
 }
 
-// A full line leaves tokens behind. One that was not announced would else be taken to be as old as
-// the last read that saw everything, and would go out in a short line before its timeout. Only the
-// first full read counts: a backlog is read in many, and its last tokens may be as old as its
-// first.
+// A full line leaves tokens over. An unannounced one would be taken to be as old as the last read
+// that saw everything, and would go out in a short line before its timeout. So complete_ns becomes
+// the time of this read, but only at the first full read: a backlog is read in many, and its last
+// tokens may be as old as its first.
 void window_shown_full(struct window *w, bool announced)
 {
     int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);
@@ -181,13 +182,14 @@ void window_shown(struct window *w, int64_t id)
     struct window_entry *entry = recall(w, id);
 
     if (entry->what == ANNOUNCED) {
-        // Its announcement overtook the answer to a read that was sent before it.
+        // The announcement came after the read was sent, and before its answer.
         if (entry->at_ns > w->reading_ns)
             leave(&w->fresh);
         join(&w->shown, entry->at_ns);
         return;
     }
-    // Its time is assumed when it is shown first, and kept: each look would else make it younger.
+    // The time of an unannounced token is assumed when a read first shows it, and then kept:
+    // otherwise each look would make the token younger.
     if (entry->what != SHOWN) {
         *entry = (struct window_entry){.id = id,
             .at_ns = w->came_ns,
