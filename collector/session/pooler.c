@@ -22,7 +22,7 @@ static bool answered(
         p->deadline_ns = now_ns + DEADLINE_NS;
         return !session_open(&p->probe, url, skip, now_ns, &e);
     }
-    // No answer proves nothing, and the start must not wait for ever.
+    // A missing answer proves nothing, and the start must not wait for ever.
     if (now_ns >= p->deadline_ns || !session_pump(&p->probe, now_ns, &e))
         return true;
     if (!p->probe.up)

@@ -1,10 +1,10 @@
 // Finds out whether a pooler between us and the server lends our session to others.
 //
-// The pid that libpq was told when it connected is the server process's own, unless a pooler
-// answered in its place. Then a second session asks for its pid while the first one is idle: in
-// transaction mode the pooler serves both with the same server process, and neither locks nor
-// LISTEN are ours. In session mode a pool that is used up does not answer at all; then our session
-// counts as not lent.
+// When libpq connects it is told a pid: that of the server process, unless a pooler answered in its
+// place. If the server's own pid is another one, a second session asks for its server's pid while
+// the first session is idle. In transaction mode the pooler serves both with the same server
+// process, and neither locks nor LISTEN are ours. In session mode a pool that is used up does not
+// answer at all; then our session counts as not lent.
 #pragma once
 
 #include "session/session.h"
@@ -14,12 +14,12 @@ struct pooler {
     int64_t deadline_ns;
     bool begun;
     bool asked;
-    bool shared; // the answer, once pooler_step is done
+    bool shared; // a pooler lends our session to others; valid once pooler_step returned true
 };
 
-// Goes as far as it can without waiting; the owner polls the probe's session until this is true.
-// `url` and `skip` are those that our session was opened with, told_pid is what libpq was told
-// there, and backend_pid the server's own answer.
+// Goes as far as it can without waiting. Returns true once `shared` is known; until then the owner
+// polls the probe's session. `url` and `skip` are those that our session was opened with, told_pid
+// is what libpq was told there, and backend_pid the server's own answer.
 bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, const char *backend_pid,
     int64_t now_ns) MUST_USE;
 

@@ -14,8 +14,8 @@
 #define INSUFFICIENT_PRIVILEGE "42501"
 #define INVALID_PASSWORD "28P01"
 
-// A refusal to connect has its SQLSTATE only in the text, behind the severity,
-// which may be in any language: "FATAL:  57P03: the database system is …".
+// Finds the SQLSTATE of a refusal to connect, which has it only in the text, after the severity,
+// which may be in any language: "FATAL: 57P03: the database system is …".
 static void find_sqlstate(const char *text, struct err *e)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -25,16 +25,17 @@ static void find_sqlstate(const char *text, struct err *e)
             snprintf(e->sqlstate, sizeof e->sqlstate, "%.5s", p + 3);
 }
 
-// libpq itself gives up where the server asks for a password and it has none. For the user that is
-// the same as a wrong one, so it gets the server's SQLSTATE of that.
+// When the server asks for a password and libpq has none, libpq itself gives up, without an
+// SQLSTATE. For the user that is the same as a wrong password, so the error gets the SQLSTATE of a
+// wrong password.
 static void find_lack_of_password(const PGconn *conn, struct err *e)
 {
     if (!e->sqlstate[0] && PQconnectionNeedsPassword(conn))
         snprintf(e->sqlstate, sizeof e->sqlstate, INVALID_PASSWORD);
 }
 
-// Each host of a list has its own reason, in a line that begins like this. The lines between them
-// are hints and details.
+// Appends the reasons of the other hosts of a list. libpq's text has a line for each host, which
+// begins like `start`; the lines between these are hints and details.
 static void add_other_hosts(const char *why, struct err *e)
 {
     static const char start[] = "connection to server ";
@@ -60,7 +61,7 @@ static bool lost(struct session *s, struct err *e)
     return false;
 }
 
-// libpq tries the hosts of a list one after the other; each gets its own time.
+// libpq tries the hosts of a list one after the other; each host gets its own deadline.
 static void watch_host(struct session *s, int64_t now_ns)
 {
     const char *host = PQhost(s->conn);
@@ -86,7 +87,8 @@ static int items(const char *list)
     return n;
 }
 
-// Puts the first `skip` items of a comma-separated list at its end, in place.
+// Moves the first `skip` items of a comma-separated list to its end, in place. False: there is no
+// memory.
 static bool rotate(char *list, int skip)
 {
     char *copy = strdup(list);
@@ -119,7 +121,8 @@ static PGconn *start_session(const char *url, int skip)
     for (PQconninfoOption *o = options; o && o->keyword; o++)
         if (o->val && strncmp(o->keyword, "host", 4) == 0)
             hosts = items(o->val);
-    // A list is rotated only if it has an item for each host: a single port is that of all hosts.
+    // A list is rotated only if it has an item for each host, because a single port belongs to all
+    // hosts.
     for (PQconninfoOption *o = options; o && o->keyword && skip % hosts; o++) {
         bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
         if (!o->val || !list || items(o->val) != hosts)
@@ -133,7 +136,8 @@ static PGconn *start_session(const char *url, int skip)
     return conn;
 }
 
-// Logs what the server says unasked, such as why it ends a session. libpq would print it as it is.
+// Logs what the server says unasked, such as why it ends a session. Without this function libpq
+// would print the text unchanged.
 static void on_notice(void *context, const PGresult *notice)
 {
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY);

@@ -1,9 +1,10 @@
 // One connection to PostgreSQL that never blocks its caller.
 //
-// libpq in pipeline mode: every request travels with a sync of its own, so each is a transaction by
-// itself and a failed one takes no other with it. Requests are kept in a first-in-first-out list,
-// and each answer comes back with the tag of its request. Every request has a deadline. When one
-// passes, the connection counts as dead, because a server that answers too late is of no use.
+// libpq in pipeline mode: every request travels with a sync of its own, so each request is a
+// transaction by itself, and a failed one makes no other fail. Requests are kept in a
+// first-in-first-out list, and each answer comes back with the tag of its request. Every request
+// has a deadline. When a deadline passes, the connection counts as dead, because a server that
+// answers too late is of no use.
 //
 // The owner polls session_fd for session_events and calls session_pump; any function that fails
 // with ERR_CONNECTION leaves a session that can only be closed.
@@ -29,11 +30,11 @@ struct session {
     bool up; // connected, in pipeline mode
     PostgresPollingStatusType polling;
     int64_t connect_deadline_ns; // the deadline of the host that is being tried
-    char host[256];              // that host, to notice when libpq goes on to the next
-    int hosts_tried;             // how many hosts were tried, that one included
+    char host[256];              // the name of that host, to notice when libpq goes on to the next
+    int hosts_tried;             // how many hosts were tried, including that one
     struct session_request requests[SESSION_REQUESTS_MAX];
-    int first; // where the oldest request is in the ring `requests`
-    int count;
+    int first;          // where the oldest request is in the ring `requests`
+    int count;          // requests whose answer is not complete
     PGresult *held;     // an answer whose commit is not confirmed yet
     bool flushing;      // libpq holds bytes that the socket did not take yet
     int64_t silence_ns; // since when nothing was heard from the server
@@ -45,7 +46,7 @@ struct session_params {
     const char *const *values;
 };
 
-// The named parameters. They live as long as the block in which they are named.
+// Makes parameters of its arguments. They live as long as the block in which the macro is used.
 #define SESSION_PARAMS(...)                                                                        \
     (struct session_params)                                                                        \
     {                                                                                              \
@@ -56,7 +57,7 @@ struct session_params {
         }                                                                                          \
     }
 
-// A number as a parameter; returns `text`.
+// Writes a number as the text of a parameter. Returns `text`.
 #define SESSION_NUMBER_LEN 24
 const char *session_number(char text[SESSION_NUMBER_LEN], int64_t n);
 
@@ -66,7 +67,7 @@ struct session_reply {
     PGresult *result;
 };
 
-// Begins to connect; url is a libpq conninfo string or URI. It may override our values for
+// Begins to connect. `url` is a libpq conninfo string or URI, which may override our values for
 // keepalives and the TCP timer. The first `skip` hosts of its list are tried last. Only the
 // resolution of a host name may block.
 bool session_open(
@@ -77,8 +78,9 @@ void session_close(struct session *s);
 
 int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
-// True when a deadline has passed, and nothing was heard for at least a second.
+// True when a deadline has passed, and nothing was heard from the server for at least a second.
 bool session_silent(const struct session *s, int64_t now_ns);
+// Returns when the next deadline passes; CLOCK_NEVER: there is none.
 int64_t session_deadline_ns(const struct session *s);
 
 // Does what can be done without waiting: goes on connecting, sends, receives.
@@ -100,25 +102,26 @@ bool session_execute_binary(struct session *s, int tag, const char *name, struct
 // tests this first, because a session holds at most SESSION_REQUESTS_MAX requests.
 bool session_awaits(const struct session *s, int tag);
 
-// Takes the next answer that is complete and, unless it is an error (see
-// session_check), committed; false when there is none yet.
+// Takes the next complete answer. Unless it is an error (see session_check), its transaction is
+// committed. False: there is none yet.
 bool session_take(struct session *s, struct session_reply *out);
 
 // Takes the next notification; the receiver calls PQfreemem. NULL: none.
 PGnotify *session_notification(struct session *s);
 
-// False, with ERR_SQL and the SQLSTATE, when the answer is an error.
+// False when the answer is an error: ERR_SQL with the SQLSTATE, or ERR_CONNECTION when the
+// connection was lost.
 bool session_check(const PGresult *result, struct err *e) MUST_USE;
 
-// Does the same for an answer that always has a row. If it has none, somebody has replaced a
-// function of the schema: ERR_SCHEMA.
+// Like session_check, for an answer that must have a row. Without a row it is an ERR_SCHEMA:
+// somebody has replaced a function of the schema.
 bool session_check_row(const PGresult *result, struct err *e) MUST_USE;
 
 // The remedy that an SQLSTATE calls for.
 enum session_remedy {
     REMEDY_RETRY,     // the statement may succeed in this session
     REMEDY_RECONNECT, // a new session may succeed
-    REMEDY_COMPLAIN,  // somebody has to fix something; keep trying, loudly
+    REMEDY_COMPLAIN,  // somebody has to fix something; we keep trying, and log that
 };
 enum session_remedy session_remedy(const char *sqlstate);
 
