@@ -354,7 +354,7 @@ static bool refuse_option(
     char text[80], name[SUGGEST_WORD_MAX + 2];
 
     // getopt says only that something is wrong. What it left behind tells which of three mistakes
-    // it was: a value that is not taken, an ambiguous word or an unknown one.
+    // it was: a value for an option that takes none, an ambiguous word, or an unknown one.
     if (optopt >= FIRST_ROW)
         return err_set(
             e, ERR_USAGE, "option '--%s' takes no value", table[optopt - FIRST_ROW].name);

@@ -10,7 +10,8 @@
 
 // The options that were given. A struct member that is named after a subcommand has the options
 // that only this subcommand takes. An option that was not given is NULL if it is a text; if it is a
-// number, it is 0 or the default that --help shows.
+// number, it is 0 or the default that --help shows. A comment such as "run, tune" names the
+// subcommands that take the option.
 struct options {
     const char *collector; // --collector: a program and its arguments, separated by blanks
     const char *conninfo;  // --postgres, when it is a conninfo

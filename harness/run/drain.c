@@ -61,7 +61,7 @@ static size_t count_undeliverable(const struct run *r)
     return scenario_buries(r->scenario) ? count : 0;
 }
 
-// True when `count` tokens or more are in the table of dead letters. Only this table shows that a
+// True when at least `count` tokens are in the table of dead letters. Only this table shows that a
 // collector has moved past a token that cannot be sent. False without an answer, for example from
 // an old schema without the table.
 static bool are_buried(struct run *r, size_t count)

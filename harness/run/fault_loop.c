@@ -84,10 +84,11 @@ void run_show(struct run *r, size_t begun, const char *what)
     progress_show(p);
 }
 
-// True when the fault is left out. There are two reasons: the plan puts it at a time at which
-// another fault leaves it nothing to hit, or it is a turn of a repeated fault whose turn before
-// ended too late. Such a turn is dropped and not postponed, so that the plan does not get longer.
-// For example, a collector that is killed faster than it can reconnect offers nothing to kill.
+// Returns whether the fault is left out, and notes why in its record. There are two reasons: the
+// plan puts it at a time at which another fault leaves it nothing to hit, or it is a turn of a
+// repeated fault whose turn before ended after this one's time. Such a turn is dropped and not
+// postponed, so that the plan does not get longer. For example, a collector that is killed faster
+// than it can reconnect offers nothing to kill.
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];

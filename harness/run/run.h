@@ -81,8 +81,10 @@ struct run {
 // The interval at which the loops of a run poll.
 #define RUN_TICK_NS (100 * NS_PER_MS)
 
-// prepare.c: starts a server, migrates it and proves that it is durable, connects a collector, and
-// starts the load's clock.
+// prepare.c: run_prepare_server starts a server, migrates it and proves that it is durable.
+// run_prepare_load makes the ledger and what the load needs in the database. run_make_backlog
+// commits the backlog. run_start_collector starts the collector and waits for it, and
+// run_start_load starts the load and its clock.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
 MUST_USE bool run_prepare_load(struct run *r, struct err *e);
 MUST_USE bool run_make_backlog(struct run *r, struct err *e);

@@ -58,6 +58,7 @@ int run_pool_idle(const struct run_pool *c);
 // Returns the number of busy workers.
 int run_pool_busy(const struct run_pool *c);
 
+// Gives a job to an idle worker. If the worker has died, only its answer says so.
 MUST_USE bool run_pool_give(
     struct run_pool *c, int worker, const struct run_pool_job *job, struct err *e);
 

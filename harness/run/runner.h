@@ -61,9 +61,9 @@ struct run_outcome {
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
     double again;                            // number of repeated deliveries, explained or not
     double left;   // number of jobs that the manifest's end_state query counts; NAN: not known
-    double taken;  // number of jobs that its `taken` query counts, because a worker holds them;
-                   // NAN: not known
-    double failed; // number of jobs that its `failed` query counts; NAN: not known
+    double taken;  // number of jobs that a worker holds, by the manifest's `taken` query; NAN: not
+                   // known
+    double failed; // number of jobs that the manifest's `failed` query counts; NAN: not known
     struct handlers handlers; // zeroed unless the harness ends each handler with an answer
 };
 

@@ -93,8 +93,8 @@ void run_forget(struct run *r)
     r->end = (struct run_end){0};
 }
 
-// Empties the tables of accounts and tokens, as if an application had dropped old rows. The queue's
-// own state, such as its cursor, stays.
+// Turns the run into the next segment's. The tables of accounts and tokens begin empty again, as if
+// an application had dropped old rows. The queue's own state, such as its cursor, stays.
 bool run_take_up(struct run *r, struct err *e)
 {
     r->carried = living(&r->turned.log);

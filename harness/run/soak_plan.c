@@ -5,8 +5,8 @@
 #include "run/cuts/cuts.h"
 #include "scenario/units.h"
 
-// Returns the name of a given option that does not go with --soak, or NULL. Each of them does
-// something with a run that ends, and a soak's segment goes on into the next.
+// Returns an option that was given and does not go with --soak, or NULL. These options need runs
+// that end, but the segments of a soak go on into one another.
 static const char *other_option(const struct options *o)
 {
     return cuts_tried(o) || o->run.every_flush ? "--every-..."

@@ -186,7 +186,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
     return found;
 }
 
-// --- all of an item ---------------------------------------------------------------------
+// --- all lines of an item ---------------------------------------------------------------
 
 struct taken {
     struct trial_cuts was, cuts;

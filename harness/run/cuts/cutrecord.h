@@ -19,7 +19,8 @@ uint64_t cutrecord_number(const struct trial_cuts *cuts);
 json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *was, const struct trial_cuts *cuts,
     const struct trial_result *r);
 
-// Writes the trial without any cut, its messages, and the environment in which it was made.
+// Writes the trial without any cut, its messages, and the environment in which it was made. NULL
+// without memory.
 json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
     const struct transcript *messages, const struct environment *where);
 

@@ -15,8 +15,8 @@ MUST_USE bool cuts_possible(const struct options *o, struct err *e);
 MUST_USE bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e);
 
-// Cuts the connection, or kills the collector, at every message. Otherwise it does what
-// run_scenario does. The trials become lines of the record, under the number `item`.
+// Makes trials that cut the connection, or kill the collector, at every message, and fills in the
+// outcome as run_scenario does. The trials become lines of the record, under the number `item`.
 MUST_USE bool cuts_run(const struct scenario *s, const struct options *o,
     const struct run_options *run, struct record *record, uint64_t item,
     struct run_outcome *outcome, struct err *e);

@@ -216,7 +216,8 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     int64_t began_ns = clock_now_ns();
     bool ok = f->count <= STATES_MAX;
 
-    // Each state takes a second or more, so that many states are a mistake in the scenario.
+    // Each state takes a second or more, so a workload with more states is a mistake in the
+    // scenario.
     if (!ok)
         return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
     f->states = calloc(f->count, sizeof *f->states);
@@ -224,7 +225,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     if (!f->states || !f->results)
         return err_memory(e);
     for (uint64_t i = 0; ok && i < f->count; i++) {
-        // The seed of a state follows from its number alone.
+        // The seed of a state follows from the scenario's seed and the state's number alone.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
         // With this mutant only the last state is tried, in which nothing is lost.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {

@@ -28,7 +28,7 @@ struct flush_trial_result {
     unsigned vanished;   // number of tokens that were acknowledged before the cut and are missing
     unsigned lost;       // number of tokens that are present, but were never read; leased: or have
                          // no end
-    unsigned duplicated; // number of tokens read again that were not in doubt at the cut
+    unsigned duplicated; // number of repeats of tokens that nothing excuses
     unsigned damaged;    // number of broken pages and indexes
     unsigned exits;      // number of ends of the collector that nobody asked for
     uint64_t again;      // the flush of the recovery, counted from 1, at which a second cut came;

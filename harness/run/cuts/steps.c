@@ -100,8 +100,8 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 
 // --- the server's side -------------------------------------------------------------
 
-// Reads the answers up to the pipeline's Sync. Returns false when one of them is an error, with the
-// first of these.
+// Reads the answers up to the pipeline's Sync. Returns false if there is an error among them, and
+// the first one in e.
 static bool take_step_answers(PGconn *conn, struct err *e)
 {
     bool ok = true, between = false;

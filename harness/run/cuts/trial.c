@@ -24,7 +24,7 @@
 static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t settle_ns = 50 * NS_PER_MS; // pause after the first line
 static const int64_t rest_ns =
-    50 * NS_PER_MS; // pause after the last line, for one that comes again
+    50 * NS_PER_MS; // pause after the last line, in which a line may come again
 static const int64_t quiet_ns = 20 * NS_PER_MS; // pause for the messages that follow a line, such
                                                 // as its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
@@ -257,8 +257,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// Lets the collector come to rest after the first step. While it starts it may send those tokens at
-// once; all rules for batches apply only to the later steps.
+// Lets the collector come to rest after the first step, whose tokens it may send at once because it
+// is just starting. Only the later steps are subject to all rules for batches.
 static bool settle_trial(struct trial *t, struct err *e)
 {
     tally_start(t);
