@@ -1,9 +1,9 @@
-// Tokens whose line is out, but whose pass was not confirmed because the session ended first. When
-// they are read again they must not be written again. Pure.
+// Keeps the tokens in doubt: their line is out, but the session ended before the database confirmed
+// that the line is settled. When such tokens are read again, they must not be written again. Pure.
 //
-// After a reconnect the snapshots are new and other tokens may lie between these, so each is
-// identified on its own, by its id and its secret: after a failover an id may be given again, but a
-// secret may not.
+// After a reconnect the snapshots are new, and other tokens may lie between those in doubt. So each
+// token is identified on its own, by its id and its secret: after a failover another token may get
+// the same id, but not the same secret.
 #pragma once
 
 #include <stdbool.h>
@@ -25,10 +25,10 @@ bool doubt_has(const struct doubt *d, const struct token *t);
 
 // Marks a token, if it is in doubt.
 void doubt_mark(struct doubt *d, const struct token *t);
-void doubt_drop_marked(struct doubt *d); // drops the marked tokens: they are passed
-void doubt_keep_marked(struct doubt *d); // drops all others: they are passed
+void doubt_drop_marked(struct doubt *d); // drops the marked tokens, which are settled
+void doubt_keep_marked(struct doubt *d); // drops all others, which are settled
 
 void doubt_clear(struct doubt *d); // drops all tokens, and frees the memory
 
-// Writes the ids as an array: {12,34}. False: no memory.
+// Writes the ids of all tokens as an array: {12,34}. False: there is no memory.
 bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;

@@ -8,7 +8,7 @@
 #include "queue/lines_columns.h"
 #include "session/column.h"
 
-// An answer to a take. Lines that are not built yet point into it.
+// An answer to a take. Lines that are not built yet point into it, and count as its users.
 struct shown {
     PGresult *result;
     int users;
@@ -95,8 +95,9 @@ static bool add_token(
         .number = column_int32(r, row, LINES_NUMBER),
         .errors = column_int32(r, row, LINES_ERRORS),
         .unsendable = line_unsendable(&t)};
-    // Kept beyond the result, which goes when the line is built: a lost session puts the line in
-    // doubt, and that knows a token by its secret. One of another length is never sent.
+    // The secret outlives the result, which is freed when the line is built: a lost session puts
+    // the line in doubt, and a token in doubt is known by its secret. A token whose secret has
+    // another length is never sent.
     if (t.secret.len == sizeof token->secret)
         memcpy(token->secret, t.secret.data, sizeof token->secret);
     // A token in doubt is settled with this line, but an earlier session wrote it already.
@@ -112,8 +113,9 @@ static bool makes_no_sense(struct err *e)
     return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
 }
 
-// Compares each number of the server with what we asked for. A function of the schema that somebody
-// replaced, or another server, must not make us write past an array.
+// Adds the line that begins with this row. Returns NULL when all lines are in use: a function of
+// the schema that somebody replaced, or another server, may answer with more than we asked for, and
+// must not make us write past an array.
 static struct line *add_lines_line(struct lines *l, const PGresult *r, int row, struct err *e)
 {
     struct line *line = find_room(l);
@@ -145,7 +147,8 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
         int kind = column_int32(result, row, LINES_KIND);
         if (kind != 1 && kind != 2)
             continue;
-        // The rows of a line follow each other. What was only read has n 0, and makes one line.
+        // The rows of a line follow each other. Tokens that were only read have the n 0, and make
+        // one line.
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
             line = add_lines_line(l, result, row, e);
             if (!line) {
@@ -193,8 +196,8 @@ bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
         l->held = more;
         l->held_room = room;
     }
-    // They are read again in the order in which they were taken. A row that a lost session names
-    // once more is there already.
+    // Rows are sorted by n, because they are read again in the order in which they were taken. A
+    // row that the answer after a lost session names once more is held already.
     for (; at > 0 && l->held[at - 1].n >= n; at--)
         if (l->held[at - 1].n == n)
             return true;

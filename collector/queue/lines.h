@@ -1,9 +1,9 @@
 // The lines that this collector has in hand: rows of `deliveries`, from the take to the last
 // answer. Pure.
 //
-// A line's name in the database is its n and, beside it, a random number: after a failover an n may
-// come again. Its name for the sender is its number since the sender began; lines of an earlier
-// sender have none.
+// In the database a line is known by its n and a random number, because after a failover the same n
+// may be given again. The sender knows a line by its number, counted since the sender began; lines
+// of an earlier sender have no number.
 #pragma once
 
 #include <stdbool.h>
@@ -19,45 +19,45 @@
 
 enum line_state {
     LINE_FREE,
-    LINE_TAKEN,   // its tokens were read; no byte of it is written
-    LINE_OUT,     // it was begun; where lines are answered, answers are awaited
-    LINE_WRITTEN, // all of it is written; to be settled
-    LINE_OVER,    // all of it is answered or given up; known for a while, for late answers
+    LINE_TAKEN,   // its tokens were read; no byte of the line is written
+    LINE_OUT,     // the line was begun; where lines are answered, answers are awaited
+    LINE_WRITTEN, // the whole line is written, and is to be settled
+    LINE_OVER,    // all tokens are answered or given up; kept for a while, for late answers
 };
 
 struct line_token {
     int64_t id;
-    int row;                // of the answer to the take
+    int row;                // its row in the answer to the take
     int number;             // the number of this attempt
     int errors;             // how many of the attempts before it were errors
-    int64_t since_ns;       // since when it waits; CLOCK_NEVER: not known
+    int64_t since_ns;       // since when the token waits; CLOCK_NEVER: not known
     bool skipped;           // not in the line: it cannot be sent, or an earlier session wrote it
-    bool answered;          // and its answer is in the outbox
+    bool answered;          // its result is in the outbox
     const char *unsendable; // why the wire cannot carry it; NULL: it can
     char secret[SIGN_SECRET_LEN];
 };
 
 struct line {
     enum line_state state;
-    int64_t n, nonce; // 0: it was read, but not taken
-    struct buf place; // then where the cursor goes when it is settled (mailroom_read)
-    int64_t number;   // for the sender; 0: none
-    int64_t order;    // its place in the order of taking
-    int64_t asked_ns; // when the take was sent
-    int64_t out_ns;   // when it was begun
-    bool alone;       // its single token was in flight when senders died
-    bool timed_out;   // its unanswered tokens were given up
-    bool part;        // the row has more tokens than the line
-    bool settling;    // the request that settles it is under way
-    bool last;        // nothing was left behind it when it was taken
-    bool built;
-    int reason;          // the meter of the reason why it went out
+    int64_t n, nonce;    // the n of its row, and the random number; 0: it was read, but not taken
+    struct buf place;    // if it was only read: where the cursor goes when it is settled
+    int64_t number;      // its number for the sender; 0: none
+    int64_t order;       // its place in the order of taking
+    int64_t asked_ns;    // when the take was sent
+    int64_t out_ns;      // when it was begun
+    bool alone;          // its single token was in flight when senders died
+    bool timed_out;      // its unanswered tokens were given up
+    bool part;           // the row has more tokens than the line
+    bool settling;       // the request that settles it is under way
+    bool last;           // no token was left over when it was taken
+    bool built;          // its text is made
+    int reason;          // the meter of the reason for which it goes out
     struct shown *shown; // the answer to the take; NULL once it is built
     struct buf text;
     struct line_token *tokens; // owned, in the order of the rows
-    int room, count;
-    int sendable; // how many tokens the line has
-    int left;     // how many of these have no answer
+    int room, count;           // how many tokens `tokens` can hold, and holds
+    int sendable;              // how many tokens are written in the line
+    int left;                  // how many of the written tokens have no answer
 };
 
 // A row of ours whose tokens are to be read again.
@@ -69,7 +69,7 @@ struct lines {
     struct line *all; // owned
     int count, limit;
     int64_t orders;    // the last `order` given
-    struct held *held; // owned, by n
+    struct held *held; // owned, sorted by n
     int held_count, held_room;
 };
 
@@ -77,40 +77,46 @@ struct lines {
 bool lines_init(struct lines *l, int count, int limit, struct err *e) MUST_USE;
 void lines_fini(struct lines *l); // accepts a zeroed struct
 
-// Takes over the answer to a take. Each of its first `rows` rows with the kind 1 or 2 is a token of
-// a line; the columns are those of sql/lines.sql. Returns false if the answer is not one that a
-// server gives which keeps to the protocol, or there is no memory. *taken: how many lines were
-// added.
+// Makes lines of the answer to a take, and takes over the answer. Among its first `rows` rows, each
+// with the kind 1 or 2 is a token of a line; the columns are those of sql/lines.sql. Sets *taken to
+// the number of lines that were added. Returns false if the server breaks the protocol, or there is
+// no memory.
 bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
     const struct doubt *doubt, int *taken, struct err *e) MUST_USE;
 
 // Makes the text of a line that was taken.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
 
-// Forgets a line. lines_hold forgets it, too, and notes that its row, if it has one, is to be read
-// again.
+// lines_drop forgets a line. lines_hold forgets it, too, and notes that its row, if it has one, is
+// to be read again; lines_hold_row only notes that a row is to be read again.
 void lines_drop(struct line *line);
 bool lines_hold(struct lines *l, struct line *line, struct err *e) MUST_USE;
 bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e) MUST_USE;
-void lines_unhold(struct lines *l, int64_t n);       // the row was read again
-void lines_unhold_first(struct lines *l, int count); // these rows are gone
+void lines_unhold(struct lines *l, int64_t n);       // call it when the row was read again
+void lines_unhold_first(struct lines *l, int count); // call it when these rows are gone
 
+// lines_in counts the lines in a state. lines_first returns the line in that state that was taken
+// first; NULL: none is in it.
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
-struct line *lines_newest(const struct lines *l); // of those that are taken, out or written
-bool lines_knows(const struct lines *l, int64_t n, int64_t nonce); // a line that is not over
+// Returns the line that was taken last, of those that are taken, out or written; NULL: none.
+struct line *lines_newest(const struct lines *l);
+// True when a line that is not over has this row.
+bool lines_knows(const struct lines *l, int64_t n, int64_t nonce);
 
 // Returns the line with this number for the sender; NULL: none.
 struct line *lines_find(const struct lines *l, int64_t number);
-bool lines_alone(const struct lines *l); // a line is out that has `alone`
+bool lines_alone(const struct lines *l); // a line with `alone` is out
 
-// Marks a token as answered, and its line as over if no other token of it waits for an answer.
+// Marks a token as answered, and its line as over if this was its last token without an answer.
 void lines_answer(struct line *line, struct line_token *token);
-struct line *lines_older(const struct lines *l, int64_t than_ns); // out, and begun before then
-int64_t lines_oldest_ns(const struct lines *l);                   // CLOCK_NEVER: none is out
-void lines_forget_numbers(struct lines *l);                       // the sender has ended
+// Returns a line that is out and was begun by than_ns; NULL: none.
+struct line *lines_older(const struct lines *l, int64_t than_ns);
+// Returns when the oldest line that is out was begun; CLOCK_NEVER: none is out.
+int64_t lines_oldest_ns(const struct lines *l);
+void lines_forget_numbers(struct lines *l); // call it when the sender has ended
 
-// Frees what lines that are free keep for the next ones.
+// Frees the memory that free lines keep for later use.
 void lines_give_back_memory(struct lines *l);
 
 void lines_validate(const struct lines *l); // asserts what holds between two calls

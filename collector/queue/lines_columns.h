@@ -1,4 +1,4 @@
-// The columns of an answer to sql/lines.sql or, with the last three, to sql/read.sql, in binary.
+// The columns of the binary answers to sql/lines.sql and, with the last three, to sql/read.sql.
 #pragma once
 
 #include "session/column.h"

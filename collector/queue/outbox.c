@@ -99,8 +99,8 @@ static void add_result(struct buf c[OUTBOX_COLUMNS], const struct outbox_result 
 
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e)
 {
-    // An outage may leave many results. A statement of all of them might take longer than the
-    // server has for it, and then none would ever be recorded.
+    // An outage may leave many results. A statement with all of them might exceed the timeout again
+    // and again, and then no result would ever be recorded.
     size_t n = outbox_left(o) < STATEMENT_MAX ? outbox_left(o) : STATEMENT_MAX;
 
     assert(o->sent == 0 && n > 0);

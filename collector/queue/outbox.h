@@ -25,7 +25,7 @@ struct outbox_result {
     int64_t token;
     int64_t delay_ms; // how long to wait before the next attempt
     int number;       // the number of the attempt
-    int errors;       // how many attempts were errors so far
+    int errors;       // how many attempts of the token were errors so far
     enum result_kind kind;
     bool alone; // the token is to come again in a line of its own
     char text[ANSWER_TEXT_MAX + 1];
@@ -45,15 +45,15 @@ void outbox_fini(struct outbox *o);
 
 bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
 size_t outbox_left(const struct outbox *o);    // results that are not confirmed
-bool outbox_sends_all(const struct outbox *o); // all of these are in the statement
+bool outbox_sends_all(const struct outbox *o); // the statement under way has all of them
 
 // True while a result of a token of this row is not confirmed.
 bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
 
-// Writes the next statement's arrays as text: lines, nonces, tokens, numbers, outcomes, texts,
-// delays, alones. They stay until the next call.
+// Sets `columns` to the next statement's arrays, as text: lines, nonces, tokens, numbers, outcomes,
+// texts, delays, alones. They stay valid until the next call.
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
-void outbox_confirmed(struct outbox *o);
-void outbox_lost(struct outbox *o); // the session was lost before the statement was confirmed
+void outbox_confirmed(struct outbox *o); // the statement under way was committed
+void outbox_lost(struct outbox *o);      // the session was lost before the statement was confirmed
 
 void outbox_validate(const struct outbox *o); // asserts what holds between two calls

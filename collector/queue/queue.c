@@ -49,8 +49,8 @@ static bool send_patience(
 
 void queue_new_session(struct queue *q)
 {
-    // A session that was never set up had no lock of its own, and may not have ended its
-    // predecessor.
+    // A session that was never set up had no lock, and may not have ended its predecessor, which
+    // then stays the one to end.
     if (q->set_up)
         q->predecessor = q->backend;
     q->set_up = false;
@@ -183,7 +183,8 @@ bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e)
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    // By now the producers may announce each token, and then there is no bell.
+    // This names the lock that we took. q->bell may be empty by now, because producers announce
+    // each token.
     return session_query(
         s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell_taken), deadline_ns, e);
 }

@@ -1,8 +1,8 @@
 // The queue in the database: what is asked of it, and what the answers mean. queue_lines.h has the
-// requests of its functions.
+// requests that call the queue's functions.
 //
-// Requests go through a session. It returns each answer with the tag of its request, to be decoded
-// here.
+// Requests go through a session. The session returns each answer with the tag of its request, and
+// the functions here decode the answer.
 #pragma once
 
 #include <stdint.h>
@@ -35,8 +35,8 @@ struct queue {
     const struct policy *policy;
     int limit;
     const struct budget_config *budget; // borrowed; NULL: there is none
-    const char *lanes_wanted;           // the lanes that it must have, borrowed; NULL: any
-    bool lanes;                         // it has more than one lane
+    const char *lanes_wanted;           // the lanes that the queue must have, borrowed; NULL: any
+    bool lanes;                         // the queue has more than one lane
     int64_t ageing_ms;
     char number[24];             // our number: our deliveries and our lock carry it
     char self[HOLDER_LEN];       // the name of this process
@@ -44,8 +44,8 @@ struct queue {
     struct seen {                // what the last try to claim the queue saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
-        int64_t progress; // rises with every move and every renewal
-        bool waits;       // there are tokens that are not passed
+        int64_t progress; // rises with every move of the cursor and renewal of the lease
+        bool waits;       // some tokens are not passed
     } seen;
     struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
@@ -56,15 +56,16 @@ struct queue {
     bool set_up;            // the whole set-up was answered
 };
 
-// Once a token of a lower lane has waited for the ageing bound, one line in this many is its
-// lane's.
+// One line in this many goes to a lower lane that has a token which has waited for the ageing
+// bound.
 #define QUEUE_AGED_TURN 4
 
 // Borrows the strings of `config`. Draws our number, and makes our name.
 bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
 
-// Returns how long a statement may take: 4 s, and 100 us for each token of a batch. The server then
-// cancels it. When an answer takes a second longer, the server is taken for lost.
+// Returns how long a statement may take: 4 s, and 100 us for each token of a batch. After that the
+// server cancels the statement. When an answer takes a second longer than that, the server is taken
+// for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
 // Begins a new session. The backend of the last one becomes the predecessor, if that session was
@@ -75,10 +76,10 @@ void queue_new_session(struct queue *q);
 bool queue_send_listen(
     struct session *s, int tag, const char *channel, int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Sends in one trip everything that a session needs before it can try for the lock.
+// Sends in one trip everything that a session needs before it can claim or join the queue.
 bool queue_send_setup(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-// Sets ERR_SCHEMA, which names the migration file, when one is missing.
+// Fails with ERR_SCHEMA when a migration is missing, and names its file.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
 // The first request of a session asks which backend serves it.
@@ -87,26 +88,26 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_U
 
 // Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
 bool queue_unknown(const char *name, struct err *e);
-// Sets ERR_USAGE if the queue has other lanes than `wanted`; NULL: any are wanted.
+// Fails with ERR_USAGE if `lanes`, which the queue has, are not `wanted`; NULL: any are wanted.
 bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUST_USE;
 
-// True for the error that a queue name causes which is no job_type.
+// True for the error that the server gives if the name of the queue is no job_type.
 bool queue_is_unknown(const struct err *e);
-// Sets ERR_CONNECTION: the queue is not ours any more.
+// Sets ERR_CONNECTION, because the queue is not ours any more. Returns false.
 bool queue_lost(const struct queue *q, struct err *e);
-// Sets ERR_USAGE: the queue is used in this other mode.
+// Sets ERR_USAGE, because the queue is used in this other mode. Returns false.
 bool queue_other_mode(const struct queue *q, const char *mode, struct err *e);
-// Lets the statements that follow take as long as they need, or as long as usual.
+// Sets how long the statements that follow may take: as long as they need (for_ever), or as usual.
 bool queue_send_patience(
     const struct queue *q, struct session *s, bool for_ever, struct err *e) MUST_USE;
 
-// Takes the bell (bell.h), or lets it go. Nobody waits for the answer to the latter.
+// Asks for the bell (bell.h), or lets it go. Nobody waits for the answer to letting it go.
 bool queue_send_bell(
     struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-// Asks whether a transaction below this number runs that may have been silent.
+// Asks whether a transaction with a number below this one still runs and may have been silent.
 bool queue_send_silent(
     struct session *s, uint64_t below, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_silent(const PGresult *r, bool *silent, struct err *e) MUST_USE;

@@ -19,7 +19,8 @@ bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err
         {"peers", queue_sql_peers},
     };
 
-    // Once a session, in the trip that sets it up: to parse them at each use would delay each line.
+    // They are prepared once in each session, in the trip that sets it up, because parsing them at
+    // each use would delay each line.
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (!session_prepare(s, QUEUE_QUIET, statements[i].name, statements[i].sql, deadline_ns, e))
             return false;
@@ -37,7 +38,7 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
     snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
     return session_execute_binary(s, QUEUE_LINES, "lines",
         SESSION_PARAMS(q->name, q->number,
-            // Null where several collect: a new collector ends no take of the others.
+            // Null where several collect, because there a new collector ends no take of the others.
             q->policy->exclusive ? session_number(epoch, q->epoch) : NULL,
             session_number(wanted, q->limit), session_number(fewest, r->fewest),
             session_number(lines, r->lines), q->policy->answers ? "t" : "f", r->again,
@@ -99,8 +100,8 @@ static bool send_peers(const struct queue *q, struct session *s, int tag, const 
     char gone[32] = "{}", counters[32] = "{}", answered[SESSION_NUMBER_LEN],
          hung[SESSION_NUMBER_LEN];
 
-    // The function frees any number of owners. One in a request lets the log say whose tokens came
-    // free.
+    // The function would free any number of owners at once. We name one in each request, so that
+    // the log can say whose tokens were freed.
     if (r->gone) {
         snprintf(gone, sizeof gone, "{%" PRId64 "}", r->gone->number);
         snprintf(counters, sizeof counters, "{%" PRId64 "}", r->gone->renewed);

@@ -9,8 +9,8 @@ struct reading reading_count(const PGresult *r, int limit)
 {
     struct reading seen = {.rows = 1};
 
-    // It ends with the line's last token. The cursor goes no further, so what is passed over behind
-    // it is read, and counted, once more.
+    // Counting ends with the line's last token. The cursor goes no further, so the next read sees,
+    // and counts, the tokens that are passed over after it.
     for (int row = 1; row < PQntuples(r) && seen.tokens < limit; row++) {
         const char *passed = PQgetvalue(r, row, LINES_PASSED);
         if (lines_is_token(column_int32(r, row, LINES_KIND))) {
@@ -29,9 +29,9 @@ struct reading reading_count(const PGresult *r, int limit)
     return seen;
 }
 
-// Writes where the cursor goes when the line is settled, from the head's place: n, seen, tick and
-// the snapshot that was read in. A line behind which nothing waits takes the cursor up to that. One
-// that ends in part 2 has used up the tick.
+// The head's place has four parts: n, seen, tick, and the snapshot that the read saw. If nothing
+// waits after the line, the cursor goes up to that snapshot. If the line ends in part 2, after the
+// tick, then the tick is used up.
 bool reading_place(
     const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
 {
