@@ -11,9 +11,9 @@
 #define PATIENCE_NS NS_PER_S      // how long a request for figures is kept waiting
 #define ANSWER_NS (2 * NS_PER_S)  // the deadline of our own requests
 #define RETRY_NS (10 * NS_PER_S)  // the pause after a failure
-#define UNUSED_NS (60 * NS_PER_S) // the session is closed when nobody wanted figures for so long
+#define UNUSED_NS (60 * NS_PER_S) // without requests for figures the session is closed after this
 #define OLD_NS (60 * NS_PER_S)    // older figures are not shown
-#define COUNT_MOST "200000"
+#define COUNT_MOST "200000"       // most tokens, and most deliveries, that are counted
 
 enum tag { TAG_QUIET, TAG_WAITING, TAG_BUDGET };
 

@@ -1,11 +1,11 @@
 // Asks the database how much waits, for MAILROOM_METRICS.
 //
-// It has a session of its own. On the collector's session a count would delay the next
-// batch, and while a backlog is drained that session is never idle. The session of the look is
-// opened when somebody wants the figures and the collector itself is connected, so that it never
-// takes the collector's place among the connections. It is closed when the collector's session is
-// lost, or nobody has wanted the figures for a minute. The database is asked at most every
-// LOOK_EVERY_NS, and cancels a question that takes longer than a second.
+// It has a session of its own. On the collector's session counting would delay the next batch, and
+// while a backlog is drained that session is never idle. The session of the look is opened when
+// somebody wants the figures and the collector itself is connected, so that it never takes the
+// collector's place among the connections. It is closed when the collector's session is lost, or
+// nobody has wanted the figures for a minute. The database is asked at most every LOOK_EVERY_NS,
+// and cancels a question that takes longer than a second.
 #pragma once
 
 #include "metrics/meters.h"
@@ -28,7 +28,8 @@ void look_init(struct look *l);
 void look_fini(struct look *l);
 
 // Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody waits
-// for the figures. Returns true while they are asked for and may still come in time.
+// for the figures. Returns true while the database was asked for the figures and may still answer
+// in time.
 bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
     struct meters *m);
 

@@ -50,7 +50,8 @@ enum meter_id {
     METERS,
 };
 
-// The bounds are those of usual objectives; OpenMetrics wants them to stay.
+// How many buckets the histogram of waits has. Their bounds, in meters.c, are usual objectives, and
+// never change, because OpenMetrics wants that.
 #define WAIT_BUCKETS 16
 
 struct meters {
@@ -61,7 +62,7 @@ struct meters {
 };
 
 void meters_init(struct meters *m);
-// Sets the figures from one to the other, both included, to NAN.
+// Sets the figures `from` to `to`, both included, to NAN.
 void meters_forget(struct meters *m, enum meter_id from, enum meter_id to);
 
 static inline void meters_add(struct meters *m, enum meter_id id, double n)
@@ -69,7 +70,7 @@ static inline void meters_add(struct meters *m, enum meter_id id, double n)
     m->of[id] += n;
 }
 
-// A token went out that waited for this long.
+// Counts a token that waited for this long before it went out.
 void meters_waited(struct meters *m, double seconds);
 
 // The labels of the metric mailroom_collector, and whether the mode is leased.

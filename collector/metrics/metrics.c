@@ -31,7 +31,8 @@ static bool render_metrics(struct metrics *m)
 
 // --- the file ---------------------------------------------------------------------------
 
-// A path that the node exporter would read is a file, any other one a socket.
+// True for a path with the ending of files that the node exporter reads. Any other path is a
+// socket.
 static bool is_file(const char *address)
 {
     static const char ending[] = ".prom";
@@ -54,7 +55,8 @@ static bool write_metrics(int fd, const struct buf *text)
     return true;
 }
 
-// Readers see the file as it was or as it is, never half of it.
+// Writes a new file and renames it, so that readers see the old text or the new one, never half of
+// it.
 static bool write_metrics_file(struct metrics *m, struct err *e)
 {
     const char *path = m->config->metrics;
@@ -104,7 +106,8 @@ static bool begin_metrics(struct metrics *m, struct err *e)
     if (!address)
         return true;
     if (is_file(address)) {
-        // At once, so that a path that cannot be written to is refused at the start.
+        // The file is written at once, so that a path that cannot be written to is refused at the
+        // start.
         if (!write_metrics_file(m, e))
             return false;
         m->kind = METRICS_FILE;

@@ -1,7 +1,7 @@
 // MAILROOM_METRICS: shows the collector's figures over HTTP or in a file.
 //
-// A loop owns it and calls metrics_serve at the end of each round, after it has dealt with mail.
-// Nothing in here waits, and no failure after the start ends the collector.
+// The collector's loop calls metrics_serve at the end of each round, after it has dealt with mail.
+// No function here waits, and no failure after the start ends the collector.
 #pragma once
 
 #include "base/scrape.h"
@@ -29,11 +29,12 @@ void metrics_close(struct metrics *m);
 // True where a file or a Unix socket has to be replaced or removed later.
 bool metrics_keeps_files(const struct metrics *m);
 
-// `up`: the collector has a session that works. Returns when to call it again.
+// Answers scrapers, or writes the file when it is due. `up`: the collector has a session that
+// works. Returns when to call it again at the latest.
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
 void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
 
-// Counts a line that is out, which has this many tokens.
+// Counts a line that was written for this reason, with this many tokens.
 void metrics_line(struct metrics *m, enum meter_id reason, int tokens);
-// Counts how long a token of it waited; since_ns CLOCK_NEVER: this is not known.
+// Counts how long a token waited. CLOCK_NEVER as since_ns: that is not known, and is not counted.
 void metrics_waited(struct metrics *m, int64_t since_ns, int64_t now_ns);

@@ -1,5 +1,5 @@
-// Counts for the log, which prints them at most once a second. Pure, but for the log
-// itself.
+// Counts the tokens that were passed over or became dead letters, and logs the counts at most once
+// a second. Pure, but for the log itself.
 #pragma once
 
 #include <stdint.h>
@@ -20,6 +20,7 @@ struct tally {
 };
 
 void tally_init(struct tally *t);
+// Adds to these counts and to the meters. If there is anything to log, it is due a second later.
 void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
     int64_t now_ns);
 void tally_log(struct tally *t); // logs the counts, and sets them to 0
