@@ -57,8 +57,8 @@ static bool simulate_all(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Leaves to the runs only the pairs that come first in the model, so that there is time to measure
-// these often. A shard runs all pairs of its rounds, and --repeat asks for all pairs, too.
+// Chooses the pairs to run: only those that come first in the model, so that there is time to
+// measure them often. But a shard runs all pairs of its rounds, and --repeat asks for all pairs.
 static bool choose_pairs(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;

@@ -110,7 +110,7 @@ static void take_outcome(
 // Prints why a run has no verdict, and returns its exit code.
 static int tell_failure(const struct scenario *s, const struct err *e, struct buf *junit)
 {
-    // A skip is not an error. run_each returns 77 if all runs were skipped.
+    // A skip is not an error. If all runs were skipped, run_each makes the suite's exit code 77.
     if (e->kind == ERR_SKIP) {
         report_junit_skipped(s->name, e->text, junit);
         printf("%s: skipped: %s\n", s->name, e->text);
