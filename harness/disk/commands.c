@@ -14,7 +14,7 @@ struct command {
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
 
-// Answers with `counts`, which are the evidence that a fault took effect.
+// Answers with the device's counts, which are the evidence that a fault took effect.
 static bool tell_counts(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

@@ -97,7 +97,8 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     unsigned char *before = malloc(length);
     bool ok = before && device_read(d, offset, before, length);
 
-    // A replay undoes all writes of a trial before the next state.
+    // In a replay, the trial keeps the write instead of the cache, because all writes of a trial
+    // are undone before the next state.
     if (ok && d->replay)
         ok = replay_remember(d->replay, offset, length, before, data);
     else if (ok)

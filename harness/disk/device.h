@@ -13,7 +13,7 @@
 #include "disk/cache.h"
 
 #define DEVICE_IMAGE "disk.img"
-#define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
+#define DEVICE_BASE "base.img"   // of a recording: the disk as it was when the recording began
 #define DEVICE_RECORD "disk.log" // of a recording: see write_log.h
 
 #define DEVICE_WORD_BYTES 16u   // largest length of the word that marks sectors
@@ -77,7 +77,7 @@ enum device_answer {
 // Reads from the image. A read is answered even when the power is cut.
 MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t length);
 
-// Writes whole sectors. The write with which the power is cut is still carried out.
+// Writes whole sectors. The write that makes the power go is still taken into the cache.
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
 
 // Flushes the cache, or lies about it. Sets *due_ns for DEVICE_LATER.

@@ -60,8 +60,8 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
     }
 }
 
-// The backends of the given roles. A subject may use a separate session for LISTEN; that is the
-// session whose last query was a LISTEN.
+// BACKENDS are those of the roles in $1. LISTENERS are those of them whose last query was a LISTEN,
+// because a subject may have a separate session for LISTEN.
 #define BACKENDS                                                                                   \
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
 #define LISTENERS BACKENDS " AND query ~* '^\\s*LISTEN\\M'"
@@ -79,9 +79,9 @@ static const char listeners_sql[] = "SELECT count(*), ''" LISTENERS;
 static const char terminate_sql[] = TERMINATE BACKENDS;
 static const char terminate_listener_sql[] = TERMINATE LISTENERS;
 
-// A function that runs in the server, watches for a query of the collector, and cancels the query
-// that it sees. A collector's query takes a millisecond and would always be over before we could
-// cancel it from outside.
+// This function runs in the server, watches for a query of the given roles, cancels the first that
+// it sees, and returns its pid. A collector's query takes a millisecond, so it would always be over
+// before another client could cancel it.
 static const char cancel_function_sql[] =
     "CREATE OR REPLACE FUNCTION pg_temp.cancel_one(roles name[]) RETURNS text LANGUAGE plpgsql AS "
     "$$"

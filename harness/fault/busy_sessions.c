@@ -207,7 +207,8 @@ static PGconn *begin_connecting(const struct server *server)
     return conn;
 }
 
-// Returns false when the server refused the connection, or when the fault is told to stop.
+// Waits until the connection is open. Returns false when it failed, or when the fault is told to
+// stop.
 static bool finish_connecting(const struct busy *s, PGconn *conn)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;

@@ -70,8 +70,8 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a lasting fault, and does nothing for an instant one.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
-// Releases everything that lasting faults still hold, without looking for proof. For a run that
-// ends before its plan.
+// Ends the faults that still hold something, such as a session or a setting of the server. For a
+// run that ends before its plan does.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
 // True when the scenario has a fault of the collector's network that is made in this way: by the
@@ -83,5 +83,6 @@ bool fault_needs(const struct scenario *s, enum fault_through through);
 MUST_USE bool fault_possible(
     const struct provider *provider, const struct scenario *s, struct err *e);
 
-// Opens a connection of the superuser if there is none. Returns false while the server is away.
+// Opens c->admin, the superuser's connection, unless it is open. Returns false while the server is
+// away.
 MUST_USE bool fault_admin(struct fault_context *c, struct err *e);

@@ -32,7 +32,7 @@ static void lock_proxy(struct proxy *p)
 static void unlock_and_wake(struct proxy *p)
 {
     pthread_mutex_unlock(&p->lock);
-    // When the pipe is full, the thread wakes anyway.
+    // If the pipe is full, the thread wakes in any case.
     ssize_t ignored = write(p->wake[1], "x", 1);
     (void)ignored;
 }
@@ -50,8 +50,8 @@ static bool proxy_listen_at(
     socklen_t len = sizeof bound;
     int on = 1;
 
-    // SO_REUSEADDR lets a proxy come back at the same port while connections of the one before are
-    // still in TIME_WAIT.
+    // SO_REUSEADDR lets a proxy come back at the same port while connections of an earlier proxy
+    // are still in TIME_WAIT.
     p->listener = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (p->listener < 0 || setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||

@@ -86,7 +86,8 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
     }
 }
 
-// Tells the other flow of a request for encryption, because the answer comes in that flow.
+// Lets the server's flow expect the answer to a request for encryption. If the server agrees to
+// encrypt, both flows become opaque.
 static void couple_flows(struct link *l, enum message_sender sender, const struct wire_message *m)
 {
     if (m->type == MESSAGE_SSL_REQUEST || m->type == MESSAGE_GSS_REQUEST)

@@ -86,8 +86,8 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
         return false;
     // The length counts itself, but not the type before it.
     uint64_t total = (uint64_t)big_endian_number(data + 1) + 1;
-    // The protocol's types are letters and digits. Smaller values are our own numbers for messages
-    // without a type.
+    // The protocol's types are letters and digits. Smaller values are the harness's own numbers for
+    // messages without a type.
     if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
         return become_opaque(w);
     // A CommandComplete's tag may decide whether this is the place to cut, so wait for the tag.

@@ -12,7 +12,7 @@ enum wire_phase {
     WIRE_STARTUP,  // the client's first messages have no type byte
     WIRE_ANSWER,   // the server answers a request for encryption with one byte
     WIRE_MESSAGES, // each message has a type, a length and a content
-    WIRE_OPAQUE,   // encrypted, or not our protocol: there are no boundaries to see
+    WIRE_OPAQUE,   // encrypted, or not PostgreSQL's protocol: no boundaries can be seen
 };
 
 struct wire {

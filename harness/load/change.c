@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "load_sql.h"
 
-static const int64_t look_again_ns = 2 * NS_PER_MS; // how often to look whether the insert of a due
-                                                    // change was answered
+static const int64_t look_again_ns = 2 * NS_PER_MS; // pause between two looks whether the insert of
+                                                    // a due change was answered
 
 static const struct {
     const char *name;

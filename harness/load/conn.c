@@ -20,10 +20,10 @@ static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of 
 // The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
-// While a server refuses connections, one of them (the knocker) tries every 20 ms. The others try
-// again after this time, or as soon as one gets in. If all of them tried every 20 ms, they would
-// keep a processor busy and slow down the recovery that they wait for. They do not wait for the
-// knocker alone, because it may be trying a host that is silent.
+// While a server refuses connections, one of the waiting connections, the knocker, tries every 20
+// ms. The others try again after this time, or as soon as one gets in. If all of them tried every
+// 20 ms, they would keep a processor busy and slow down the recovery that they wait for. They do
+// not wait for the knocker alone, because it may be trying a host that is silent.
 static const int64_t knock_wait_ns = 500 * NS_PER_MS;
 
 static const char no_writes[] = "25006"; // the SQLSTATE read_only_sql_transaction
@@ -272,7 +272,7 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
             continue;
         if (c->state == CONN_RUNNING)
             handle_sync(l, c, now);
-        else if (c->failed) // a statement's preparation was cancelled
+        else if (c->failed) // a statement could not be prepared
             conn_close(l, c, now);
         else
             c->state = CONN_IDLE;

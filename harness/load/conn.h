@@ -6,7 +6,7 @@
 #include "load/load.h"
 
 enum conn_state {
-    CONN_DOWN,       // no connection; opens one at until_ns
+    CONN_DOWN,       // no connection; the next one is opened at until_ns
     CONN_CONNECTING, // the handshake is not over yet
     CONN_PREPARING,
     CONN_IDLE,

@@ -79,7 +79,7 @@ struct load_result {
     size_t refused;                // number of transactions that the server answered with an error
     char refusal[256];             // the first such error
     double cpu_s;                  // CPU time of the generator's thread
-    struct stalls stalls;          // stalls of its loop
+    struct stalls stalls;          // stalls of the generator's loop
     int64_t clock_bound_ns;        // with several generators: the greatest error between their
                                    // clocks
     unsigned lost_workers;         // number of workers that were lost before their last answer

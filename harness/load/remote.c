@@ -74,7 +74,7 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 
     for (size_t i = 0; i < count; i++) {
         int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
-        // The other clock was read at some moment between our two readings. So half the time
+        // The worker's clock was read at some moment between our two readings. So half the time
         // between these bounds the error, however unequal the ways there and back are. The quickest
         // answer has the smallest bound.
         int64_t bound_ns = (after - before + 1) / 2;

@@ -44,10 +44,10 @@ MUST_USE bool remote_serve(struct err *e);
 // Returns a fingerprint of the plan, which is the same for the same transactions.
 uint64_t remote_fingerprint(const struct plan *plan);
 
-// The difference between our clock and another. It is measured by questions: we read our clock
-// before and after each question, and the other side reads its clock in between.
+// The difference between the run's clock ("ours") and a worker's. It is measured by questions: the
+// run reads its clock before and after each question, and the worker reads its own in between.
 struct remote_clock {
-    int64_t offset_ns; // how far the other clock is ahead of ours
+    int64_t offset_ns; // how far the worker's clock is ahead of ours
     int64_t bound_ns;  // greatest error of offset_ns
 };
 struct remote_clock remote_clock(

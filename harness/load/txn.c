@@ -117,9 +117,10 @@ static bool commits_alone(
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
-    // One plain insert is sent without BEGIN and commits by itself, as the smallest application
-    // would send it. A rollback and a held transaction need BEGIN. So do several statements: other
-    // kinds of tokens are made by other or further statements, and one more removes a code.
+    // A plain insert of one account is sent without BEGIN and commits by itself, as the smallest
+    // application would send it. All others need BEGIN: rollbacks, transactions that are held open,
+    // and those of other or further statements, which other kinds of tokens and the removal of a
+    // code take.
     return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);

@@ -66,8 +66,8 @@ pid_t process_inner_pid(pid_t pid);
 
 bool process_alive(pid_t pid);
 
-// Figures of a process that process_stat reads from /proc. It returns false when the process is
-// gone or hidden.
+// Figures of a process, which process_stat reads from /proc. process_stat returns false when the
+// process is gone or hidden.
 struct process_stat {
     char state; // R, S, D, T (stopped), Z (not yet reaped), as in proc(5)
     pid_t parent, group;

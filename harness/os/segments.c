@@ -68,7 +68,7 @@ static size_t visit_items(const struct control *c, size_t size, size_t (*visit)(
     if (size < sizeof *c || c->magic != CONTROL_MAGIC || c->used > ITEMS_MAX ||
         c->used > (size - sizeof *c) / sizeof *c->items)
         return 0;
-    // An odd handle names a part of the main memory.
+    // An odd handle names a part of the main shared memory, and no segment of its own.
     for (uint32_t i = 0; i < c->used; i++) {
         if (c->items[i].references > 0 && c->items[i].handle % 2 == 0)
             sum += visit(c->items[i].handle);

@@ -142,7 +142,8 @@ static bool is_humble(pid_t pid, const char *tid)
     snprintf(name, sizeof name, "task/%s/stat", tid);
     if (!process_file(pid, name, text, sizeof text))
         return false;
-    // The name in parentheses may hold any byte. Fields 19 and 41 of proc(5) count from the pid.
+    // The name in parentheses may hold any byte, so start after it. Nice value and policy are
+    // fields 19 and 41 of proc(5), which counts from the pid.
     const char *fields = strrchr(text, ')');
     if (!fields || sscanf(fields,
                        ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s "

@@ -20,7 +20,7 @@ struct starved_sample {
     uint64_t collector_us;
     uint64_t own_us;  // CPU time of the collector, its descendants and its backends
     uint64_t busy_us; // busy time of all processors of the machine
-    uint64_t load_us; // time that the load's backends together had no processor
+    uint64_t load_us; // sum of the times for which the load's backends had no processor
     uint64_t load_ran_us;
 };
 

@@ -26,9 +26,9 @@ struct workdir {
         .lock = -1                                                                                 \
     }
 
-// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp). Before that it removes what
-// killed runs left there; their servers ran as `user`. ERR_USAGE for a path that no conninfo can
-// name.
+// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp). Before that, removes what
+// killed runs left there, and ends their servers, which run as `user`. ERR_USAGE for a path that no
+// conninfo can name.
 MUST_USE bool workdir_make(struct workdir *w, uid_t user, struct err *e);
 
 // Makes the server's user the owner of w->server. Before that the folder belongs to mailproof's

@@ -278,7 +278,7 @@ static void heal(struct console *c, bool drop)
         if (c->undo_ns[i])
             undo(c, (enum order_id)i, drop);
     }
-    // A cut that still waits for its message is a fault, too.
+    // A cut that still waits for its message is a fault, too, so remove it.
     if (c->cutting)
         proxy_forget_cut(c->proxy);
     c->cutting = false;
@@ -295,7 +295,7 @@ static void begin_cut(struct console *c, const struct order *o)
 
 static void begin_half_open(struct console *c, const struct order *o)
 {
-    // The new order may name the other direction.
+    // The new order may name the other direction, so undo the old one.
     if (c->undo_ns[ORDER_HALF_OPEN])
         undo(c, ORDER_HALF_OPEN, false);
     c->half_open = *o;

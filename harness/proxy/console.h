@@ -49,7 +49,7 @@ MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 // rest to zero.
 struct console {
     struct proxy *proxy;
-    FILE *out; // gets one line for each event, with the seconds since start_ns
+    FILE *out; // one line is written to it for each event, with the seconds since start_ns
     int64_t start_ns;
     int64_t undo_ns[ORDER_COUNT]; // time at which each order is undone; 0: it is not at work;
                                   // CLOCK_NEVER: until heal
