@@ -4,7 +4,8 @@
 
 #include "base/utf8.h"
 
-// XML 1.0 allows neither bytes that are no character nor these characters, not even escaped ones.
+// True for a character that is shown as it is. XML 1.0 forbids most control characters, U+FFFE and
+// U+FFFF, even escaped. A byte that is no UTF-8 comes here as 0.
 static bool is_allowed(uint32_t c)
 {
     return (c >= ' ' || c == '\n') && c != 0xfffe && c != 0xffff;
@@ -15,7 +16,7 @@ void append_escaped(struct buf *out, const char *text)
     while (*text) {
         const char *from = text;
         uint32_t c = 0;
-        // A byte that is no UTF-8 becomes one question mark, and the text goes on behind it.
+        // A byte that is no UTF-8 becomes one question mark, and the text goes on after it.
         if (!utf8_next(&text, &c))
             text++;
         if (c == '&')
@@ -46,7 +47,8 @@ void append_code(struct buf *out, const char *text)
 {
     size_t longest = 0;
 
-    // A run of backticks that is as long as the first one would end the span.
+    // A run of as many backticks as the span begins with would end it, so the span begins with one
+    // more than the longest run in the text.
     for (const char *at = text; *(at += strcspn(at, "`"));) {
         size_t run = strspn(at, "`");
         longest = run > longest ? run : longest;
@@ -54,7 +56,8 @@ void append_code(struct buf *out, const char *text)
     }
     for (size_t i = 0; i <= longest; i++)
         buf_append_char(out, '`');
-    // A blank keeps a backtick at either end apart; a renderer drops both blanks.
+    // Blanks keep backticks at the ends of the text apart from those of the span; a renderer drops
+    // these blanks.
     buf_printf(out, longest ? " %s " : "%s", text);
     for (size_t i = 0; i <= longest; i++)
         buf_append_char(out, '`');

@@ -41,8 +41,8 @@ static void never(const struct report *r, struct buf *out)
     struct buf text;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // Nothing to judge is no praise: without this list it would look like a zero that was
-        // earned.
+        // Without this list, an invariant that had nothing to judge would look like one that was
+        // judged and held.
         if (!excused_whole(r, id) || r->result->judged[id].of > 0)
             continue;
         buf_printf(out, "%s%s", before, metrics[id].name);

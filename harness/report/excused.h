@@ -1,11 +1,12 @@
-// What a verdict does not rest on: what faults excused and how much of that was used, how much of
-// each invariant was judged, and what was never judged. A pass has it, too.
+// Tells what a verdict does not rest on: how much time faults may excuse and how much of it was
+// used, how much of each invariant was judged, and what was never judged. A pass has such gaps,
+// too.
 #pragma once
 
 #include "report/report.h"
 
-// Appends the lines, each with a line end. An invariant is told when less than `share` of it was
-// judged; 1: when anything of it was excused.
+// Appends these facts as lines, each with a line end. An invariant has a line when less than
+// `share` of it was judged; with 1, when any part of it was excused.
 void excused_lines(const struct report *r, double share, struct buf *out);
 
 // True when nothing of an invariant was judged, so it neither holds nor is broken.

@@ -28,7 +28,7 @@ bool folder_begin(const struct folder *f, const char *name, struct folder_file *
         return false;
     if (snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path) >= (int)sizeof file->fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file->path);
-    // Under another name until it is whole, so that nobody reads half a file.
+    // The file has another name until it is whole, so that nobody reads half a file.
     file->out = fopen(file->fresh, "we");
     return file->out || err_sys(e, ERR_SYSTEM, "cannot write %s", file->fresh);
 }
@@ -40,7 +40,7 @@ bool folder_finish(struct folder_file *file, bool whole, struct err *e)
     ok = fclose(file->out) == 0 && ok;
     if (ok && whole && rename(file->fresh, file->path) == 0)
         return true;
-    // unlink may overwrite the reason.
+    // unlink may change errno, which says what failed.
     int why = errno;
     unlink(file->fresh);
     errno = why;
@@ -67,7 +67,8 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
 
     buf_init(&yaml, 1 << 20);
     bool ok = scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long");
-    // The mark says that a run of this user's wrote it, and so may be repeated without being asked.
+    // The mark says that a run of this user wrote the file, so that its commands may be run again
+    // without a question.
     if (ok)
         mark_append(&yaml);
     ok = ok && folder_write(f, "scenario.yaml", &yaml, e);
@@ -75,7 +76,7 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
     return ok;
 }
 
-// Copies recorded arrivals, so that the folder is enough to repeat the run.
+// Copies the files of recorded arrivals, so that the folder is enough to repeat the run.
 static bool write_traces(const struct folder *f, const struct scenario *s, struct err *e)
 {
     bool ok = true;
@@ -98,7 +99,7 @@ void folder_stamp(char stamp[FOLDER_STAMP_LEN])
     strftime(stamp, FOLDER_STAMP_LEN, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
 }
 
-// Adds a number to the name when another run began in the same second.
+// Makes the run's folder. Its name ends with a number when another run began in the same second.
 static bool make_unique(
     struct folder *f, const char *parent, const struct scenario *s, struct err *e)
 {
@@ -146,7 +147,7 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
         len--;
     if (snprintf(f->path, sizeof f->path, "%.*s", (int)len, path) >= (int)sizeof f->path)
         return err_set(e, ERR_USAGE, "the path %.200s… is too long", path);
-    // `latest` moves with the next run, so the folder behind it is what must be remembered.
+    // The next run moves `latest`, so f->path keeps the folder that it points to now.
     ssize_t got = readlink(f->path, name, sizeof name - 1);
     if (got >= 0) {
         name[got] = '\0';
@@ -173,8 +174,8 @@ bool folder_link_latest(struct folder *f, struct err *e)
         snprintf(fresh, sizeof fresh, "%s.new", f->path) >= (int)sizeof fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", f->path);
     unlink(fresh);
-    // By renaming, so that the link leads to a run at every moment. It is relative: results may be
-    // moved.
+    // A new link is renamed to `latest`, so that `latest` leads to a run at every moment. The link
+    // is relative, because results may be moved.
     if (symlink(slash + 1, fresh) == 0 && rename(fresh, link) == 0)
         return true;
     err_sys(e, ERR_SYSTEM, "cannot make the link %s", link);
@@ -214,8 +215,8 @@ void folder_fini(struct folder *f)
     if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
         path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
         remove_empty_logs(f);
-        // A run that could not begin leaves nothing. Where it has written a log, that tells why,
-        // and the folder stays.
+        // A run that could not begin leaves no folder. But if it has written a log, which tells
+        // why, the folder stays.
         if (rmdir(f->logs) == 0) {
             unlink(scenario);
             rmdir(f->path);
@@ -250,7 +251,7 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
         ;
     fclose(file);
-    // A log that is too long keeps its beginning, because that explains most.
+    // Of a log that is too long, the beginning is kept, because it explains most.
     text.failed = false;
     bool ok = folder_write(f, "logs/server.log", &text, e);
     buf_fini(&text);

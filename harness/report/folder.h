@@ -1,5 +1,5 @@
-// A result folder: results/<scenario>/<UTC time>-<seed>/ with a `latest` link
-// beside it.
+// Makes, opens and fills a result folder: results/<scenario>/<UTC time>-<seed>/ with a `latest`
+// link beside it.
 #pragma once
 
 #include <limits.h>
@@ -28,10 +28,11 @@ MUST_USE bool folder_make(
 // Opens a folder that exists. A link such as `latest` is followed.
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
-// Formats the path of a file that every result has. ERR_USAGE when `dir` is no result folder.
+// Writes the path of `name`, a file that every result has, to `out`. ERR_USAGE: `dir` does not have
+// that file, so it is no result folder.
 MUST_USE bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
-// Points `latest` to the folder. Called when the verdict is written.
+// Points `latest` to the folder. Call it when the verdict was written; it also sets `judged`.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
 // Call it for every folder, at the end. Removes a folder that has neither a verdict nor a log.
@@ -46,7 +47,7 @@ struct folder_file {
 MUST_USE bool folder_begin(
     const struct folder *f, const char *name, struct folder_file *file, struct err *e);
 
-// Closes the file. A whole file gets its final name; one that is not whole is removed. False only
+// Closes the file. If it is whole it gets its final name, else it is removed. Returns false only
 // when a whole file could not be written.
 MUST_USE bool folder_finish(struct folder_file *file, bool whole, struct err *e);
 

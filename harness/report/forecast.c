@@ -9,10 +9,11 @@
 #include "base/noun.h"
 #include "report/suite.h"
 
-// Measured with steady at 200 and 2000 tokens a second. report.html is most of a small result.
+// Bytes, measured with the scenario `steady` at 200 and 2000 tokens a second. report.html is most
+// of a small result.
 #define KEPT_RUN (400 << 10)
 #define KEPT_TOKEN 16
-#define KEPT_TRIAL 3000 // its rows, and what collector and server log
+#define KEPT_TRIAL 3000 // a trial's rows, and what collector and server log in it
 #define SERVER (64 << 20)
 #define SERVER_TOKEN 1500
 
@@ -80,7 +81,8 @@ void forecast_tell(const struct forecast *f, const char *one, const char *many)
     if (f->running > 0 && statvfs(place, &disk) == 0) {
         double bytes = (double)disk.f_bavail * (double)disk.f_frsize;
         fprintf(stderr, " (%s free)", size_text((int64_t)bytes, text));
-        // A warning only: the estimate is rough, and runs remove their servers as they go.
+        // Too little space is only a warning: the estimate is rough, and runs remove their servers
+        // as they go.
         if (bytes < (double)f->running)
             fputs(": too little, MAILPROOF_TMPDIR names another place", stderr);
     }

@@ -1,4 +1,5 @@
-// What a command will take, told before it begins: time, results, and disk while it goes on.
+// Estimates what a command will need, before it begins: time, room for its results, and disk space
+// while it runs.
 #pragma once
 
 #include <stdbool.h>
@@ -7,19 +8,20 @@
 
 struct forecast {
     size_t runs;
-    int64_t ns;      // of all, one after another
+    int64_t ns;      // time of all runs, one after another
     int64_t kept;    // bytes of all results
-    int64_t running; // bytes that the largest run needs while it goes on; 0: none here
-    bool together;   // all runs need these bytes together
+    int64_t running; // disk space that the largest run needs at a time; 0: none on this machine
+    bool together;   // true: `running` is what all runs need together, because they share a server
 };
 
-// Adds runs with loads of this length and so many tokens, with so many servers of our own.
+// Adds runs that each have a load of this length, this many tokens, and this many servers of our
+// own.
 void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tokens, int servers);
 
-// Adds the trials of one run: cuts, kills or states of a disk, all on one server. One alone takes
-// `each_ns`, and so many are tried side by side.
+// Adds the trials of one run (cuts, kills or states of a disk), which all use one server. A trial
+// takes `each_ns`, and `beside` of them run side by side.
 void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, size_t beside);
 
-// Prints "52 runs: about 9 min, 21 MB of results" and where it goes on standard error. The words
-// are "run" and "runs".
+// Prints to standard error a line such as "52 runs: about 9 min, 21 MB of results", and how much
+// disk space the runs need, and where. `one` and `many` are the noun, such as "run" and "runs".
 void forecast_tell(const struct forecast *f, const char *one, const char *many);

@@ -46,14 +46,14 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
         ok = err_sys(e, ERR_SYSTEM, "cannot read %.500s", path);
     while (ok && (entry = fts_read(tree))) {
         if (entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR)
-            // A folder that cannot be read matters only if it is the one that was named.
+            // A folder that cannot be read matters only if it is `path` itself.
             ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
         if (entry->fts_info != FTS_D)
             continue;
         bool found = holds_result(entry->fts_path);
         if (found)
             ok = array_add_text(&g->folders, &g->count, entry->fts_path, e);
-        // A result has no results below it, and logs may be many.
+        // There are no results below a result, and its logs may be many.
         if (found || entry->fts_level == GATHER_LEVELS)
             fts_set(tree, entry, FTS_SKIP);
     }

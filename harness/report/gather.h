@@ -5,9 +5,9 @@
 
 #include "base/err.h"
 
-// Result folders are looked for this many levels below the path, which is as deep as `compare --ab`
-// and `explore` put them: compare/TIME/SIDE/SCENARIO/RUN. So a path such as / is not searched
-// whole.
+// Result folders are looked for down to this many levels below the path, which is as deep as
+// `compare --ab` and `explore` put them: compare/TIME/SIDE/SCENARIO/RUN. The limit keeps a path
+// such as / from being searched whole.
 #define GATHER_LEVELS 5
 
 struct gathered {
@@ -15,8 +15,8 @@ struct gathered {
     size_t count;
 };
 
-// Finds the folders that hold a result.json, the newest first: a folder's name is the time
-// of its run. `path` may be a link. Links below it are not followed, so that `latest` does
-// not count twice. An empty list is no error.
+// Finds the folders that hold a result.json, the newest first, by their names, which begin with the
+// time of the run. `path` may be a link. Links below it are not followed, so that `latest` does not
+// count a run twice. An empty list is no error.
 MUST_USE bool gather_results(struct gathered *g, const char *path, struct err *e);
 void gather_fini(struct gathered *g);

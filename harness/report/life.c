@@ -54,7 +54,7 @@ static void name_text(const struct ledger *l, const struct delivery *d, char *ou
         (size_t)(d - l->log->deliveries) - lines[d->line].first_delivery + 1);
 }
 
-// Leased mode: writes which line carried the token, and what the harness answered as its sender.
+// For leased mode: tells which line carried the token, and what the harness answered as its sender.
 static void tell_attempt(const struct ledger *l, const struct delivery *d, unsigned attempt,
     life_tell *tell, void *context)
 {
@@ -138,7 +138,8 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     }
     const size_t later = tell_faults(l, &met, tell, context);
     tell_deliveries(l, token, tell, context);
-    // They cannot explain it, but whoever knows of them would miss them.
+    // Later faults cannot explain an overdue token. They are counted for a reader who knows of them
+    // and looks for them here.
     if (later > 0 && met.overdue) {
         snprintf(text, sizeof text, "%zu later %s not listed", later,
             NOUN(later, "fault is", "faults are"));
@@ -186,7 +187,7 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     struct events kept = {0};
 
     tell_all(l, token, keep_event, &kept);
-    // They are told by kind, and a reader wants them by time.
+    // tell_all tells the events kind by kind, and a reader wants them in the order of time.
     if (kept.count > 0)
         qsort(kept.items, kept.count, sizeof *kept.items, by_life_time);
     for (size_t i = 0; i < kept.count && !kept.failed; i++)
@@ -195,7 +196,8 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     return !kept.failed;
 }
 
-// Leased mode: writes what the collector recorded of the token in the database.
+// Writes what the collector of leased mode recorded of the token in the database; "" in other
+// modes.
 static void record_text(const struct ledger *l, uint32_t token, char *out, size_t size)
 {
     static const char *const ends[] = {[OUTCOME_NONE] = "no end",
@@ -210,8 +212,8 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
             NOUN(t->attempts, "attempt", "attempts"));
 }
 
-// Returns where a token waits that was not delivered. In shared mode a token is first taken, and
-// confirmed after it was written.
+// Returns in words where a token still waits; "": nowhere. In shared mode a token is first taken,
+// and is confirmed after it was written.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
     if (scenario_shares(l->scenario))

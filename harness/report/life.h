@@ -16,7 +16,8 @@ MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell,
 // leased mode the text also says what the database has recorded: "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
-// Appends an HTML page that needs no other file. False when `out` is full or memory runs out.
+// Appends an HTML page of the token's life, which needs no other file. False when `out` is full or
+// memory runs out.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);
 
 // --- texts for the pages too ----------------------------------------------------------

@@ -17,7 +17,8 @@ static int64_t last_seen_ns(const struct ledger *l, uint32_t token)
     return last_ns;
 }
 
-// Returns when a token that has waited since `from_ns` is overdue.
+// Returns when a token that has waited since `from_ns` is overdue, at the latest at the end of the
+// drain. The time under faults does not count.
 static int64_t overdue_at_ns(const struct ledger *l, int64_t from_ns)
 {
     int64_t at_ns = from_ns + l->scenario->collector.batch_timeout_ns + patience_ns;
@@ -26,7 +27,7 @@ static int64_t overdue_at_ns(const struct ledger *l, int64_t from_ns)
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        // A fault that began when the token was overdue already did not delay it.
+        // A fault that began after the token was overdue did not delay it.
         if (!f->began_ns || f->began_ns > at_ns || f->ended_ns <= counted_ns)
             continue;
         at_ns += f->ended_ns - clock_max(f->began_ns, counted_ns);
@@ -43,7 +44,7 @@ struct met met_of(const struct ledger *l, uint32_t token)
     const int64_t intended_ns = ledger_intended_ns(l, token);
     const int64_t last_ns = clock_max(last_seen_ns(l, token), intended_ns);
 
-    // From a second before, because a fault that has just ended may still be felt.
+    // The time begins a second earlier, because a fault that has just ended may still be felt.
     return (struct met){.from_ns = intended_ns - before_ns,
         .until_ns = overdue ? overdue_at_ns(l, last_ns) : last_ns,
         .overdue = overdue};

@@ -1,11 +1,11 @@
-// The faults that a token met: those that can explain what became of it.
+// Finds the faults that a token met: those that can explain what became of it.
 #pragma once
 
 #include "ledger/ledger.h"
 
 struct met {
     int64_t from_ns, until_ns; // on the run's clock
-    bool overdue;              // it was never delivered, or in leased mode has no outcome
+    bool overdue;              // the token was never delivered, or in leased mode has no outcome
 };
 
 // Returns the time in which a fault can explain the token: from a second before its intended time
@@ -13,5 +13,5 @@ struct met {
 // have passed without a fault.
 struct met met_of(const struct ledger *l, uint32_t token);
 
-// True when the fault was active in that time.
+// True when the fault was active between m->from_ns and m->until_ns.
 bool met_is(const struct met *m, const struct fault_record *f);

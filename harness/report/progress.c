@@ -43,7 +43,8 @@ void progress_show(struct progress *p)
         suite_show(p->suite, p);
         return;
     }
-    // A terminal has one line that changes. A log would fill up, so it gets one now and then.
+    // On a terminal the line is rewritten. A log would fill up, so it gets a line only every five
+    // seconds.
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;

@@ -1,5 +1,5 @@
-// Shows that a run is alive. On a terminal it rewrites one line; elsewhere it prints a line every
-// five seconds. It writes to stderr, because stdout holds the verdicts.
+// Shows that a run is alive. On a terminal one line is rewritten; elsewhere a line is printed every
+// five seconds. Both go to stderr, because stdout holds the verdicts.
 #pragma once
 
 #include <stddef.h>
@@ -8,9 +8,9 @@
 struct suite;
 
 struct progress {
-    struct suite *suite; // the table that shows the progress as a row; NULL: it has its own line
+    struct suite *suite; // the table that shows the progress in a row; NULL: it has its own line
     int64_t shown_ns;    // internal: when the last plain line was printed
-    int64_t rated_ns;    // internal: when the rate was last computed, as at_ns
+    int64_t rated_ns;    // internal: the at_ns at which the rate was last computed
     uint64_t rated;      // internal: `delivered` at that time
     double rate;         // internal: tokens delivered per second, in the last whole second
     const char *what;    // such as "load" or "drain"

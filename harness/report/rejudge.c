@@ -39,7 +39,8 @@ bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, st
     uint32_t segment;
     char *end;
 
-    // The account's login is the same token's as its name in messages, which has no segment.
+    // A login may contain the segment of a soak. The token's name in messages has none, and means
+    // the same token.
     if (!names_token(text, strcspn(text, "@"), token, &segment)) {
         unsigned long number = strtoul(digits, &end, 10);
         *token = end == digits || *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;

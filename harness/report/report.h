@@ -1,4 +1,4 @@
-// The files that a run leaves for people and programs.
+// Writes the files that a run leaves for people and programs.
 #pragma once
 
 #include <stdio.h>
@@ -14,8 +14,8 @@ struct json_t;
 
 // The part of a report that only --every-cut and --every-kill fill in.
 struct report_cuts {
-    const char *mode;                            // "every-cut"
-    const char *options;                         // options that repeat it, such as "--every-cut"
+    const char *mode;    // "every-cut"
+    const char *options; // options that repeat the run, such as "--every-cut"
     size_t tried, reached, broken, inconclusive; // numbers of trials
     struct json_t *strip;                        // data of the page; see run/cutstrip.h
 };
@@ -35,20 +35,20 @@ struct report {
 };
 
 // Returns the next promise that the run broke, with its words; NULL: there is no further one. *at
-// begins with 0.
+// must be 0 for the first call, and is moved on.
 const struct quoted *report_broken_promise(const struct report *r, size_t *at);
 
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
 // Appends the command that repeats the run, quoted for a shell. The user must replace CONNINFO in
-// it with the server's conninfo.
+// it with the server's conninfo. False when `out` is full.
 bool report_repeat(const struct report *r, struct buf *out);
 // Appends the command for the scenario at `path`. `collector` is the value of --collector, or NULL.
 bool report_repeat_of(
     const char *path, const struct scenario *s, const char *collector, struct buf *out);
 
-// Prints the verdict table.
+// Prints the verdict for a person at a terminal.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 
 // --- one file each -----------------------------------------------------------------

@@ -15,11 +15,12 @@
 #include "os/paths.h"
 #include "base/utf8.h"
 
-// So much of a log is read, half from its beginning and half from its end.
+// Number of bytes of a log that are read, half from its beginning and half from its end.
 #define LOG_MAX (1u << 20)
-// So many different lines are told apart. A log that has more has no common line worth printing.
+// Number of different lines that are told apart. A log that has more has no common line worth
+// printing.
 #define KINDS_MAX 1000
-// Tokens that were committed behind the last line, before the collector counts as silent.
+// When at least this many tokens were committed after the last line, the collector may be silent.
 static const size_t unheard_min = 10;
 
 // --- the likely cause -------------------------------------------------------------------
@@ -53,12 +54,12 @@ static const struct {
 
 static const char *likely_cause(const char *line, bool foreign)
 {
-    // The advice of the table would be what the run has already.
+    // The table would advise layout=foreign, which this run has already.
     if (foreign && strstr(line, "permission denied for"))
         return "its login role has no right to this; one that uses the reference collector's "
                "tables needs --set collector.layout=reference";
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        // The first that fits: rarer and more exact words stand above the common ones.
+        // The first entry that fits counts: rarer and more exact words stand above the common ones.
         if (strstr(line, causes[i].says))
             return causes[i].cause;
     }
@@ -68,7 +69,7 @@ static const char *likely_cause(const char *line, bool foreign)
 // --- the log ------------------------------------------------------------------------------
 
 struct kind {
-    const char *line; // its last occurrence
+    const char *line; // its last occurrence in the log
     size_t times;
 };
 
@@ -95,13 +96,14 @@ static void count_kind(struct kind *kinds, size_t *count, const char *line)
             return;
         }
     }
-    // The last occurrence is kept, because its numbers are those that a reader finds at the end of
+    // Each kind keeps its last line, because a reader finds the numbers of that line at the end of
     // the log.
     if (*count < KINDS_MAX)
         kinds[(*count)++] = (struct kind){.line = line, .times = 1};
 }
 
-// Copies a line as readable text without the time that begins it: a collector may write any bytes.
+// Copies a line without the time at its beginning, as readable text: a collector may write any
+// bytes.
 static void copy_log_line(char *to, const char *line)
 {
     bool dated = isdigit((unsigned char)line[0]);
@@ -112,7 +114,8 @@ static void copy_log_line(char *to, const char *line)
     utf8_mend(to);
 }
 
-// Keeps the line, in place of the one before if that said the same.
+// Keeps the line as the newest of the last lines. It replaces the line before if the two differ
+// only in numbers.
 static void keep_end(struct silence *s, const char *line)
 {
     char text[SILENCE_TEXT];
@@ -172,7 +175,7 @@ static void read_log(struct silence *s, const char *logs, bool foreign)
     char path[PATH_MAX];
     struct err ignored;
     char *text = malloc(LOG_MAX + 1);
-    // The first collector speaks for all: they have one command.
+    // The log of the first instance is enough: all instances have the same command.
     FILE *file =
         text && path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
 
@@ -186,7 +189,7 @@ static void read_log(struct silence *s, const char *logs, bool foreign)
 
 // --- what was seen ------------------------------------------------------------------------
 
-// Counts the tokens that were committed after a time, and not at the very end of the run.
+// Counts the tokens that were committed after a time.
 static size_t committed_after(const struct ledger *l, int64_t ns)
 {
     size_t count = 0;
@@ -204,7 +207,8 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
 
     if (!log || log->process_count == 0)
         return false;
-    // A collector that ends at once may end the run before the first token is committed.
+    // A collector that ends at once may end the run before the first token is committed. So its own
+    // end (not asked) counts, too.
     if (log->line_count == 0 && (committed_after(l, 0) > 0 || !log->processes[0].asked)) {
         snprintf(s->what, sizeof s->what, "the collector wrote no line at all");
         return true;
@@ -213,8 +217,8 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
         return false;
     int64_t last_ns = log->lines[log->line_count - 1].read_ns;
     size_t unheard = committed_after(l, last_ns);
-    // A collector may well be about to write: a batch has its timeout, and a few tokens may be
-    // ineligible.
+    // With few tokens or little time left, the collector may just not have written yet: a batch has
+    // its timeout, and a few tokens may be ineligible.
     if (unheard < unheard_min ||
         l->drain_end_ns - last_ns < 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S)
         return false;
@@ -224,7 +228,8 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
     return true;
 }
 
-// Explains the silence by how the processes ended, where the log does not tell.
+// Explains the silence by how the processes ended. It is called when the log does not tell the
+// cause.
 static void explain_by_exits(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
@@ -257,7 +262,7 @@ void silence_find(
     struct silence *s, const struct ledger *l, const struct result *r, const char *logs)
 {
     *s = (struct silence){0};
-    // Nobody asks why a collector was silent that had nothing to write.
+    // In a run that passed, a silent collector had nothing to write.
     if (r->verdict == VERDICT_PASS || !is_run_silent(s, l))
         return;
     read_log(s, logs, l->scenario->collector.layout == LAYOUT_FOREIGN);

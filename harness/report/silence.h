@@ -1,4 +1,4 @@
-// Explains why a collector wrote no line, or none any more, by its own log. A verdict says only
+// Explains from a collector's log why it wrote no line, or stopped writing. A verdict says only
 // that its tokens are lost, and the cause is nearly always the way in which the collector was set
 // up.
 #pragma once
@@ -16,18 +16,18 @@ enum {
 struct silence {
     char what[SILENCE_TEXT];   // what was seen, such as "the collector wrote no line at all"; empty
                                // when it was not silent
-    char cause[SILENCE_TEXT];  // the likely cause and its mend; empty: not known
+    char cause[SILENCE_TEXT];  // the likely cause, sometimes with a mend; empty: not known
     char common[SILENCE_TEXT]; // the commonest line of the log; empty: the log is empty
-    size_t times;              // how often that line stands there, with other numbers in it
+    size_t times;              // how often `common` stands in the log, when numbers are ignored
     char ends[SILENCE_ENDS][SILENCE_TEXT]; // the last different lines, oldest first
     size_t end_count;
 };
 
-// Looks into a run that did not pass. `logs` is the folder of the collector's logs; a log that
-// cannot be read counts as empty.
+// Fills in *s. It stays empty for a run that passed. `logs` is the folder of the collector's logs;
+// a log that cannot be read counts as empty.
 void silence_find(
     struct silence *s, const struct ledger *l, const struct result *r, const char *logs);
 
-// Reads the lines of a log of a collector whose layout may be foreign. The text is changed. Pure;
-// tests call it.
+// Fills in all of *s but `what` from the text of a log, which it changes. `foreign`: the collector
+// has tables of its own. Pure; tests call it.
 void silence_read(struct silence *s, char *log, bool foreign);

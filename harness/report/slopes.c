@@ -12,8 +12,9 @@
 
 static const double warm_up = 0.1;
 
-// Where a figure comes from. A level is a value of a sample. A share is the growth of a counter per
-// commit. A column is one of intervals.csv.
+// Where a figure comes from. A level is a value of a sample; in kB, it is collector_rss_kb, the
+// only one that is an integer. A share is the growth of a counter per commit. A column is one of
+// intervals.csv.
 enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_SHARE, KIND_COLUMN };
 
 static const struct {
@@ -98,7 +99,8 @@ static void add_slope_point(struct points *p, double x, double y)
     p->y[p->count++] = y;
 }
 
-// A memory that is always zero could not be measured.
+// True when a figure was measured and has enough points. The memory of the collector or of the
+// harness is never 0, so a row of zeros means that it could not be measured.
 static bool is_measured(const struct points *p, enum slope_id id)
 {
     bool any = figures[id].kind != KIND_LEVEL_KB && id != SLOPE_HARNESS_MEMORY;
@@ -141,7 +143,7 @@ static int column_of(const char *head, const char *name)
     for (int column = 0; head; column++) {
         if (strncmp(head, name, len) == 0 && (head[len] == ',' || head[len] == '\n'))
             return column;
-        // By name: columns are added now and then.
+        // Columns are found by name, because new ones are added now and then.
         head = strchr(head, ',');
         head = head ? head + 1 : NULL;
     }
@@ -157,11 +159,11 @@ static double cell(const char *line, int column)
         line = line ? line + 1 : NULL;
     }
     double value = line ? strtod(line, &end) : 0;
-    // An empty cell is no zero.
+    // An empty cell is not a zero.
     return line && end != line ? value : NAN;
 }
 
-// Reads the values of a column, one per second; NAN for an empty cell.
+// Reads the values of a column, one per second; NAN for an empty cell. Returns how many there are.
 static size_t read_column(const char *csv, const char *name, double *values, size_t max)
 {
     int column = column_of(csv, name);
@@ -218,7 +220,7 @@ static bool find_span(struct span *span, const struct observed *o, double warmin
         return err_memory(e);
     *span = (struct span){.samples = kept};
     for (size_t i = 0; i < o->count; i++) {
-        // While the server is away, a sample has none of its figures.
+        // While the server is away, a sample has none of the server's figures.
         if (o->samples[i].up && (double)o->samples[i].at_ns >= warming * (double)end_ns)
             kept[span->count++] = o->samples[i];
     }
@@ -239,8 +241,8 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
 
     *s = (struct slopes){.of = "windows"};
     bool ok = find_span(&span, o, warm_up, e);
-    // A window has two samples at least. There are not many of them, because the slope compares
-    // each with each.
+    // A window has at least two samples. The number of windows is limited, because the slope
+    // compares each with each.
     span.windows = span.count / SAMPLES_PER_WINDOW;
     if (span.windows > SLOPES_WINDOWS_MAX)
         span.windows = SLOPES_WINDOWS_MAX;
@@ -293,7 +295,8 @@ bool slopes_of_soak(
             SLOPE_POINTS_MIN + 1);
     segments += skip;
     s->hours = hours(segments[used - 1].at_ns - segments[0].at_ns);
-    // Of more segments than a slope can have points, every second, third … one is taken.
+    // If there are more segments than a slope may have points, only every second, third … segment
+    // is taken.
     size_t step = (used + SLOPE_POINTS_MAX - 1) / SLOPE_POINTS_MAX;
     for (enum slope_id id = 0; id < SLOPES; id++) {
         points.count = 0;

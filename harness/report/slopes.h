@@ -2,8 +2,8 @@
 // slope with its confidence interval.
 //
 // The run is cut into windows. A window gives one point: the median of its samples, or for a
-// counter the growth per commit. In a soak each segment gives one. The first tenth of the run, or
-// of the segments, is warm-up.
+// counter the growth per commit. In a soak each segment gives one point. The first tenth of the
+// run, or of the segments, is warm-up and is left out.
 #pragma once
 
 #include "base/buf.h"
@@ -39,7 +39,7 @@ struct slopes {
 
 // The figures of one segment; NAN: not measured.
 struct slopes_segment {
-    int64_t at_ns; // when it began
+    int64_t at_ns; // when the segment's load began
     double level[SLOPES];
 };
 
@@ -48,8 +48,8 @@ struct slopes_segment {
 MUST_USE bool slopes_take(
     struct slopes *s, const struct observed *o, const char *csv, struct err *e);
 
-// Takes the figures of a segment, and computes the slopes from those of a soak, in the order of
-// time. ERR_USAGE when there are too few.
+// slopes_segment fills in the figures of one segment. slopes_of_soak computes the slopes from the
+// segments of a soak, in the order of time; ERR_USAGE when there are too few.
 MUST_USE bool slopes_segment(
     struct slopes_segment *g, const struct observed *o, const char *csv, struct err *e);
 MUST_USE bool slopes_of_soak(

@@ -77,7 +77,8 @@ static double sum(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-// Without memory for it the run is missing in the files, but the row has counted it.
+// Keeps a run for the summary and the counts. Without memory the run is missing there, but its row
+// has counted it.
 static void keep_run(struct suite *s, const struct suite_run *run)
 {
     struct suite_run kept = *run;
@@ -108,7 +109,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     r->duplicated = sum(r->duplicated, run->duplicated);
     r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
-    // Of the worst run, whose verdict the row shows.
+    // The row tells what broke in the worst run, whose verdict it shows.
     if (run->broke[0] && run->verdict == r->verdict)
         snprintf(r->broke, sizeof r->broke, "%s", run->broke);
     keep_run(s, run);
@@ -185,7 +186,7 @@ static size_t name_width(const struct suite *s, size_t columns)
     }
     if (longest > NAME_MAX_COLUMNS)
         longest = NAME_MAX_COLUMNS;
-    // A long name must leave room for what is said about it.
+    // A long name must leave room for the columns after it.
     return longest < columns / 2 ? longest : columns / 2;
 }
 
@@ -259,7 +260,7 @@ static int64_t time_left(const struct suite *s)
         to_come += r->runs - r->done;
         left_ns += r->planned_ns * (r->runs - r->done);
     }
-    // What runs have taken beyond their plan is expected of the others, too.
+    // The runs to come are expected to exceed their plan as much as the finished runs did.
     left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : SUITE_OVERHEAD_NS);
     left_ns -= clock_now_ns() - s->run_began_ns;
     return left_ns > 0 ? left_ns : 0;
@@ -315,7 +316,7 @@ static void draw_table(struct suite *s)
 
     terminal_size(STDERR_FILENO, &columns, &lines);
     size_t name = name_width(s, columns), fit = lines > 2 ? lines - 2 : 1;
-    // A wide bar leaves room for "load, 12345 of 12345 delivered, 1234.5 ms".
+    // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it.
     size_t bar = columns >= name + 66 ? 20 : columns >= name + 28 ? 8 : 0;
     size_t first = s->count <= fit || s->running < fit / 2 ? 0 : s->running - fit / 2;
     if (s->count > fit && first > s->count - fit)
@@ -349,7 +350,8 @@ void suite_hide(struct suite *s)
 
 // --- the table at the end ------------------------------------------------------------
 
-// The total width of the table at the end without its column for the name.
+// Width of the final table, not counting the column of names and the last column, which takes the
+// rest.
 #define FIGURES_WIDTH 53
 
 static void put_figure(struct terminal_line *l, int width, double value, int digits)
@@ -363,7 +365,7 @@ static void put_figure(struct terminal_line *l, int width, double value, int dig
     terminal_put(l, NULL, 0, text);
 }
 
-// Puts how many runs passed, and the rate of passing that this proves.
+// Puts how many runs passed, and the bounds of the rate of passing that this proves.
 static void put_rate(struct terminal_line *l, const struct suite_row *r)
 {
     const double alpha = 0.025; // at each end
@@ -408,7 +410,7 @@ void suite_print_counts(const struct suite *s, struct buf *out)
         if (of[v] > 0)
             buf_printf(out, ", %zu %s", of[v], verdict_name(v));
     }
-    // A run that could not be made has no verdict, and must not pass for one that was skipped.
+    // A run that could not be made has no verdict, and must not look like one that was skipped.
     if (failed > 0)
         buf_printf(out, ", %zu failed", failed);
     buf_printf(out, ", %zu skipped", skipped);
@@ -420,7 +422,7 @@ void suite_print_counts(const struct suite *s, struct buf *out)
 
 void suite_print(const struct suite *s, FILE *out)
 {
-    // The default is for a file, which has no width limit.
+    // This default is for a file, whose lines may be long.
     size_t columns = 200, lines;
     struct buf text;
 

@@ -21,7 +21,7 @@ enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_F
 struct suite_row {
     const char *name;   // borrowed
     int64_t planned_ns; // the length of one run: load and faults
-    int runs, done;     // the number of its runs, and how many of these are over
+    int runs, done;     // the number of its runs, and how many of them are over
     int passed;
     enum suite_state state;
     enum verdict verdict;                    // worst verdict so far
@@ -31,7 +31,7 @@ struct suite_row {
     char broke[SUITE_BROKE]; // what broke in the last of the worst runs, or why it is inconclusive
 };
 
-// The result of one run. A soak of weeks keeps thousands of them.
+// The result of one run. A soak of weeks keeps thousands of these structs.
 struct suite_run {
     const char *scenario;   // borrowed
     enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
@@ -43,13 +43,13 @@ struct suite_run {
     char *why;               // why it was skipped or failed
 };
 
-// What a run takes beyond its load, until others tell.
+// The time that a run is expected to take beyond its load and faults, until finished runs show it.
 #define SUITE_OVERHEAD_NS (3 * NS_PER_S)
 
 struct suite {
     struct suite_row *rows; // owned
     size_t count, running;
-    struct suite_run *runs; // owned, and so are their texts; those that are over, in their order
+    struct suite_run *runs; // owned, with their texts; the runs that are over, in their order
     size_t run_count, not_run;
     const char *out;       // borrowed; the folder that holds the result folders
     const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none

@@ -11,7 +11,8 @@ static double value(const struct report *r, enum metric_id id)
     return r->result->values[id];
 }
 
-// A queue has jobs and consumers, where a collector of mail lines has tokens.
+// Returns the word that fits the subject: a queue has jobs and consumers where a collector of mail
+// lines has tokens and collectors.
 static const char *word(const struct report *r, const char *of_mails, const char *of_jobs)
 {
     return scenario_is_queue(r->scenario) ? of_jobs : of_mails;
@@ -24,7 +25,7 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_ROLLED_BACK), value(r, METRIC_UNKNOWN));
     fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
         value(r, METRIC_DELIVERED));
-    // The rest is told only where there is any, because most runs have none of it.
+    // These counts are told only when they are not 0, because in most runs they are.
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
     if (value(r, METRIC_CONFLICTED) > 0)
@@ -94,7 +95,7 @@ static void print_count(FILE *out, double count, const char *one, const char *ma
 static void print_collector(const struct report *r, FILE *out)
 {
     fprintf(out, "  %-11s ", word(r, "collector", "consumer"));
-    // A queue has no lines.
+    // A queue writes no lines, so it has no batches.
     if (!scenario_is_queue(r->scenario))
         print_count(out, value(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
     print_count(out, value(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");
@@ -122,7 +123,8 @@ static void print_excused(const struct report *r, FILE *out)
     buf_fini(&text);
 }
 
-// Prints where the tokens of the broken invariants lie, which tells more than five of them.
+// Prints where in the run the tokens of the broken invariants lie, which tells more than a few
+// examples.
 static void print_groups(const struct report *r, FILE *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -149,7 +151,7 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
-    // Allowed repetitions are told all the same: they are what a sender has to live with.
+    // Repetitions that are allowed are told, too, because a sender has to live with them.
     if (value(r, METRIC_REPEATED) > 0)
         fprintf(out, "\n              %.0f %s of unconfirmed lines", value(r, METRIC_REPEATED),
             NOUN(value(r, METRIC_REPEATED), "repeated delivery", "repeated deliveries"));
@@ -188,7 +190,7 @@ static void print_repeat(const struct report *r, FILE *out)
 {
     struct buf command;
 
-    // Nobody wants to see a pass again, and the line is long.
+    // Nobody repeats a pass, and the line is long.
     if (r->result->verdict == VERDICT_PASS)
         return;
     buf_init(&command, 1 << 16);
@@ -197,7 +199,8 @@ static void print_repeat(const struct report *r, FILE *out)
     buf_fini(&command);
 }
 
-// Prints behind the verdict why nothing came, and below it what the collector's log says.
+// Prints after the verdict, in its line, why nothing came, and below it what the collector's log
+// says.
 static void print_silence(const struct silence *s, FILE *out)
 {
     if (s->what[0])

@@ -29,8 +29,8 @@ void terminal_size(int fd, size_t *columns, size_t *lines)
     *lines = size.ws_row ? size.ws_row : 24;
 }
 
-// Returns the length in bytes of the first `columns` characters. In UTF-8, every byte of a
-// character but its first begins with the bits 10.
+// Returns the length in bytes of the first `columns` characters, or of all if there are fewer;
+// *used is their number. In UTF-8, every byte of a character but its first begins with the bits 10.
 static size_t bytes_of(const char *text, size_t columns, size_t *used)
 {
     size_t i = 0;

@@ -1,4 +1,4 @@
-// The abilities of a terminal, and lines that fit into its window.
+// Finds out what a terminal can do, and makes lines that fit into its window.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-// The place where a run was made: versions, the machine, the proof of its disk's durability.
-// env.json keeps it, and a later rendering reads it from there.
+// Describes where a run was made: versions, the machine, the proof of its disk's durability.
+// env.json keeps this description, and a later rendering reads it from there.
 #pragma once
 
 #include "base/err.h"
@@ -20,9 +20,10 @@ void environment_take(
 // Reads the env.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool environment_read(struct environment *v, const char *folder, struct err *e);
 
-// Reads it from an object that environment_json has made. False when something is missing.
+// Fills in *v from an object that environment_json has made. Returns false when the object lacks
+// the parts that every description has.
 struct json_t;
 bool environment_parse(struct environment *v, const struct json_t *from);
 
-// Returns a new json_t object, for env.json and result.json.
+// Returns the description as a new json_t object, for env.json and result.json.
 struct json_t *environment_json(const struct environment *v);

@@ -1,5 +1,5 @@
-// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has one interval per
-// second, which together are the whole run, and one per phase.
+// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has one interval for
+// each second, which together make up the whole run, and one for each phase.
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -30,7 +30,8 @@ static void put_latency(struct buf *out, const struct histogram *h)
             (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
 }
 
-// Finds the last sample of a second, and the one before it for differences.
+// Returns the last sample before until_ns that no earlier row has used; NULL: none. *before is the
+// sample before it, for differences; NULL: none.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
@@ -44,8 +45,8 @@ static const struct sample *sample_of(
     return found;
 }
 
-// Writes how much counters grew since the sample before. The cell stays empty when the
-// server was away or a crash had reset its counters.
+// Writes how much counters grew since the sample before. Their cells stay empty when the server was
+// away then, or a crash has reset its counters.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
     bool counted = before && before->up && now->commits >= before->commits;
@@ -69,12 +70,13 @@ static void put_sample(struct buf *out, const struct sample *now, const struct s
         buf_append_str(out, ",,,,,,,,,,,,,,,\n");
         return;
     }
-    // A server that is away has no counters. Its processes and the machine still use processors.
+    // While the server is away it has no counters, but its processes and the machine still use
+    // processors.
     if (now->up)
         put_counters(out, now, before);
     else
         buf_append_str(out, ",0,,,,,,,");
-    // The first second has nothing before it to be measured from.
+    // The first sample has none before it to count from.
     double total_s = before ? now->total_s - before->total_s : 0;
     if (before && total_s > 0)
         buf_printf(out, ",%.3f", (now->busy_s - before->busy_s) / total_s);

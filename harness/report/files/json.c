@@ -23,7 +23,7 @@ static json_t *metric(const struct report *r, enum metric_id id)
     return json_number(r->result->values[id]);
 }
 
-// Makes an object of the metrics from `first` to `last`, named without their prefix.
+// Returns an object with the metrics from `first` to `last`, named without their prefix.
 static json_t *metrics_object(const struct report *r, enum metric_id first, enum metric_id last)
 {
     json_t *object = json_object();
@@ -35,8 +35,8 @@ static json_t *metrics_object(const struct report *r, enum metric_id first, enum
     return object;
 }
 
-// Makes an object of all metrics under their full names, for programs that read results
-// back (stored.c).
+// Returns an object with all metrics under their full names, for programs that read results back
+// (stored.c).
 static json_t *all_metrics(const struct report *r)
 {
     json_t *object = json_object();
@@ -46,8 +46,8 @@ static json_t *all_metrics(const struct report *r)
     return object;
 }
 
-// Tells how much of each invariant was judged, and what excused the rest. "promised" is false when
-// the subject does not promise the invariant; then it was not checked.
+// Returns how much of each invariant was judged, and what excused the rest. "promised" is false
+// when the subject does not promise the invariant; then it was not checked.
 static json_t *judged(const struct report *r)
 {
     json_t *object = json_object();
@@ -55,7 +55,7 @@ static json_t *judged(const struct report *r)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct judged *j = &r->result->judged[id];
         json_t *excused = json_object();
-        // Figures are measured, and not judged.
+        // Metrics that are no invariants are measured, and not judged.
         if (!metrics[id].invariant) {
             json_decref(excused);
             continue;
@@ -111,7 +111,7 @@ static json_t *fault(const struct report *r, size_t i)
     json_object_set_new(object, "do", json_string(f->spec->verb->name));
     if (f->spec->verb->params & PARAM_TARGET)
         json_object_set_new(object, "target", json_string(fault_target_name(f->spec->target)));
-    // A fault that was left out is no failure; `left_out` tells it apart.
+    // A fault that was left out is no failure; `left_out` tells it from one that took effect.
     json_object_set_new(object, "ok", json_boolean(f->left_out || (begun && f->ok)));
     json_object_set_new(object, "left_out", json_boolean(f->left_out != LEFT_OUT_NOT));
     json_object_set_new(object, "evidence", json_string(f->evidence));
@@ -148,7 +148,7 @@ static json_t *json_examples(const struct report *r)
 
 static json_t *json_silence(const struct silence *s)
 {
-    // Null, and not left out: every key exists in every run.
+    // The key is null and not left out, because every key exists in every run.
     if (!s->what[0])
         return json_null();
     json_t *ends = json_array();
@@ -158,14 +158,15 @@ static json_t *json_silence(const struct silence *s)
         s->common, "times", (json_int_t)s->times, "log_ends", ends);
 }
 
-// Tells for how long behind its end each kind of fault may excuse the collector, and did.
+// Returns how long after its end each kind of fault may excuse the collector, and how long it did.
 static json_t *json_excuses(const struct report *r)
 {
     json_t *all = json_object();
 
     for (int id = 0; id < VERB_COUNT; id++) {
         const struct excuse *x = &r->result->excuses[id];
-        // Only for faults that struck. A bound of what never happened would look like an excuse.
+        // Only faults that struck are listed: the bound of a fault that never happened would look
+        // like an excuse.
         if (x->strikes > 0)
             json_object_set_new(all, verbs[id].name,
                 json_pack("{s:I, s:f, s:f}", "strikes", (json_int_t)x->strikes, "most_ms",

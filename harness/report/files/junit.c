@@ -43,7 +43,8 @@ bool junit_close(struct buf *out)
 
 // --- a run that was judged --------------------------------------------------------
 
-// Adds a case with a failure: below its message, the examples and the command that repeats the run.
+// Appends a case that did not pass. Below its message it has `lines` (the examples or reasons) and
+// the command that repeats the run.
 static void trouble_case(const struct report *r, struct junit_case *c, const char lines[][256],
     size_t count, struct buf *out)
 {
@@ -189,7 +190,8 @@ bool report_junit_failed(const char *scenario, const char *why, struct buf *out)
 
 // --- the document -----------------------------------------------------------------
 
-// Counts an element. Text in the suites is escaped, so its name after a '<' is always an element.
+// Counts the places where an element begins, such as "<failure ". Text in the suites is escaped, so
+// a '<' always begins an element.
 static int junit_count(const char *suites, const char *element)
 {
     int count = 0;
@@ -204,7 +206,8 @@ static double seconds_of(const char *suites)
     double sum = 0;
 
     for (const char *at = suites; (at = strstr(at, "<testsuite "));) {
-        // Names are escaped, so a quote ends an attribute and this cannot be part of one.
+        // Names are escaped, so a quote always ends an attribute, and the text found here cannot be
+        // a part of one.
         at = strstr(at, "\" time=\"");
         if (!at)
             break;

@@ -1,4 +1,4 @@
-// The parts of a junit.xml: suites of cases.
+// Appends the parts of a junit.xml: suites of cases.
 #pragma once
 
 #include "base/buf.h"
@@ -14,7 +14,8 @@ struct junit_case {
     const char *text;        // further text; NULL: none
 };
 
-// These append the parts of a <testsuite>: its beginning, a case, its end.
+// These append the parts of a <testsuite>: its beginning, a case, its end. junit_close returns
+// false when `out` is full.
 void junit_open(
     const char *scenario, const struct junit_counts *c, double seconds, struct buf *out);
 void junit_case(const char *scenario, const struct junit_case *c, struct buf *out);

@@ -133,7 +133,8 @@ struct live *live_start(const char *address, struct err *e)
     }
     buf_init(&l->text, TEXT_MAX);
     pthread_mutex_init(&l->lock, NULL);
-    // Before the thread starts, so that a port that is taken is an error of the command.
+    // The address is opened before the thread starts, so that a port in use is an error of the
+    // command.
     if (!scrape_open(&l->scrape, address, e)) {
         free(l);
         return NULL;
@@ -183,8 +184,8 @@ void live_show(struct live *l, const struct progress *p)
     pthread_mutex_unlock(&l->lock);
 }
 
-// Returns the entry of that scenario and seed. This is the existing entry, or a new one. When there
-// are too many, it replaces the oldest.
+// Returns the entry for the run's scenario and seed: the one that there is, or a new one. When
+// there are too many entries, the new one replaces the oldest. NULL without memory.
 static struct judged_run *live_place_for(struct told *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)

@@ -10,11 +10,12 @@
 
 struct live;
 
-// Listens at the address; see base/scrape.h for its forms. NULL with ERR_USAGE, which names the
-// mistake.
+// Starts the thread, which listens at the address; see base/scrape.h for the forms of an address.
+// NULL on failure; ERR_USAGE names a mistake in the address.
 struct live *live_start(const char *address, struct err *e);
 void live_stop(struct live *l); // accepts NULL
 
-// Both functions copy their arguments, and accept NULL for `l`.
+// live_show tells how far the present run has come, live_judged how a run ended. Both copy their
+// arguments, and accept NULL for `l`.
 void live_show(struct live *l, const struct progress *p);
 void live_judged(struct live *l, const struct scenario *s, const struct result *result);

@@ -41,7 +41,7 @@ static void invariants(const struct report *r, struct buf *out)
     int count = 0, hold = 0, idle = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // One of which nothing was judged does not hold.
+        // An invariant of which nothing was judged does not count as holding.
         bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
         hold += judged && !r->result->broken[id] && !r->result->doubted[id];
@@ -114,7 +114,7 @@ static void examples(const struct report *r, struct buf *out)
         size_t before = out->len;
         if (r->result->broken[id])
             glance_groups(r, id, out);
-        // Where the tokens lie comes first: it tells more than five of them.
+        // Where the tokens lie comes first: it tells more than a few examples.
         if (out->len > before)
             buf_append_str(out, "\n\n");
         for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++) {
@@ -129,7 +129,7 @@ static void silence(const struct silence *s, struct buf *out)
     if (!s->what[0])
         return;
     buf_printf(out, "\n**%s%s%s**\n", s->what, s->cause[0] ? "; " : "", s->cause);
-    // A line that came once is among those at the end.
+    // A line that came only once is not common.
     if (s->times > 1)
         buf_printf(out, "\nIts log says %zu %s:\n\n    %s\n", s->times,
             NOUN(s->times, "time", "times"), s->common);
@@ -139,7 +139,7 @@ static void silence(const struct silence *s, struct buf *out)
         buf_printf(out, "    %s\n", s->ends[i]);
 }
 
-// Writes the words of the documentation against which the run stands.
+// Writes the promises that the run broke, in the words of the documentation.
 static void promised(const struct report *r, struct buf *out)
 {
     const struct quoted *q;
@@ -193,7 +193,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         append_line(out, "\n- because ", r->result->reasons[i]);
     if (r->input->gave_up)
         append_line(out, "\n- because ", r->input->gave_up);
-    // Hundreds of small runs have no latencies of their own, but a table of their cuts.
+    // A run of trials (--every-cut, --every-kill) has no latencies of its own, but a table of its
+    // trials.
     if (r->cuts)
         trials(r->cuts, out);
     else

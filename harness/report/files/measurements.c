@@ -1,5 +1,5 @@
-// The part of result.json beyond the keys that other programs rely on: stages, batches, phases, the
-// cost of the generator and of the harness, and the server.
+// Writes the part of result.json beyond the keys that other programs rely on: stages, batches,
+// phases, the cost of the generator and of the harness, and the server.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -92,7 +92,8 @@ static void add_stalls(json_t *object, const struct stalls *s)
     json_object_set_new(object, "stall_max_ms", real((double)s->longest_ns / 1e6));
 }
 
-// Returns ns per event: divides a thread's seconds by the number of its events.
+// Returns ns per event: a thread's seconds divided by the number of its events. Null without
+// events.
 static json_t *ns_each(double seconds, double count)
 {
     return count > 0 ? real(seconds * 1e9 / count) : json_null();
@@ -102,7 +103,7 @@ static json_t *cpu_by_group(const struct observed *o)
 {
     json_t *cpu = json_object();
 
-    // Where nobody sampled there is no figure. Zeros would look like a machine at rest.
+    // Without a sampler there are no figures. Zeros would look like a machine at rest.
     for (enum usage_group g = 0; o->sampled && g < USAGE_GROUPS; g++)
         json_object_set_new(cpu, usage_group_name(g), real(o->cpu_s[g]));
     json_object_set_new(cpu, "machine_busy", o->sampled ? real(o->busy_s) : json_null());
@@ -117,7 +118,8 @@ static void add_harness(const struct report *r, json_t *root)
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
 
-    // The price of the harness itself, so that a reader can tell whether it was the bottleneck.
+    // These figures tell what the harness itself cost, so that a reader can see whether it was the
+    // bottleneck.
     json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
     json_object_set_new(

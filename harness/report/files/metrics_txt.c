@@ -35,7 +35,7 @@ static struct family family_of(const struct metric *m)
     snprintf(bare, sizeof bare, "%s", m->name);
     for (char *c = bare; *c; c++)
         *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
-    // The end of a name such as rss_max_kb already names the unit, so it is removed.
+    // The end of a name such as rss_max_kb is its unit. The suffix for OpenMetrics takes its place.
     static const char *const said[] = {"_kb", "_ms", "_s"};
     for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof said / sizeof *said; i++) {
         char *end = bare + strlen(bare) - strlen(said[i]);

@@ -47,7 +47,8 @@ static bool copy_samples(struct observed *o, const struct sampler *s, struct err
     return true;
 }
 
-// Appends an override as the option with which a user says it. Returns how many overrides it took.
+// Appends an override as the command-line option for it. Returns how many overrides of the list the
+// option stands for.
 static size_t append_override(struct buf *out, const char *const *sets)
 {
     static const char subject[] = "collector.subject=", layout[] = "collector.layout=",
@@ -57,7 +58,8 @@ static size_t append_override(struct buf *out, const char *const *sets)
 
     buf_append_str(out, out->len ? " " : "");
     if (strncmp(set, subject, strlen(subject)) == 0) {
-        // A queue's manifest says the layout and the promises.
+        // --subject stands for the layout and the promises, too, because the queue's manifest names
+        // them.
         size_t took = 1;
         took += sets[took] && strncmp(sets[took], layout, strlen(layout)) == 0;
         took += sets[took] && strncmp(sets[took], promises, strlen(promises)) == 0;
@@ -100,7 +102,7 @@ static char *changed_by(const struct scenario *s, const char *collector)
     return changed;
 }
 
-// A file's name may have any bytes, and observed.json may not.
+// Makes a text valid UTF-8 for observed.json: a file's name may have any bytes.
 static void mend(char *text)
 {
     if (text)
@@ -203,8 +205,8 @@ static void read_cpu(double *cpu_s, const json_t *from)
         cpu_s[g] = parse_number(from, usage_group_name(g));
 }
 
-// Reads a time. Rejects times of many years, because they come from a damaged file and would
-// overflow.
+// Reads a time. A time of many years, which would overflow and comes from a damaged file, becomes
+// start_ns.
 static int64_t read_time(int64_t start_ns, const json_t *from)
 {
     const int64_t years_ns = INT64_MAX / 4;

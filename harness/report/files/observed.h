@@ -1,5 +1,5 @@
-// The sampler's observations of server and machine during a run. The history does not hold them.
-// observed.json keeps it, and a later rendering reads it from there.
+// Keeps what the sampler observed of server and machine during a run. The history does not hold
+// these observations. observed.json keeps them, and a later rendering reads them from there.
 #pragma once
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@ struct observed {
     size_t count;
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
-    bool sampled; // false: the figures below were not measured
+    bool sampled; // false: the figures of the next line were not measured
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t start_wall_ns;  // when the load began, ns since 1970
     int64_t harness_rss_kb; // largest memory of the harness itself, in kB
@@ -22,8 +22,9 @@ struct observed {
     char *program;          // owned; the tested program, see subject/identity.h; NULL: not known
 };
 
-// Collects the samples from a stopped sampler (NULL: there was none). The load began at start_ns on
-// the run's clock. Takes `program` over, even on failure. observed_fini accepts a zeroed struct.
+// Fills in *o, with the samples from a stopped sampler (NULL: there was none). The load began at
+// start_ns on the run's clock. Takes `program` over, even on failure. observed_fini accepts a
+// zeroed struct.
 MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
     const struct scenario *scenario, const char *collector, char *program, struct err *e);
 void observed_fini(struct observed *o);

@@ -10,8 +10,8 @@
 // read or holds no JSON object.
 MUST_USE json_t *parse_file(const char *folder, const char *name, struct err *e);
 
-// These return a member of an object; 0 or "" when it is absent or has another type. A text that is
-// too long is cut.
+// These read a member of an object; it is 0 or "" when it is absent or has another type. A text
+// that is too long is cut.
 double parse_number(const json_t *object, const char *key);
 int64_t parse_integer(const json_t *object, const char *key);
 void parse_text(const json_t *object, const char *key, char *text, size_t size);

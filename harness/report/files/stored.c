@@ -73,8 +73,8 @@ static void take_missed(struct stored *s, const json_t *expectations)
     {
         const char *metric = json_string_value(json_object_get(item, "metric"));
         const char *want = json_string_value(json_object_get(item, "want"));
-        // A broken invariant is told by its count. An expectation that cannot be judged has no
-        // figure, and does not hold either.
+        // An expectation on a broken invariant is left out, because the invariant's count is told.
+        // So is one that cannot be judged, because it has no figure; it does not hold either.
         const struct metric *m = metric ? metric_find(metric) : NULL;
         if (!m || !want || want[strspn(want, comparison)] || used >= sizeof s->missed)
             continue;
@@ -122,7 +122,8 @@ static bool take_all(struct stored *s, json_t *root)
 
 void stored_broke(const struct stored *s, char *text, size_t size)
 {
-    // Of a silent collector's losses nothing is to be learned, but of its set-up.
+    // That the collector was silent comes first: it points to a wrong set-up, and the losses tell
+    // nothing more.
     size_t used = (size_t)snprintf(text, size, "%s", s->silence);
 
     for (enum metric_id id = 0; id < METRIC_COUNT && used < size; id++) {
@@ -133,14 +134,14 @@ void stored_broke(const struct stored *s, char *text, size_t size)
     // Correctness first, then what was too slow.
     if (s->missed[0] && used < size)
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
-    // Without a reason nobody knows whether to run an inconclusive run again or to mend something.
-    // Who took the processors, in brackets, is left to the run's page.
+    // The reason shows whether to make an inconclusive run again or to mend something. Its part in
+    // brackets, the programs that took the processors, is left to the run's page.
     if (s->verdict == VERDICT_INCONCLUSIVE && used < size) {
         const char *bracket = strstr(s->reason, " (");
         size_t len = bracket ? (size_t)(bracket - s->reason) : strlen(s->reason);
         snprintf(text + used, size - used, "%s%.*s", used && len ? "; " : "", (int)len, s->reason);
     }
-    utf8_mend(text); // it may be cut within a character
+    utf8_mend(text); // the text may be cut within a character
 }
 
 bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)

@@ -1,4 +1,4 @@
-// A run that was read back from its result.json.
+// Reads a run back from its result.json.
 #pragma once
 
 #include <limits.h>
@@ -18,12 +18,12 @@ struct stored {
     bool broken[METRIC_COUNT];
     char reason[240];  // the first reason why the run is inconclusive; may be cut; "": none
     char missed[160];  // the expectations that do not hold; may be cut
-    char silence[200]; // that and when the collector was silent; "": it was not
+    char silence[200]; // when the collector was silent, in words; "": it was not
 };
 
-// Writes that the collector was silent, the broken invariants with their counts and the
-// expectations that do not hold, such as "late 8, latency.p99 < 500ms", and why a run is
-// inconclusive; cut where there is no room.
+// Writes what went wrong in a run, such as "late 8, latency.p99 < 500ms": that the collector was
+// silent, the broken invariants with their counts, the expectations that do not hold, and why the
+// run is inconclusive. The text is cut to `size`.
 void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.

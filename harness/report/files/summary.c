@@ -10,7 +10,7 @@
 #include "report/folder.h"
 
 #define SUMMARY_MAX (16u << 20)
-// A job's page at GitHub holds 1 MiB.
+// Length after which no more summaries of runs are folded in: a job's page at GitHub holds 1 MiB.
 #define FOLDED_MAX (800u << 10)
 
 static bool passed(const struct suite_run *r)
@@ -23,7 +23,7 @@ static bool skipped(const struct suite_run *r)
     return r->state == SUITE_SKIPPED;
 }
 
-// Visits the runs that neither passed nor were skipped, those of one severity after another.
+// Calls `put` for each run that neither passed nor was skipped, the worst first.
 static void each_bad(const struct suite *s, struct buf *out,
     void (*put)(const struct suite *s, const struct suite_run *r, struct buf *out))
 {
@@ -36,7 +36,8 @@ static void each_bad(const struct suite *s, struct buf *out,
     }
 }
 
-// Links relative to the folder in which summary.md stands.
+// Puts the run's scenario, as a link to the run's page if that lies below the folder of summary.md.
+// The link is relative to that folder.
 static void put_name(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
     size_t len = strlen(s->out);
@@ -59,8 +60,8 @@ static void put_summary_row(const struct suite *s, const struct suite_run *r, st
     buf_append_str(out, " |\n");
 }
 
-// Puts the run's own summary below a fold, without its heading. GitHub renders Markdown there only
-// behind an empty line.
+// Puts the run's own summary into a fold. GitHub renders Markdown in a fold only after an empty
+// line.
 static void put_details(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
     char path[PATH_MAX];
@@ -76,7 +77,7 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
         append_escaped(out, r->why);
         buf_append_char(out, '\n');
     }
-    // The page would be refused as a whole.
+    // A page that is too long would be refused as a whole, so the remaining runs are only named.
     if (out->len > FOLDED_MAX)
         buf_printf(out, "See %s.\n", r->folder);
     else
@@ -115,11 +116,11 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
     buf_append_str(out, "\n</details>\n");
 }
 
-// The segments of a soak that ended within the same hour of it.
+// The segments that ended within the same hour of a soak.
 struct hour {
     size_t segments, passed;
-    double lost, duplicated, p99_ms; // sums; the largest
-    const struct suite_run *worst;   // the first of the worst; its page is linked
+    double lost, duplicated, p99_ms; // sums of lost and duplicated, largest latency
+    const struct suite_run *worst;   // the first of its worst segments, whose page is linked
 };
 
 static double plus(double sum, double value)
@@ -134,7 +135,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
     h->lost = plus(h->lost, r->lost);
     h->duplicated = plus(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
-    // One of sixty segments is linked, and it should be the one that somebody will open.
+    // Only one segment of an hour is linked: the one that somebody will want to open.
     if (!h->worst || suite_severity(r) > suite_severity(h->worst))
         h->worst = r;
 }
@@ -148,7 +149,7 @@ static void put_hour(const struct suite *s, size_t number, const struct hour *h,
         h->worst->state == SUITE_FAILED ? "" : h->worst->broke);
 }
 
-// Puts a row for each hour of a soak, as far as it is over.
+// Puts a row for each hour of a soak, up to where the soak has come.
 static void put_hours(const struct suite *s, struct buf *out)
 {
     const int64_t hour_ns = 3600 * NS_PER_S;
@@ -161,7 +162,7 @@ static void put_hours(const struct suite *s, struct buf *out)
     for (size_t i = 0; i < s->run_count; i++) {
         took_ns += s->runs[i].took_ns;
         size_t of = (size_t)(took_ns / hour_ns);
-        // An hour may be skipped, when a segment took longer than that.
+        // An hour has no row when a segment took longer than an hour.
         if (of != number && hour.segments > 0) {
             put_hour(s, number, &hour, out);
             hour = (struct hour){0};
@@ -193,10 +194,10 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     buf_append_str(&text, "# mailproof: ");
     suite_print_counts(s, &text);
     buf_append_str(&text, "\n\n| scenario | verdict | broke, or why undecided |\n|---|---|---|\n");
-    // The length tells whether a row followed.
+    // The length of the text tells later whether a row was added.
     size_t head = text.len;
     each_bad(s, &text, put_summary_row);
-    // Where all were skipped, nothing has passed.
+    // If all runs were skipped, nothing has passed.
     if (text.len == head)
         buf_append_str(
             &text, any_judged(s) ? "| all that ran | pass | |\n" : "| none | not run | |\n");

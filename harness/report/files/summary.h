@@ -3,6 +3,7 @@
 
 #include "report/suite.h"
 
-// Writes `out`/summary.md: the counts, then the runs that did not pass, the worst first, each with
-// its own summary folded below it, then one fold for what passed and one for what was skipped.
+// Writes `out`/summary.md: the counts, then the runs that did not pass, the worst first, then a
+// fold for each of these runs with its own summary, then one fold for the runs that passed and one
+// for those that were skipped.
 MUST_USE bool summary_write(const struct suite *s, const char *out, struct err *e);

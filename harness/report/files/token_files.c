@@ -29,7 +29,8 @@ static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct
     }
     for (size_t t = 2; t < tokens + 2; t++)
         d->from[t] += d->from[t - 1];
-    // While the array is filled, from[t] moves to the end of the part of t.
+    // from[t + 1] starts at the beginning of the part of t, and moves to its end while the part is
+    // filled.
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
             d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;

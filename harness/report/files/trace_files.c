@@ -23,8 +23,8 @@ struct span {
     int64_t from_ns, until_ns;
 };
 
-// The two steps for each span: `begin` comes before its children, and `end`, if there is one, after
-// them.
+// What a format does for each span: `begin` is called before the span's children, and `end`, unless
+// it is NULL, after them.
 struct sink {
     void (*begin)(struct sink *, const struct report *, const struct span *);
     void (*end)(struct sink *, const struct span *);
@@ -62,7 +62,7 @@ static void emit_stages(const struct report *r, uint32_t token, int64_t fire_ns,
         int64_t took_ns;
     } stages[] = {{"schedule lag", t.lag_ns}, {"insert and commit", t.insert_ns},
         {"wait in batch", t.wait_ns}, {"dequeue and write", t.dequeue_ns}};
-    // The stages follow each other without gaps, so their lengths are enough.
+    // The stages follow each other without gaps, so each begins where the one before ended.
     int64_t at_ns = whole.from_ns;
 
     snprintf(whole.detail, sizeof whole.detail, "t%07u", token);
@@ -156,8 +156,9 @@ static void append_text(struct buf *out, const char *text)
 
 // --- Chrome ---------------------------------------------------------------------------
 
-// Finds the first span, from which the times count. They cannot count from the start of the load:
-// collectors start before it, and Perfetto drops what happened before 0.
+// Finds the beginning of the first span, from which the times in the file count. They cannot count
+// from the start of the load: collectors start before it, and Perfetto drops what happened before
+// 0.
 static void find_origin(struct sink *to, const struct report *r, const struct span *s)
 {
     (void)r;

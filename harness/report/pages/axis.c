@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-// Share of the axis that stays free at each end.
+// What stays free at each end, as a share of the width that the values need.
 static const double margin = 0.08;
 
 // The least ratio between the ends of a logarithmic axis, and the least width of a linear one as a
@@ -48,8 +48,8 @@ double axis_place(const struct axis *a, double value)
     return a->from + share * (a->to - a->from);
 }
 
-// Takes the powers of ten on a long axis, 1, 2 and 5 times them, or, on a short one, more round
-// values.
+// Writes the ticks: on a long axis the powers of ten, on a shorter one also 2 and 5 times them, and
+// on a short one even more round values. Returns how many there are.
 static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
@@ -71,7 +71,8 @@ static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MA
     return count;
 }
 
-// Takes the multiples of a step of 1, 2 or 5 times a power of ten, about a fifth of the width.
+// Writes the multiples of a step as ticks. The step is 1, 2 or 5 times a power of ten, and about a
+// fifth of the width. Returns how many there are.
 static size_t linear_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     double fifth = (a->high - a->low) / 5, power = pow(10, floor(log10(fifth)));

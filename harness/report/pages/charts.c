@@ -47,7 +47,7 @@ static void count_commits(struct series *s, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct plan_txn *txn = &l->plan->txns[i];
-        // Nobody asked for it: the phase had ended.
+        // The closed loop was over before the transaction's turn, so its tokens were not offered.
         if (l->txns[i].outcome == TXN_NOT_NEEDED)
             continue;
         point_at(s, l, l->start_ns + txn->at_ns)->offered += txn->rows;
@@ -56,7 +56,7 @@ static void count_commits(struct series *s, const struct ledger *l)
     }
 }
 
-// The sums over the lines of the present point.
+// Histograms and sums over the tokens of the current point.
 struct gathering {
     struct histogram from_intended, from_commit;
     double stage_ns[SERIES_STAGES];
@@ -101,8 +101,8 @@ static void add_series_token(
     g->stage_ns[STAGE_DEQUEUE] += (double)t.dequeue_ns;
 }
 
-// Counts the deliveries. The lines are in the order in which they were read, so one set of sums
-// serves all points.
+// Counts the deliveries, and closes each point. The lines are in the order in which they were read,
+// so one set of sums serves all points, one after another.
 static void count_deliveries(struct series *s, const struct ledger *l, struct gathering *g)
 {
     struct series_point *current = s->points;
@@ -133,7 +133,8 @@ static void sum_backlog(struct series *s)
 
     for (size_t i = 0; i < s->count; i++) {
         backlog += (int64_t)s->points[i].achieved - (int64_t)s->points[i].delivered;
-        // A token may be read before the answer to its COMMIT has come.
+        // A token may be read before the answer to its COMMIT has come, so the difference may be
+        // negative for a while.
         s->points[i].backlog = backlog > 0 ? backlog : 0;
     }
 }
@@ -154,7 +155,7 @@ static bool series_make(struct series *s, const struct ledger *l, struct err *e)
     if (length_ns < 0)
         length_ns = 0;
     *s = (struct series){.step_ns = length_ns / POINTS};
-    // Below that most points of a short run would have no token.
+    // With shorter intervals most points of a short run would have no token.
     if (s->step_ns < step_min_ns)
         s->step_ns = step_min_ns;
     s->count = (size_t)(length_ns / s->step_ns) + 1;
@@ -168,7 +169,7 @@ static bool series_make(struct series *s, const struct ledger *l, struct err *e)
     for (size_t i = 0; i < s->count; i++) {
         struct series_point *p = &s->points[i];
         p->at_ns = (int64_t)i * s->step_ns;
-        close_point(p, &g); // a point without any line: all its figures are NAN
+        close_point(p, &g); // sets all figures to NAN: the point has no line yet
     }
     count_commits(s, l);
     count_deliveries(s, l, &g);
@@ -182,7 +183,7 @@ static bool series_make(struct series *s, const struct ledger *l, struct err *e)
 
 static json_t *chart_number(double value)
 {
-    // Four digits behind the point are more than a chart can show, and keep the page small.
+    // Four digits after the point are more than a chart can show, and keep the page small.
     return isfinite(value) ? json_real(rint(value * 1e4) / 1e4) : json_null();
 }
 
@@ -234,8 +235,8 @@ json_t *charts_series(const struct ledger *l, struct err *e)
 
 static const double nothing = NAN;
 
-// Adds the growth of counters as rates since the sample before. There is no rate when the server
-// was away or a crash had reset its counters.
+// Adds the growth of counters as rates since the sample before. A counter of the server has no rate
+// when the server was away or a crash had reset the counter.
 static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
 {
     bool counted = now->up && before && before->up && now->commits >= before->commits;
@@ -294,7 +295,7 @@ json_t *charts_percentiles(const struct result *r)
     int64_t most = intended->total > commit->total ? intended->total : commit->total;
     int steps = most > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)most)) : -1;
 
-    // On a linear scale all that matters, the last percent, would share a few pixels.
+    // On a linear scale the last percent, which matters most, would share a few pixels.
     for (int i = 0; i <= steps; i++) {
         double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));

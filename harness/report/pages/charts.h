@@ -1,4 +1,4 @@
-// The data of report.html's charts and of the tables beside them.
+// Makes the data of report.html's charts and of the tables beside them.
 #pragma once
 
 #include <jansson.h>

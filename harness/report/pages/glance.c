@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 
-// So many tokens of each sort are put into the page; each takes about 30 bytes.
+// Greatest number of tokens of each state that are put into the page; each takes about 30 bytes.
 #define SHOWN_MAX 4000
-// Groups whose times are listed where no fault explains them.
+// Greatest number of groups whose times are listed when no fault explains them.
 #define LISTED_MAX 5
 
 // Returns the token's state at the end of the run.
@@ -18,7 +18,8 @@ static enum glance_state glance_state(
 
     if (t->deliveries > 1)
         return GLANCE_TWICE;
-    // A change while it waited may have made it ineligible, so that nothing had to come.
+    // If the token was to be changed while it waited, it may have become ineligible, so nothing had
+    // to come.
     if (t->deliveries == 0)
         return token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
                        ledger_changed_ns(l, token) == CLOCK_NEVER && !(t->flags & TOKEN_NAMED)
@@ -29,7 +30,7 @@ static enum glance_state glance_state(
                                                                              : GLANCE_DELIVERED;
 }
 
-// Returns when the token was committed. Tokens that waited at the start stand at 0.
+// Returns when the token was committed; the start of the load for tokens that waited already then.
 static int64_t committed_ns(const struct ledger *l, uint32_t token)
 {
     int64_t at_ns = ledger_txn(l, token)->ended_ns;
@@ -50,7 +51,8 @@ static int by_mark_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Makes groups of sorted times: a gap of two batch timeouts and more begins another.
+// Divides sorted times into groups: a time more than gap_ns after the one before begins another
+// group. Returns how many groups there are.
 static size_t group_times(struct group *groups, const int64_t *times, size_t count, int64_t gap_ns)
 {
     size_t n = 0;
@@ -64,24 +66,26 @@ static size_t group_times(struct group *groups, const int64_t *times, size_t cou
 }
 
 struct nearness {
-    const struct verb *verb; // of the fault that is nearest to each group; NULL: there are several
-    int64_t most_ns;         // from a group to its fault, at most
+    const struct verb *verb; // of the faults nearest to the groups; NULL: none, or several verbs
+    int64_t most_ns;         // longest reach of a group away from its fault
 };
 
-// Says whether a fault explains a group: it came next after the group's start, and the group ended
-// with it; or with `after`, it came before. Sets how far the group reaches away from it.
+// True when a fault can explain a group: it began after the group's start, and the group did not
+// last long after it; or with `after`, it began before the group. *far_ns: how far the group
+// reaches away from the fault's beginning.
 static bool explains_group(const struct fault_record *f, const struct group *g, bool after,
     int64_t gap_ns, int64_t *far_ns)
 {
     if (f->began_ns == 0 || f->left_out)
         return false;
     *far_ns = after ? g->until_ns - f->began_ns : f->began_ns - g->from_ns;
-    // A group that goes on long after the fault was not made by it alone.
+    // A group that goes on long after the fault has another cause, too.
     return after ? f->began_ns <= g->from_ns
                  : f->began_ns >= g->from_ns && g->until_ns <= f->ended_ns + gap_ns;
 }
 
-// Finds the fault that follows each group next, or with `after` the one that came before it last.
+// Finds for each group the next fault that explains it or, with `after`, the last one before it.
+// Returns their verb, if they all have the same.
 static struct nearness nearest(
     const struct ledger *l, const struct group *groups, size_t count, bool after, int64_t gap_ns)
 {
@@ -97,8 +101,8 @@ static struct nearness nearest(
             least_ns = far_ns;
             verb = l->faults[i].spec->verb;
         }
-        // One sentence for all groups: if two of them lie near different faults, it would be wrong
-        // for one.
+        // The report has one sentence for all groups. If two groups lie near faults of different
+        // verbs, it would be wrong for one of them.
         if (!verb || (g > 0 && verb != n.verb))
             return (struct nearness){.most_ns = INT64_MAX};
         n.verb = verb;
@@ -107,7 +111,7 @@ static struct nearness nearest(
     return n;
 }
 
-// Prints when a group was committed: its start, and its end where that is not the same moment.
+// Prints when a group was committed: its start and, if that is more than gap_ns later, its end.
 static void print_span(
     const struct ledger *l, const struct group *g, int64_t gap_ns, struct buf *out)
 {
@@ -123,8 +127,8 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
 {
     struct nearness before = nearest(l, groups, count, false, gap_ns);
     struct nearness after = nearest(l, groups, count, true, gap_ns);
-    // A token that is lost with a fault was committed before it, and one that is late after it. So
-    // the fault that is nearer on its side is the one to name.
+    // A fault loses tokens that were committed before it, and delays tokens that were committed
+    // after it. So if both sides have a fault, the nearer one is named.
     bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
     const struct nearness *n = is_before ? &before : &after;
 
@@ -161,12 +165,13 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     struct group *groups = times ? calloc(tokens + 1, sizeof *groups) : NULL;
 
     for (uint32_t i = 0; groups && i < tokens; i++) {
-        // By the ledger's own view, which is simpler than the check's. It is used only where both
-        // count the same.
+        // glance_state is simpler than the check. So its tokens are used only if there are as many
+        // as the check has counted.
         if (glance_state(l, r->result, i) == state)
             times[count++] = committed_ns(l, i);
     }
-    // Other tokens were counted, such as undeliverable ones: where they lie is not known here.
+    // If the numbers differ, the check has counted other tokens, such as undeliverable ones, and
+    // where these lie is not known here.
     if (groups && count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
         qsort(times, count, sizeof *times, by_mark_time);
@@ -202,7 +207,7 @@ static json_t *glance_token_json(const struct ledger *l, uint32_t token, enum gl
     return row;
 }
 
-// Every so many tokens of a state are shown, so that the shown ones are spread over the run.
+// Lists every n-th token of each state, so that the listed ones are spread over the run.
 static json_t *tokens_json(const struct report *r)
 {
     const struct ledger *l = r->ledger;
@@ -213,7 +218,8 @@ static json_t *tokens_json(const struct report *r)
         of[glance_state(l, r->result, i)]++;
     for (uint32_t i = 0; i < l->plan->token_count; i++) {
         enum glance_state state = glance_state(l, r->result, i);
-        // By state, so that a few lost tokens are all shown among a million that were delivered.
+        // Each state has its own n, so that a few lost tokens are all shown among a million that
+        // were delivered.
         size_t every = (of[state] + SHOWN_MAX - 1) / SHOWN_MAX;
         if (state != GLANCE_NONE && nth[state]++ % every == 0)
             json_array_append_new(list, glance_token_json(l, i, state));

@@ -1,7 +1,9 @@
-// The run at a glance: what became of each token, beside the life of each process and the faults.
+// Shows the run at a glance: what became of each token, beside the life of each process and the
+// faults.
 //
-// The states are what was seen, and not what the verdict makes of it: an invariant may excuse a
-// token that came late. So a count is told only where it is the invariant's own.
+// The states say what was seen, and not what the verdict makes of it: an invariant may excuse a
+// token that came late. So the number of tokens in a state is told only if it equals the
+// invariant's count.
 #pragma once
 
 #include <jansson.h>
@@ -23,5 +25,5 @@ json_t *glance_json(const struct report *r, struct err *e);
 
 // Appends where in the run the tokens of a broken invariant lie, such as "90 lost in 9 groups, each
 // within 10 ms before a kill-collector". Appends nothing for other invariants than lost, duplicated
-// and late, and where it cannot tell which tokens they counted.
+// and late, and nothing when it cannot tell which tokens the invariant counted.
 void glance_groups(const struct report *r, enum metric_id id, struct buf *out);

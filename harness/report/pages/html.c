@@ -43,7 +43,8 @@ static json_t *scenario_of(const struct report *r)
     return yaml;
 }
 
-// Names the invariants that were judged and are marked; NULL: all that were judged.
+// Lists the names of the invariants that were judged and are marked; with NULL, of all that were
+// judged.
 static json_t *names_of(const struct report *r, const bool *marked)
 {
     json_t *list = json_array();
@@ -55,7 +56,7 @@ static json_t *names_of(const struct report *r, const bool *marked)
     return list;
 }
 
-// Lists the words of the documentation against which the run stands.
+// Lists the promises that the run broke, in the words of the documentation.
 static json_t *promises_of(const struct report *r)
 {
     json_t *list = json_array();
@@ -104,7 +105,7 @@ static json_t *page_json(const struct report *r, struct err *e)
     return root;
 }
 
-// Checks that no part of the page's data is missing.
+// True when no part of the page's data is missing.
 static bool is_complete_page(const json_t *root)
 {
     static const char *const parts[] = {

@@ -17,7 +17,7 @@
 
 #define INDEX_MAX (16u << 20)
 
-// The figures in a row, in the order of the table's head.
+// The figures of a row, in the order of the table's head.
 static const struct {
     enum metric_id id;
     int digits;
@@ -56,7 +56,7 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
-// Puts what broke beside the verdict, because a row of results is scanned for just that.
+// Puts what broke next to the verdict, because that is what people look for in the rows.
 static void put_broke(struct buf *out, const struct stored *s)
 {
     char broke[400];
@@ -69,7 +69,7 @@ static void put_broke(struct buf *out, const struct stored *s)
     buf_append_str(out, "</td>");
 }
 
-// Puts the program and what was changed. The promises are one long word that is the same in most
+// Puts the program and the changed options. The promises are one long word that is the same in most
 // rows, so they are left to the title and to the run's page.
 static void put_ran(struct buf *out, const struct stored *s)
 {
@@ -93,7 +93,8 @@ static void put_ran(struct buf *out, const struct stored *s)
     buf_append_str(out, "</td>");
 }
 
-// Returns the link of a run: its page, or result.json when a recorded run has no page.
+// Returns the file that a run's link opens: its page, or result.json when a recorded run has no
+// page.
 static const char *page_of(const char *folder)
 {
     char path[PATH_MAX];
@@ -114,7 +115,7 @@ static const char *path_below(const char *dir, const char *folder)
     return folder + len + (folder[len] == '/');
 }
 
-// A run of the table.
+// A run in the table.
 struct row {
     struct stored run;
     const char *folder;
@@ -165,8 +166,8 @@ static size_t read_rows(struct row *rows, const struct gathered *g)
     return count;
 }
 
-// Orders the failures that still stand first: the newest run of each scenario, the worst verdict
-// first. Older runs, which a later one may have mended, follow by time.
+// Puts the newest run of each scenario first, the worst verdict first, because its failures still
+// stand. Older runs, which a later one may have mended, follow by time.
 static int by_concern(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;

@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 
-// The index shows at most this many runs, the newest ones. It only gives the number of the older
-// runs.
+// The index shows at most this many runs, the newest ones. Of the older runs it tells only the
+// number.
 #define INDEX_RUNS_MAX 1000
 
 // Writes dir/index.html, whole or not at all. A result that cannot be read gets no row. The

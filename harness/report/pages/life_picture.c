@@ -10,7 +10,7 @@
 #include "report/met.h"
 #include "report/pages/template.h"
 
-// The picture's measures, in its own units. On a telephone it shrinks to two thirds, and the
+// The sizes of the picture, in its own units. On a telephone it shrinks to two thirds, and its
 // letters must stay legible.
 enum { WIDTH = 540, LEFT = 170, RIGHT = 525, ROW = 30, LANES_MAX = 24 };
 
@@ -26,7 +26,7 @@ static double x_of(const struct picture *p, int64_t ns)
 {
     double share = (double)(ns - p->from_ns) / (double)(p->until_ns - p->from_ns);
 
-    // What began before the picture is drawn from its edge.
+    // A time outside the picture is drawn at its edge.
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     return LEFT + share * (RIGHT - LEFT);
 }
@@ -65,7 +65,7 @@ static void draw_insert(struct picture *p, uint32_t token)
     int64_t commit_ns = txn->commit_ns ? txn->commit_ns : txn->ended_ns;
 
     lane(p, "insert");
-    // The run ended before its turn came.
+    // The run ended before the insert was sent.
     if (!txn->sent_ns)
         return;
     bar(p, "lag", intended_ns, txn->sent_ns, "waited for a connection");
@@ -108,7 +108,7 @@ static bool is_seen(const struct picture *p, const struct process_record *proces
     return process->started_ns <= p->until_ns && process->ended_ns >= p->from_ns;
 }
 
-// Draws a row for each instance: its processes one after another.
+// Draws a row for each instance, with its processes one after another.
 static void draw_processes(struct picture *p, uint32_t token)
 {
     const struct subject_log *log = p->l->log;
@@ -133,7 +133,7 @@ static void draw_processes(struct picture *p, uint32_t token)
     }
 }
 
-// Draws a row for each verb.
+// Draws a row for each verb of the faults that the token met.
 static void draw_faults(struct picture *p)
 {
     char text[320];
@@ -153,7 +153,7 @@ static void draw_faults(struct picture *p)
     }
 }
 
-// Draws about six round times, in milliseconds of the token's own life.
+// Draws about six round times, in milliseconds since the token's intended insert.
 static void draw_axis(struct picture *p, uint32_t token)
 {
     const int64_t zero_ns = ledger_intended_ns(p->l, token);
@@ -197,7 +197,7 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     if (!life_each(l, token, widen, &p))
         return false;
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
-    // Something on both sides, so that no event lies on the edge.
+    // Some room is left on both sides, so that no event lies at the edge.
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;
@@ -239,7 +239,8 @@ static void put_key(const char *picture, struct buf *out)
     }
 }
 
-// Says first what became of a token that did not come out.
+// Puts what became of the token. If it was never delivered, though it should have been, that is
+// said first.
 static void put_end(const struct ledger *l, uint32_t token, struct buf *out)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -281,7 +282,7 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
             picture = out->len;
             ok = draw_life(l, token, out) && ok;
         } else if (mark == KEY)
-            // The key explains only what the picture shows.
+            // put_key finds in the picture which colours it has to explain.
             put_key(buf_str(out) ? out->data + picture : "", out);
         else if (mark == EVENTS)
             ok = life_each(l, token, put_event, out) && ok;

@@ -26,7 +26,7 @@ int template_next(struct buf *out, const char **rest, const char *const *names)
         }
         while (names[place] && !is_mark(mark, (size_t)(end - mark), names[place]))
             place++;
-        // The pages are a part of the program, so an unknown mark is a mistake of ours.
+        // The templates are a part of the program, so an unknown mark is a mistake in the program.
         assert(names[place]);
         return place;
     }

@@ -1,11 +1,12 @@
-// Pages: a template with marks such as {{rows}}, which code fills in, and the style that all share.
+// Fills in the templates of pages. A template has marks such as {{rows}}, and all pages share one
+// style.
 #pragma once
 
 #include "base/buf.h"
 
 #define TEMPLATE_END (-1)
 
-// Appends the template from *rest up to its next mark, and moves *rest behind the mark. Returns the
-// mark's place in `names` (NULL-terminated), or TEMPLATE_END when the template is over. Fills in
-// {{style}} by itself. The templates are our own, so each mark is one of the names.
+// Appends the template from *rest up to its next mark, and moves *rest to after the mark. Returns
+// the mark's index in `names` (NULL-terminated), or TEMPLATE_END at the end of the template. Fills
+// in {{style}} by itself. The templates are our own, so each other mark is one of the names.
 int template_next(struct buf *out, const char **rest, const char *const *names);
