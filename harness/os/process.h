@@ -42,7 +42,7 @@ MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 
 // As process_run, but as `spec` says: user, environment, namespace, folder (default: /) and death
-// signal. The streams of `spec` are ignored.
+// signal. The output streams of `spec` are ignored.
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 
