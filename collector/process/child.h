@@ -17,10 +17,10 @@ void child_init(struct child *c);
 
 bool child_start(struct child *c, struct err *e) MUST_USE;
 
-// Asks it to finish the mail in hand and end.
+// Asks the sender to finish the mail in hand and end.
 void child_ask(const struct child *c);
 
-// Ends the child for certain, waits for its end, and says how it ended. Returns its exit code; -1:
-// a signal ended it, or there was none.
+// Ends the sender, by force if needed, waits for its end, and writes how it ended to `how`. Returns
+// its exit code; -1: a signal ended it, or there was no sender.
 #define CHILD_HOW_LEN 64
 int child_end(struct child *c, char how[CHILD_HOW_LEN]);

@@ -13,7 +13,8 @@
 #define BOOT_LEN 40
 #define SPACE_LEN 40
 
-// Reads the id of the machine's last start, and that of the namespace to which pids belong.
+// Reads the id of the machine's last start, and the id of our pid namespace. False: /proc does not
+// show them.
 static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");

@@ -81,7 +81,7 @@ static int wait_for(pid_t pid)
     return status;
 }
 
-// Sets *pid, or returns the errno. A program that was executed has closed `report` without a word.
+// Starts the command. Returns 0 and sets *pid, or returns the errno of what failed.
 static int start_launch(char *const command[], const int files[2], pid_t *pid)
 {
     int report[2], why = 0;
@@ -117,8 +117,8 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-// The sender gets a moment to end by itself, and then it is killed. Until we wait for it, no other
-// process can get its pid or its group's.
+// Gives the sender 50 ms to end by itself, then kills its process group. Returns how it ended, as
+// waitpid does. No other process can get its pid or its group's before we wait for it.
 static int end_launch(pid_t pid)
 {
     for (int i = 0; i < 50 && !has_ended(pid); i++)
@@ -150,8 +150,8 @@ static bool receive(int fd, char *order, int files[2])
     files[0] = files[1] = -1;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
         memcpy(files, CMSG_DATA(c), 2 * sizeof(int));
-    // Not MSG_CMSG_CLOEXEC, which some systems lack. No fork can come between, because the launcher
-    // does one thing at a time.
+    // Some systems lack MSG_CMSG_CLOEXEC, so the flag is set here. No fork can come before that,
+    // because the launcher does one thing at a time.
     return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
 }
 
@@ -162,7 +162,7 @@ static void launch(int fd, char *const command[])
     int files[2];
 
     while (receive(fd, &order, files)) {
-        // No answer to this order: the collector is stopping, and must not wait.
+        // ASK gets no answer, because the collector is stopping and must not wait.
         if (order == ASK && a.pid > 0)
             kill(a.pid, SIGTERM);
         if (order == ASK)
@@ -175,16 +175,16 @@ static void launch(int fd, char *const command[])
         } else {
             break;
         }
-        // The sender has copies of its own. With ours left open, its answers would never come to an
-        // end after its death.
+        // The sender has its own copies of these descriptors. If ours stayed open, the collector
+        // would not see the end of the answers when the sender dies.
         for (int i = 0; i < 2; i++)
             if (files[i] >= 0)
                 close(files[i]);
         if (send(fd, &a, sizeof a, 0) != sizeof a)
             break;
     }
-    // The collector has gone, or sends orders that make no sense. Nobody reads the sender's
-    // answers.
+    // The collector has gone, or sends orders that make no sense. Nobody reads the sender's answers
+    // any more.
     if (a.pid > 0)
         kill(a.pid, SIGTERM);
     _exit(0);
@@ -202,8 +202,8 @@ bool launch_open(char *const command[], struct err *e)
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        // A terminal or a service manager tells all of us to stop. The collector then still needs
-        // its sender, and ends it.
+        // A terminal or a service manager sends its signal to all our processes. The launcher
+        // ignores it, because the collector still needs its sender then, and ends it itself.
         signal(SIGTERM, SIG_IGN);
         signal(SIGINT, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
@@ -230,7 +230,7 @@ static bool give(enum order order, const int files[2])
         char bytes[CMSG_SPACE(2 * sizeof(int))];
     } control = {0};
     char byte = (char)order;
-    // The order is a byte of its own, because descriptors travel only with data.
+    // The order is a byte of data, without which descriptors would not travel.
     struct iovec part = {&byte, 1};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t n;
@@ -283,6 +283,6 @@ int launch_end(void)
 {
     struct answer a;
 
-    // A launcher that was ended has told the sender to end.
+    // If the launcher was ended, the kernel has told the sender to end.
     return give(END, NULL) && hear_child(&a) ? a.value : SIGTERM;
 }

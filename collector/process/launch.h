@@ -1,11 +1,12 @@
 // The launcher: a small process of ours that starts the sender, because a process in the sandbox
-// starts none. It can start nothing but the command that it was made with, with the environment
-// without MAILROOM_* and PG*, so that the program that talks to the Internet cannot reach the
-// database. The sender runs in our terminal session but in a process group of its own, so that
-// Ctrl-C reaches only us and we can give back its lines. When we die, the launcher tells the sender
-// to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
+// starts none. It can start only the command that it was made with. That command gets an
+// environment without MAILROOM_* and PG*, so that the program that talks to the Internet cannot
+// reach the database. The sender runs in our terminal session but in a process group of its own, so
+// that Ctrl-C reaches only us and we can give back its lines. When we die, the launcher tells the
+// sender to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
 //
-// One process has one launcher. All calls wait for its answer; it does one thing at a time.
+// One process has one launcher, which does one thing at a time. All calls but launch_ask wait for
+// its answer.
 #pragma once
 
 #include <stdbool.h>
@@ -23,5 +24,5 @@ bool launch_start(int in, int out, pid_t *pid, struct err *e) MUST_USE;
 // Asks the sender to finish the mail in hand and end.
 void launch_ask(void);
 
-// Ends the sender for certain, and returns how it ended, as waitpid does.
+// Ends the sender, by force if needed, and returns how it ended, as a status of waitpid.
 int launch_end(void);

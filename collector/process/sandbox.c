@@ -2,7 +2,8 @@
 
 #include "base/log.h"
 
-// A sanitizer looks into its own process, and a coverage build writes files.
+// A sanitizer looks into its own process, and a coverage build writes files, so neither can run in
+// the sandbox.
 #if !defined(__linux__) || defined(MAILPROOF_INSTRUMENTED)
 
 bool sandbox_enter(bool keeps_files, struct err *e)
@@ -32,7 +33,7 @@ struct rule {
     int call;
     enum { ALWAYS, IF_IS, IF_NONE_OF, IF_ALL_OF } when;
     unsigned arg;
-    scmp_datum_t value; // what it is, or the bits of which it has none or all
+    scmp_datum_t value; // what the argument must be, or the bits of which it must have none or all
 };
 
 #define CALL(name)                                                                                 \
@@ -89,11 +90,12 @@ static const struct rule allowed[] = {
     CALL_IF(prlimit64, IS(2, 0)), CALL(getrusage), CALL(sched_getaffinity), CALL(getcpu),
     CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(membarrier)};
 
+// Allowed in addition where files have to be replaced or removed.
 static const struct rule keeping_files[] = {CALL(open), CALL(openat), CALL(rename), CALL(renameat),
     CALL(renameat2), CALL(unlink), CALL(unlinkat)};
 
-// No library makes these calls on our behalf. What is asked of clone3 cannot be seen here, so there
-// is none, and the libc takes clone.
+// No library makes these calls on our behalf, so they kill the process. A filter cannot see what is
+// asked of clone3; so that call is not in any table, and the libc falls back to clone.
 static const struct rule deadly[] = {CALL(execve), CALL(execveat), CALL(fork), CALL(vfork),
     CALL_IF(clone, HAS_NONE_OF(0, CLONE_THREAD)), CALL(ptrace), CALL(process_vm_readv),
     CALL(process_vm_writev), CALL(mount), CALL(unshare), CALL(setns), CALL(bpf), CALL(init_module),
@@ -133,7 +135,8 @@ static int fill(scmp_filter_ctx filter, bool keeps_files)
         error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (error == 0)
         error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-    // A call by the numbers of another architecture passes no table of ours.
+    // The tables do not judge calls by the numbers of another architecture, so such a call kills
+    // the process.
     if (error == 0)
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     return error;

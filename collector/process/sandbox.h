@@ -3,9 +3,9 @@
 // It may use the sockets of its databases and scrapers, read files, wait, and ask for memory.
 // Whoever gets to run code in it, through a flaw in it or in one of its libraries, can start no
 // program, look into no process, make no code, and write no file. It gains no rights
-// (no_new_privs). A call that only an intruder makes kills the process with SIGSYS. To any other
-// call that is not in the table, the kernel says that it has none such, so that a newer libc takes
-// the older way.
+// (no_new_privs). A call that only an intruder makes kills the process with SIGSYS. Any other call
+// that is not in the table fails with ENOSYS, as if the kernel lacked it, so that a newer libc
+// falls back to an older call.
 //
 // The sender is not in the sandbox: the launcher (launch.h) starts it.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 
-// For good. `keeps_files`: the metrics' file or socket has to be replaced or removed later. Before
-// it, open what else has to be opened. ERR_USAGE: the kernel refuses.
+// Enters the sandbox for good. Whatever else has to be opened for writing must be open before.
+// `keeps_files`: the metrics' file or socket has to be replaced or removed later. ERR_USAGE: the
+// kernel refuses.
 bool sandbox_enter(bool keeps_files, struct err *e) MUST_USE;
