@@ -42,6 +42,8 @@ static bool wait_for_data(const struct input *in)
     return !p[1].revents;
 }
 
+// Waits for more bytes and reads them. Returns INPUT_LINE when some came, though perhaps no whole
+// line.
 static enum input_result more(struct input *in, struct err *e)
 {
     char *room = buf_reserve(&in->data, PIECE);
@@ -65,7 +67,7 @@ enum input_result input_next(struct input *in, const char **line, size_t *len, s
 {
     enum input_result result;
 
-    // Only now: the last line pointed into the buffer.
+    // The last line is dropped only now, because the caller had a pointer into it.
     if (in->taken > 0)
         buf_consume(&in->data, in->taken);
     in->taken = in->scanned = 0;

@@ -1,4 +1,4 @@
-// Reads lines from a file descriptor that may make a read wait.
+// Reads lines from a file descriptor whose reads may wait.
 #pragma once
 
 #include "base/buf.h"

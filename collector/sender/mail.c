@@ -62,7 +62,7 @@ static bool read_file(struct buf *out, const char *path, struct err *e)
     fclose(f);
     if (!ok)
         return err_sys(e, ERR_USAGE, "the template %s cannot be read", path);
-    // A buffer that has failed refuses this, too: then the file is too long.
+    // If the file is too long, the buffer has failed already, and refuses this byte, too.
     if (!buf_append_char(out, '\0'))
         return err_set(
             e, ERR_USAGE, "the template %s is longer than %zu bytes", path, TEMPLATE_MAX - 1);

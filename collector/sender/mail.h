@@ -32,8 +32,8 @@ struct record {
 size_t record_count(const char *line, size_t len);
 
 // Takes the next mail from *at, which the caller starts at the line's first byte; `end` is where
-// the line ends. Returns NULL when the mail can be sent, or else why not; *at points behind the
-// mail either way.
+// the line ends. Returns NULL when the mail can be sent, or else why not; in both cases *at moves
+// past the mail.
 const char *record_next(struct record *r, const char **at, const char *end);
 
 // --- its text ------------------------------------------------------------------------

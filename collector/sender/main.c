@@ -35,7 +35,8 @@ struct sender {
     int64_t hold_ns; // the last pause before another try; 0: the last try succeeded
 };
 
-// A signal ends the sleep early, so the caller asks program_stopping.
+// Sleeps until this time. TERM or INT ends the sleep early, so the caller asks program_stopping
+// afterwards.
 static void sleep_until(int64_t at_ns)
 {
     struct pollfd stop = {.fd = program_stop_fd(), .events = POLLIN};
@@ -88,6 +89,8 @@ static void hold_line(struct sender *s)
     sleep_until(clock_now_ns() + s->hold_ns);
 }
 
+// Tries once to send a mail, when the limits allow it. If a signal comes first, *reply is left
+// alone. False: an error that ends the sender.
 static bool attempt(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
     int64_t wall_s = clock_wall_ns() / NS_PER_S;
@@ -103,8 +106,9 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
                                      smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
 }
 
-// Tries again itself, because nobody reads the answers. While no mail has a chance, it tries for as
-// long as it takes; when only this mail fails, it tries SENDER_ATTEMPTS times.
+// Tries to send a mail again and again, because without answers nobody else does. While no mail has
+// a chance, it tries for as long as it takes; when only this mail fails, it tries SENDER_ATTEMPTS
+// times.
 static bool insist(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
     for (int tries = 1;;) {
@@ -139,8 +143,8 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     if (count == 0)
         return answer_line(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !program_stopping(); place++) {
-        reply.outcome =
-            MAIL_LATER; // this is the outcome if a signal comes before the mail is tried
+        // This is the outcome if a signal comes before the mail is tried.
+        reply.outcome = MAIL_LATER;
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;
@@ -187,7 +191,7 @@ static bool set_up_sender(struct sender *s, struct err *e)
     struct settings *c = &s->settings;
 
     bool loaded = settings_load(c, environ, e);
-    // Also when they are refused.
+    // The environment's secrets are wiped even when the settings are refused.
     variables_wipe(&settings_variables, environ);
     if (!loaded)
         return false;

@@ -22,7 +22,8 @@ struct rate {
 
 void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_t now_ns);
 
-// Reads what an earlier sender counted; `path` may be NULL. rate_close closes it.
+// Opens the file that keeps the day's count, and reads what an earlier sender counted; with a NULL
+// path there is no file. rate_close closes it.
 bool rate_open(struct rate *r, const char *path, struct err *e) MUST_USE;
 void rate_close(struct rate *r);
 
@@ -32,5 +33,5 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns);
 // True when the day's mails are used up.
 bool rate_spent(struct rate *r, int64_t wall_s);
 
-// Counts a mail that is about to go out.
+// Counts a mail that is about to go out. False: the file cannot be written.
 bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e) MUST_USE;

@@ -72,8 +72,8 @@ const struct variables settings_variables = {.program = "mailroom-sender",
     .one_line = true,
     .set_number = set_sender_number};
 
-// True when the server is on this machine. Of an address, it must be all of the host's name:
-// 127.0.0.1.example.org is elsewhere.
+// True when the server is on this machine. An address counts only if it is the whole name of the
+// host: 127.0.0.1.example.org is elsewhere.
 static bool is_local(const char *url)
 {
     static const char *const names[] = {"localhost", "[::1]"};
@@ -86,7 +86,8 @@ static bool is_local(const char *url)
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len;
 }
 
-// Cuts 'Name <address>' in two. A name in quotes loses them, because it gets its own.
+// Cuts 'Name <address>' in two. A name in quotes loses its quotes, because the header of the mail
+// adds quotes.
 static bool cut_from(struct settings *s, struct err *e)
 {
     char *open = strchr(s->from, '<');

@@ -14,9 +14,9 @@
 struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
-    struct buf body; // the text of the mail in hand, and all of it
-    struct buf mail;
-    size_t sent;                // bytes of it that libcurl has taken
+    struct buf body;            // the text of the mail in hand
+    struct buf mail;            // all of that mail, with its header
+    size_t sent;                // bytes of `mail` that libcurl has taken
     bool quitting;              // libcurl has sent QUIT
     char command[16];           // the last command before QUIT, without its arguments
     char said[256];             // the server's last line before QUIT
@@ -56,8 +56,9 @@ static size_t on_header(char *data, size_t one, size_t len, void *context)
     return len;
 }
 
-// Notes the last command. The end of a mail's data belongs to DATA and comes as no header. After a
-// refusal libcurl sends QUIT, whose reply 221 would hide the refusal.
+// Notes the last command before QUIT. libcurl does not report the end of a mail's data as a
+// command, so its reply counts for DATA. After a refusal libcurl sends QUIT, whose reply 221 would
+// hide the refusal.
 static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void *context)
 {
     struct smtp *s = context;
@@ -125,8 +126,8 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_mail_read);
     curl_easy_setopt(easy, CURLOPT_READDATA, s);
-    curl_easy_setopt(
-        easy, CURLOPT_SEEKFUNCTION, on_mail_seek); // a connection that had ended is made anew
+    // libcurl seeks to send the mail again, when the old connection had ended.
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_mail_seek);
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, s);
 }
 
@@ -140,7 +141,7 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
     }
     s->settings = settings;
     buf_init(&s->body, BODY_MAX);
-    buf_init(&s->mail, 2 * BODY_MAX); // base64 makes three bytes four
+    buf_init(&s->mail, 2 * BODY_MAX); // base64 makes four bytes of three
     if (!smtp_rest(s, e)) {
         smtp_free(s);
         return NULL;
@@ -197,8 +198,8 @@ static void add_base64(struct buf *out, const struct buf *body)
     }
 }
 
-// Makes the whole mail. It is written here, because libcurl's MIME makes a mail of several parts
-// even of one, which some programs show as an attachment.
+// Makes the whole mail. libcurl's own MIME functions are not used, because they make a multipart
+// mail even of a single part, and some programs show that part as an attachment.
 static bool make_mail(
     struct smtp *s, const struct template *t, const struct record *r, struct err *e)
 {

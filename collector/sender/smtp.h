@@ -33,7 +33,7 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
 // Ends the connection with QUIT; the next mail opens another.
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
-// Returns the meaning of a reply. Pure. `code` is the server's, 0 when it gave none; `command` is
-// the last one sent. Only replies to RCPT and to the content are the mail's fault; earlier failures
-// are ours.
+// Returns what a reply means for the mail. Pure. `code` is the server's, 0 when it gave none;
+// `command` is the last command that was sent. Only refusals of RCPT and of the content (DATA) are
+// the mail's fault; earlier ones are ours.
 enum outcome smtp_judge(long code, const char *command);
