@@ -29,9 +29,10 @@ struct reading reading_count(const PGresult *r, int limit)
     return seen;
 }
 
-// The head's place has four parts: n, seen, tick, and the snapshot that the read saw. If nothing
-// waits after the line, the cursor goes up to that snapshot. If the line ends in part 2, after the
-// tick, then the tick is used up.
+// Appends where the cursor goes when the line is settled. It comes from the head's place, which has
+// four parts: n, seen, tick, and the snapshot that the read saw. If nothing waits after the line,
+// the cursor goes up to that snapshot. If the line ends in part 2, after the tick, then the tick is
+// used up.
 bool reading_place(
     const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
 {
