@@ -1,5 +1,5 @@
-// The history of every token: what was planned, what the generator saw, and what the database and
-// the collector's lines held.
+// Keeps the history of every token: what was planned, what the generator saw, and what the database
+// and the collector's lines held.
 //
 // The ledger joins the records of load, subject and fault by the token's number, and adds what only
 // the database knows, such as outcomes that the generator never learned. After ledger_settle_end it

@@ -1,5 +1,6 @@
-// A compressed stream of numbers, each in as few bytes as it needs. The same pack_… call serves
-// both directions: it writes its value, or fills the value in when the stream is being read.
+// Writes and reads a compressed stream of numbers, each in as few bytes as it needs. The same
+// pack_… call serves both directions: it writes its value, or fills the value in when the stream is
+// being read.
 //
 // The stream keeps its first failure, so the caller checks once after many calls. A read after a
 // failure returns 0.

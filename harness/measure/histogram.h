@@ -1,5 +1,5 @@
-// A histogram with HdrHistogram's index layout: three significant digits over 0 … highest, so that
-// a percentile is exact to 0.1% and nothing is clipped.
+// Counts values in a histogram with HdrHistogram's index layout: three significant digits over 0 …
+// highest, so that a percentile is exact to 0.1% and nothing is clipped.
 //
 // Values are int64_t nanoseconds by convention; negative ones count as 0. A value above `highest`
 // makes the array grow. Only one thread may write a histogram; several threads write one each,

@@ -68,7 +68,8 @@ static double normal_below(double z)
     return erfc(-z / sqrt(2)) / 2;
 }
 
-// Counts the pairs in which b is larger; a pair of equal values counts as half.
+// Counts the pairs in which b is larger; a pair of equal values counts as half. Also writes the
+// ratio of each pair, and whether any pair is equal.
 static double count_wins(
     const double *a, size_t n, const double *b, size_t m, double *ratios, bool *tied)
 {

@@ -18,10 +18,11 @@ struct folder {
 
 #define FOLDER_STAMP_LEN 40
 
-// Writes the present time in the form that names folders: 20240420T133700Z.
+// Writes the present time in the form with which folder names begin: 20240420T133700Z.
 void folder_stamp(char stamp[FOLDER_STAMP_LEN]);
 
-// Makes the folder and writes the resolved scenario.yaml into it.
+// Makes the folder with its logs/, and writes the resolved scenario.yaml and the files of recorded
+// arrivals into it.
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);
 

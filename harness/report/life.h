@@ -1,5 +1,5 @@
-// One token's life as text and as a picture: from its intended insert to its last delivery, with
-// the faults and processes that it met. In leased mode the life also has each attempt with its
+// Tells one token's life as text and as a picture: from its intended insert to its last delivery,
+// with the faults and processes that it met. In leased mode the life also has each attempt with its
 // answer, and the outcome that the collector has recorded.
 #pragma once
 
@@ -24,7 +24,7 @@ MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
 
 // Returns the outcome of the token's transaction, in words.
 const char *life_outcome(const struct ledger *l, uint32_t token);
-// Writes when the fault ended, and its evidence.
+// Writes the fault's name, when it ended, and its evidence.
 void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);
-// Writes which process wrote the line, and in what state it arrived.
+// Writes which process wrote the line of the delivery, and in what state the line arrived.
 void life_delivery(const struct ledger *l, const struct delivery *d, char *out, size_t size);

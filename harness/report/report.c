@@ -30,8 +30,8 @@ static bool observed(const struct report *r, struct buf *out, struct err *e)
     return observed_write(r->observed, r->ledger->start_ns, out, e);
 }
 
-// The files of a result folder. result.json is written last, so a folder that has it has all the
-// other files.
+// The files of a result folder. result.json is written last, so a folder with a result.json has all
+// the other files.
 struct file {
     const char *name;
     write_function *write;

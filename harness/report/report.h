@@ -72,8 +72,8 @@ MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 // Writes tokens.csv and tokens.jsonl into the result folder.
 MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 
-// Adds the figures that result.json has beyond the keys that other programs rely on: measure, load
-// and server. `root` is a json_t object.
+// Adds the figures that result.json has beyond the keys that other programs rely on: stages,
+// batches, phases, the cost of generator and harness, and the server. `root` is a json_t object.
 void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------

@@ -368,7 +368,7 @@ static void put_figure(struct terminal_line *l, int width, double value, int dig
 // Puts how many runs passed, and the bounds of the rate of passing that this proves.
 static void put_rate(struct terminal_line *l, const struct suite_row *r)
 {
-    const double alpha = 0.025; // at each end
+    const double alpha = 0.025; // 5% in all, half of it at each bound
     const size_t passed = (size_t)r->passed, done = (size_t)r->done;
     char text[64];
 

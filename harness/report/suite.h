@@ -1,5 +1,5 @@
-// Runs several scenarios in one command: shows a live table on a terminal, and prints a table of
-// verdicts at the end.
+// Keeps the results of the scenarios that one command runs: shows them in a live table on a
+// terminal, and prints a table of verdicts at the end.
 //
 // The live table is on stderr, below all other output. It moves the cursor only over its own lines
 // and changes nothing else, so that the terminal stays usable if the program ends.
@@ -54,7 +54,7 @@ struct suite {
     const char *out;       // borrowed; the folder that holds the result folders
     const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none
     bool soak;             // its runs are the segments of a soak
-    bool live;             // true: the table is drawn
+    bool live;             // true: the live table is drawn
     struct progress shown; // progress of the running scenario
     int64_t run_began_ns;
     struct buf text;       // text of one drawing of the table

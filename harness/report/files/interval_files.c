@@ -12,7 +12,7 @@
 struct writer {
     const struct report *report;
     struct buf *out;
-    size_t sample; // index of the next sample of the sampler to look at
+    size_t sample; // index of the next sample to look at
 };
 
 static const char head[] =

@@ -1,5 +1,5 @@
-// `run --metrics ADDR`: serves the figures of the present run, and those of the scenarios that were
-// judged before it, as OpenMetrics.
+// Serves the figures of the present run, and those of the scenarios that were judged before it, as
+// OpenMetrics (`run --metrics ADDR`).
 //
 // A thread of its own serves them, because the main thread waits while a server starts or a fault
 // is carried out. The thread knows only what the main thread has told it.

@@ -1,4 +1,4 @@
-// Writes summary.md, which a CI shows on the page of a job.
+// Writes the summary.md of one run, which a CI shows on the page of a job.
 #include "report/pages/glance.h"
 
 #include <math.h>

@@ -17,9 +17,8 @@ struct observed {
     int64_t start_wall_ns;  // when the load began, ns since 1970
     int64_t harness_rss_kb; // largest memory of the harness itself, in kB
     char *collector;        // owned; the value of --collector; NULL: not given
-    char *changed;          // owned; the options --set and --collector, quoted for a shell; NULL:
-                            // none
-    char *program;          // owned; the tested program, see subject/identity.h; NULL: not known
+    char *changed; // owned; the options that changed the scenario, quoted for a shell; NULL: none
+    char *program; // owned; the tested program, see subject/identity.h; NULL: not known
 };
 
 // Fills in *o, with the samples from a stopped sampler (NULL: there was none). The load began at

@@ -97,7 +97,8 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
 
     for (size_t i = 0; i < s->run_count; i++)
         count += belongs(&s->runs[i]);
-    // Folded, because hundreds of scenarios that passed would hide the few that did not.
+    // The runs are folded, because hundreds of scenarios that passed would hide the few that did
+    // not.
     if (count == 0)
         return;
     buf_printf(out, "\n<details><summary>%zu %s</summary>\n\n", count, title);

@@ -13,10 +13,9 @@
 
 // An activity with a beginning and an end, on the run's clock.
 struct span {
-    uint64_t track;     // the same for spans that belong together: those of a token, a process, all
-                        // faults
-    unsigned number;    // number within its track, from 1
-    unsigned parent;    // number of its parent span; 0: it has none
+    uint64_t track;  // the same for the spans of a token; each process and each fault has its own
+    unsigned number; // number within its track, from 1
+    unsigned parent; // number of its parent span; 0: it has none
     const char *family; // such as "token", "fault", "process"
     const char *name;
     char detail[160];

@@ -13,15 +13,15 @@
 enum series_stage { STAGE_LAG, STAGE_INSERT, STAGE_WAIT, STAGE_DEQUEUE, SERIES_STAGES };
 
 struct series_point {
-    int64_t at_ns;                 // start of the interval, counted from the start of the load
-    uint32_t offered;              // tokens that the plan intended for the interval
-    uint32_t achieved;             // tokens acknowledged in it
-    uint32_t delivered;            // first deliveries read in it
-    int64_t backlog;               // tokens that are acknowledged and not yet read at its end
-    double p50_ms, p99_ms, max_ms; // latency since the intended insert of the tokens read in it;
-                                   // NAN: none
-    double commit_p50_ms, commit_p99_ms; // latency since the acknowledgement; NAN: none
-    double stage_ms[SERIES_STAGES];      // mean of each stage over the tokens read in it; NAN: none
+    int64_t at_ns;      // start of the interval, counted from the start of the load
+    uint32_t offered;   // tokens that the plan intended for the interval
+    uint32_t achieved;  // tokens acknowledged in the interval
+    uint32_t delivered; // first deliveries read in the interval
+    int64_t backlog;    // tokens acknowledged and not yet read at the end of the interval
+    double p50_ms, p99_ms, max_ms; // latency since the intended insert; NAN: no token was read
+    double commit_p50_ms,
+        commit_p99_ms;              // latency since the acknowledgement; NAN: no token was read
+    double stage_ms[SERIES_STAGES]; // mean of each stage over the tokens read; NAN: none was read
 };
 
 struct series {

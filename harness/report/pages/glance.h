@@ -12,10 +12,10 @@
 
 enum glance_state {
     GLANCE_NONE,      // nothing had to come: not committed, not eligible or not sendable
-    GLANCE_DELIVERED, // once, within timeout and slack
-    GLANCE_LATE,      // once, later than that
-    GLANCE_TWICE,     // more than once
-    GLANCE_MISSING,   // never
+    GLANCE_DELIVERED, // delivered once, within batch timeout and slack
+    GLANCE_LATE,      // delivered once, but later
+    GLANCE_TWICE,     // delivered more than once
+    GLANCE_MISSING,   // never delivered
     GLANCE_STATES
 };
 
