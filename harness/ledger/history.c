@@ -489,7 +489,7 @@ bool history_join(struct history *h, struct err *e)
     l->holds = h->holds;
     l->sessions = h->sessions;
     // Older histories do not say when a line was written. Only a fault that kept the reader away
-    // can have delayed the reading of a line for long.
+    // can have delayed the reading of a line.
     if (h->version < 12)
         ledger_guess_written(l);
     return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);

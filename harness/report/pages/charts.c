@@ -19,8 +19,7 @@ struct series_point {
     uint32_t delivered; // first deliveries read in the interval
     int64_t backlog;    // tokens acknowledged and not yet read at the end of the interval
     double p50_ms, p99_ms, max_ms; // latency since the intended insert; NAN: no token was read
-    double commit_p50_ms,
-        commit_p99_ms;              // latency since the acknowledgement; NAN: no token was read
+    double commit_p50_ms, commit_p99_ms; // latency since the acknowledgement; NAN: none
     double stage_ms[SERIES_STAGES]; // mean of each stage over the tokens read; NAN: none was read
 };
 

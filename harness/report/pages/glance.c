@@ -18,8 +18,8 @@ static enum glance_state glance_state(
 
     if (t->deliveries > 1)
         return GLANCE_TWICE;
-    // If the token was to be changed while it waited, it may have become ineligible, so nothing had
-    // to come.
+    // If a change of its account was sent while the token waited, the token may have become
+    // ineligible, so nothing had to come.
     if (t->deliveries == 0)
         return token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
                        ledger_changed_ns(l, token) == CLOCK_NEVER && !(t->flags & TOKEN_NAMED)
