@@ -52,8 +52,8 @@ static const int64_t wait_max_ns = NS_PER_S;
 
 #define RECENT_ACCOUNTS 8
 
-static const double conflict_share =
-    0.2; // insert: upsert: share of the activations whose account exists
+// The share of the activations in upserts (insert: upsert) whose account exists already.
+static const double conflict_share = 0.2;
 
 struct maker {
     struct plan *plan;
