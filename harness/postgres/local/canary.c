@@ -14,12 +14,13 @@
 static const char flushed[] = "canary.flushed";
 static const char unflushed[] = "canary.unflushed";
 
-// Aligned, because a direct write needs memory that is aligned like the disk.
+// Aligned, because O_DIRECT needs memory that is aligned like the disk's blocks.
 struct content {
     _Alignas(4096) unsigned char bytes[CANARY_BYTES];
 };
 
-// Fills the sectors so that each differs from all others, and from its own content in other writes.
+// Fills the sectors so that each differs from all others, and from the same sector in every other
+// write.
 static void fill_canary(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {

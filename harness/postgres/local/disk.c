@@ -14,16 +14,16 @@
 #include "os/process.h"
 
 #define TOOL_WORDS 7
-#define MOUNTED "loop,nosuid,nodev" // the server's user may write there
+#define MOUNTED "loop,nosuid,nodev" // nosuid and nodev, because the server's user may write there
 // The size of the image. The image is sparse, so only written blocks take room.
 #define DISK_BYTES (INT64_C(2) << 30)
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
-static const int stirred_sectors = 128; // of changed pages: so many are on their way at a cut
+static const int stirred_sectors = 128; // of changed pages, unflushed, for which a cut waits
 static const int64_t stir_limit_ns = 5 * NS_PER_S;
 
-// How to make, mount and repair each file system. Only the server's writes may reach the disk, so
+// How to make, mount and repair each file system. No writes but the server's may reach the disk, so
 // the kernel must not fill inode tables in the background, and nothing is discarded.
 static const struct disk_filesystem {
     const char *type;
@@ -64,7 +64,7 @@ static bool make_file(const char *path, int64_t bytes, struct err *e)
     return ok;
 }
 
-// Runs the command with the path as its last word.
+// Runs the command to its end, with the path as its last argument.
 static bool run_tool(const char *const command[], const char *path, struct err *e)
 {
     const char *argv[TOOL_WORDS + 2] = {NULL};
@@ -126,7 +126,8 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
         e->kind = ERR_SKIP;
         return err_prefix(e, "storage: crashable needs a loop device");
     }
-    // The file system's root stays ours, with our canary in it; the server gets a folder below it.
+    // The root folder of the file system stays ours, with our canary in it; the server gets a
+    // folder in it.
     return canary_make(&d->canary, d->mount, e);
 }
 
@@ -151,7 +152,7 @@ bool disk_settle(struct disk *d, struct err *e)
 
 bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
 {
-    // A disk that lies loses more than parts of pages.
+    // A disk that is not honest loses more than parts of pages.
     if (d->manner == DISK_HONEST)
         return pages_change(&d->pages, conn, e);
     PQfinish(conn);
@@ -160,8 +161,8 @@ bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
 
 // --- the power -----------------------------------------------------------------------
 
-// Writes a new canary. The disk loses its power as soon as it holds this and at least so many
-// sectors of the changed pages that were not flushed.
+// Writes a new canary. The disk cuts its power as soon as its cache holds that canary and at least
+// `least` unflushed sectors of the changed pages.
 static bool write_canary(struct disk *d, int least, struct err *e)
 {
     const unsigned long long seed = (unsigned long long)d->seed * 4 + d->cuts;
@@ -174,7 +175,8 @@ static bool write_canary(struct disk *d, int least, struct err *e)
            canary_write_unflushed(&d->canary, d->mount, e);
 }
 
-// Looks whether the power is cut, and whether a flush has taken the canary away.
+// Notes in d->power whether the power is cut. *canary becomes false when a flush has taken the
+// canary out of the disk's cache.
 static bool look_at_power(struct disk *d, bool *canary, struct err *e)
 {
     enum { HOLDS_CANARY = 4, IS_DARK, COUNTS };
@@ -198,7 +200,8 @@ bool disk_cut_power(struct disk *d, struct err *e)
         if ((!canary && !write_canary(d, stirred_sectors, e)) || !look_at_power(d, &canary, e))
             return false;
     }
-    // A cut that comes when nothing is written tears no page, and its evidence says so.
+    // If the server has not written enough pages, cuts the power without waiting for them. Such a
+    // cut tears no page, and its evidence says so.
     if (d->power == DISK_ON && (!write_canary(d, 0, e) || !look_at_power(d, &canary, e)))
         return false;
     d->cut_ns = clock_now_ns();
@@ -230,11 +233,11 @@ bool disk_unmount(struct disk *d, struct err *e)
     return true;
 }
 
-// Repairs the file system, as an operator does with a disk that does not mount.
+// Repairs the file system, as an operator does with one that cannot be mounted. An exit of the tool
+// with an error is no failure here: the next mount shows whether the repair succeeded.
 static bool mend_disk(const struct disk *d, struct err *e)
 {
-    struct err repaired; // the tool exits with 1 when it repaired something; the mount shows
-                         // whether it succeeded
+    struct err repaired; // e2fsck exits with 1 when it has repaired something
 
     if (run_tool(d->files->repair, d->device, &repaired))
         return true;
@@ -251,7 +254,7 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
     // If the file system cannot be read, both files count as lost.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
-    // What is torn proves nothing about the cut, so a file that is gone is no failure of it.
+    // Torn pages are not part of the proof, so it does not matter when their file is gone.
     if (!pages_count_torn(&d->pages, &torn, &unread))
         torn = 0;
     snprintf(d->evidence, sizeof d->evidence,
@@ -279,8 +282,8 @@ bool disk_mount(struct disk *d, struct err *e)
     d->power = DISK_ON;
     d->repaired = false;
     if (!mount_it(d, e)) {
-        // An honest cut leaves a file system that mounts. Only where the disk was told to lie, or a
-        // cut hit the mount itself, may it be repaired.
+        // After a cut of an honest disk the file system must mount. It may be repaired only if the
+        // disk is not honest, or if the cut may have hit the mount itself.
         bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
         if (!may_repair || !mend_disk(d, e) || !mount_it(d, e))
             return false;
@@ -296,10 +299,10 @@ void disk_remove(struct disk *d)
 
     pages_fini(&d->pages);
     if (d->power == DISK_DARK && !disk_off(d, &ignored)) {
-        // The disk's program is gone, and with it the requests that waited.
+        // The disk's program is gone, and so are the requests that waited.
     }
     if (!disk_unmount(d, &ignored)) {
-        // The mount disappears with the last process of its namespace, which is ours.
+        // The mount disappears when we end, because we are the last process of its namespace.
     }
     if (d->served && umount2(d->device, MNT_DETACH) == 0)
         d->served = false;

@@ -10,7 +10,7 @@
 
 static const char ballast[] = "ballast";
 
-// The counters of mailproof-disk: writes, flushes, delayed, failed.
+// Places in the answer of mailproof-disk, which counts writes, flushes, delayed and failed flushes.
 enum { COUNT_DELAYED = 2, COUNT_FAILED = 3, COUNTS };
 
 bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed, struct err *e)
@@ -43,7 +43,8 @@ bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e)
     return true;
 }
 
-// Fills the disk in pieces that get smaller, because the last free blocks are scattered.
+// Fills the disk with pieces that get smaller and smaller, because the last free blocks are
+// scattered.
 bool disk_fill(struct disk *d, int64_t *bytes, struct err *e)
 {
     char path[PATH_MAX];

@@ -18,7 +18,7 @@
 static const int64_t answer_limit_ns = 20 * NS_PER_S;
 static const int64_t end_limit_ns = 10 * NS_PER_S;
 
-// Reads one line, without its end.
+// Reads one line of the answer, without its newline.
 static bool read_drive_line(const struct drive *d, char *line, size_t size, struct err *e)
 {
     int64_t deadline = clock_now_ns() + answer_limit_ns;
@@ -30,7 +30,7 @@ static bool read_drive_line(const struct drive *d, char *line, size_t size, stru
             continue;
         if (ready == 0)
             return err_set(e, ERR_SYSTEM, "the disk did not answer within 20 s");
-        // One byte at a time, because nothing behind the line may be taken from the socket.
+        // Reads one byte at a time, because nothing after the line may be taken from the socket.
         if (ready < 0 || read(d->control, line + used, 1) != 1)
             return err_set(e, ERR_SYSTEM, "the disk's program has ended");
         if (line[used] == '\n') {
@@ -42,7 +42,7 @@ static bool read_drive_line(const struct drive *d, char *line, size_t size, stru
     return err_set(e, ERR_SYSTEM, "the disk's answer is too long");
 }
 
-// Finds the program: beside our own in the build, and in another folder when installed.
+// Finds the program: beside our own in the build, in libexec when installed.
 static bool find_program(char out[PATH_MAX], struct err *e)
 {
     static const char *const places[] = {DRIVE_PROGRAM, "../libexec/mailproof/" DRIVE_PROGRAM};
@@ -65,7 +65,8 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
 
     if (!find_program(program, e))
         return false;
-    // Opened here and passed on, so that the program needs no helper with root's rights to mount.
+    // We open this and pass it on, so that the program needs no helper with root's rights for
+    // mounting.
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (d->fuse < 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs /dev/fuse");
@@ -90,11 +91,11 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
 {
     char options[120];
 
-    // rootmode: the root of this file system is a plain file, which is all that it holds.
+    // rootmode: this file system holds one plain file, which is its root.
     snprintf(options, sizeof options, "fd=%d,rootmode=100000,user_id=0,group_id=0", d->fuse);
     if (mount("mailproof", path, "fuse.mailproof", MS_NOSUID | MS_NODEV, options) != 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs to mount FUSE");
-    // We keep no copy of this descriptor, so the kernel notices when the program is gone.
+    // Only the program keeps this descriptor, so the kernel notices when the program is gone.
     close(d->fuse);
     d->fuse = -1;
     return drive_tell(d, NULL, 0, e, "serve");
@@ -129,8 +130,8 @@ bool drive_tell(
     if (send(d->control, line, (size_t)length, MSG_NOSIGNAL) != length)
         return err_set(e, ERR_SYSTEM, "the disk's program has ended");
     if (!read_drive_line(d, line, sizeof line, e)) {
-        // A late answer would be taken for that of the next command. Without a caller the program
-        // only serves until the file is unmounted.
+        // Gives up the socket, because a late answer would be taken for that of the next command.
+        // The program goes on serving the file until that is unmounted.
         close(d->control);
         d->control = -1;
         return false;

@@ -1,4 +1,4 @@
-// mailproof-disk as a child process of ours. See harness/disk/README.md for its commands.
+// Runs mailproof-disk as a child process, and gives it commands. harness/disk/README.md lists them.
 #pragma once
 
 #include <stdint.h>
@@ -8,9 +8,9 @@
 #include "base/err.h"
 
 struct drive {
-    pid_t pid;   // its process; 0: none
-    int control; // our end of its socket; -1: none
-    int fuse;    // descriptor of /dev/fuse until it is mounted; -1 afterwards
+    pid_t pid;   // pid of mailproof-disk; 0: it does not run
+    int control; // our end of the socket for commands; -1: there is none
+    int fuse;    // descriptor of /dev/fuse until drive_mount; -1 afterwards
 };
 
 // The name of the program.
@@ -28,9 +28,10 @@ MUST_USE bool drive_start(struct drive *d, const char *dir, struct err *e);
 // Mounts the program's one file over the (empty) file at `path`.
 MUST_USE bool drive_mount(struct drive *d, const char *path, struct err *e);
 
-// Gives a command and reads the numbers of its answer into `numbers`.
+// Sends a command, and reads the first `count` numbers of the answer. Fails when the program
+// refuses the command, has ended, or does not answer within 20 s.
 MUST_USE bool drive_tell(struct drive *d, int64_t *numbers, size_t count, struct err *e,
     const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-// Call it after the file was unmounted. Waits for the program to end, and kills it if it does not.
+// Call it after the file was unmounted. Waits at most 10 s for the program to end, then kills it.
 void drive_end(struct drive *d);

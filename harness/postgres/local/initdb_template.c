@@ -51,8 +51,8 @@ static bool holds_server(const char *dir)
            path_join(program, dir, "postgres", &ignored) && access(program, X_OK) == 0;
 }
 
-// Returns the major version in a path. The newest is found by this number and not by the path's
-// text.
+// Returns the first number in a path, which is the major version. Compared as text, 9 would be
+// newer than 10.
 static int major_of(const char *path)
 {
     while (*path && (*path < '0' || *path > '9'))
@@ -116,14 +116,15 @@ static bool run_initdb(
 
     if (!path_join(program, bindir, "initdb", e))
         return false;
-    // C collation and UTF-8, to be the same on every machine. Trust is safe here, because the
-    // socket lies in a folder that only this user may enter.
+    // C collation and UTF-8, so that the server is the same on every machine. `trust` is safe here,
+    // because the socket lies in a folder that only this user may enter.
     const char *argv[] = {program, "--pgdata", data, "--username", "mailproof", "--auth", "trust",
         "--encoding", "UTF8", "--no-locale", NULL};
     return process_run(argv, user->uid, user->gid, text, sizeof text, e);
 }
 
-// Finds the folder of this version's template in that folder.
+// Makes the path of the template in the cache folder `dir`: one for each server version, format and
+// user. False when `postgres` does not tell its version.
 static bool cache_path(
     char out[PATH_MAX], const char *dir, const char *bindir, const struct server_user *user)
 {
@@ -153,7 +154,8 @@ static bool copy_tree(const char *from, const char *to, struct err *e)
     return path_join(inside, from, ".", e) && process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
 }
 
-// Stores the template. Another run may do the same at the same time; rename lets one of them win.
+// Stores the template in the cache, if possible. Another run may do the same at the same time;
+// rename lets one of them win.
 static void store_template(const char *data, const char *cached)
 {
     char fresh[PATH_MAX];
@@ -174,8 +176,9 @@ static bool is_unfinished(const char *name)
     return point && point[1] && point[1 + strspn(point + 1, "0123456789")] == '\0';
 }
 
-// Storing a template takes a second, so an unfinished one that is an hour old is abandoned. Its pid
-// may belong to another process by now, or to one of another container.
+// Storing a template takes a second, so an unfinished one that is an hour old is abandoned. The pid
+// in its name proves nothing: another process may have that pid by now, and so may one in another
+// container.
 void template_sweep(const char *cache)
 {
     DIR *dir = opendir(cache);
@@ -201,8 +204,8 @@ bool template_copy(
 
     if (cacheable)
         template_sweep(cache);
-    // The folder is ours until cp has filled it and gives it the owner of the template: nobody can
-    // put a link there that root would follow.
+    // The folder belongs to us until cp has filled it and gives it the template's owner. So nobody
+    // can put a link there that root would follow.
     if (cacheable && path_exists(cached))
         return block_group_mkdir(data, geteuid(), getegid(), e) && copy_tree(cached, data, e);
     if (!block_group_mkdir(data, user->uid, user->gid, e))
@@ -222,7 +225,7 @@ bool template_checksums(
     if (!path_join(program, bindir, "pg_checksums", e))
         return false;
     const char *argv[] = {program, "--enable", "--no-sync", "--pgdata", data, NULL};
-    // initdb of newer versions turns checksums on by itself. That is no error.
+    // Newer versions of initdb turn checksums on by themselves, and pg_checksums then refuses.
     return process_run(argv, user->uid, user->gid, text, sizeof text, e) ||
            strstr(e->text, "already enabled");
 }

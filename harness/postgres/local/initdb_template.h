@@ -1,5 +1,5 @@
-// A data directory that initdb makes once and that is copied for every server. A copy takes a fifth
-// of a second, initdb nearly two.
+// Makes data directories: initdb makes a template once, and each server gets a copy of it. A copy
+// takes a fifth of a second, initdb nearly two seconds.
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +12,25 @@ struct server_user {
     gid_t gid;
 };
 
-// Finds that user: our own; if we are root, the user postgres, or else nobody.
+// Finds the user that is to own the server's files: our own; if we are root, the user postgres, or
+// else nobody. ERR_SKIP if there is neither.
 MUST_USE bool template_user(struct server_user *user, struct err *e);
 
 // Finds the folder of initdb and postgres: $PG_BINDIR, the newest /usr/lib/postgresql/*/bin,
 // /usr/pgsql-*/bin, then PATH. ERR_SKIP when there is none.
 MUST_USE bool template_bindir(char *out, size_t size, struct err *e);
 
-// Makes the folder `data`, which must not exist, as a copy of the template. The template is kept in
-// $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof. Without a usable cache, it runs initdb each
-// time.
+// Makes the folder `data`, which must not exist yet, as a copy of the template. The template is
+// kept in $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof. Without a usable cache, `data` is made
+// by initdb.
 MUST_USE bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
 
-// Turns page checksums on in a cluster that is not running.
+// Turns page checksums on in a cluster that is not running. Checksums that are on already are no
+// error.
 MUST_USE bool template_checksums(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
 
-// Removes half-stored templates of killed runs from the cache: <name>.<pid>, an hour old.
+// Removes half-stored templates of killed runs from the cache: folders named <name>.<pid> that are
+// more than an hour old.
 void template_sweep(const char *cache);

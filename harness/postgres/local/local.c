@@ -59,8 +59,8 @@ static bool write_config(
     return ok;
 }
 
-// Lets the subject's user connect, but only as the roles that a subject has. The superuser is who
-// runs as we or the server do.
+// Lets the subject's user connect to the socket, but only as the collector's or the load's role.
+// Only root and the server's user may connect as the superuser.
 static bool admit_other_user(struct local *l, const struct other_user *u, struct err *e)
 {
     struct passwd *server;
@@ -82,8 +82,9 @@ static bool admit_other_user(struct local *l, const struct other_user *u, struct
                err_sys(e, ERR_SYSTEM, "cannot open %s to the subject", l->dir.server));
 }
 
-// Lets the collector in: over the socket's folder where it runs as another user, and over the run's
-// own network, where there is no other machine.
+// Lets the collector connect: over the socket if it runs as another user than we, and over the
+// run's own network if there is one. There is no other machine in that network, so it needs no
+// password.
 static bool admit_collector(struct local *l, struct err *e)
 {
     static const char all[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n",
@@ -120,7 +121,8 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     s->shares_pids = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
-    // Backends of a postmaster that was killed become our children, and so can be waited for.
+    // From now on the backends of a killed postmaster become our children, so that we can wait for
+    // them.
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, e) ||
@@ -140,7 +142,8 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     return true;
 }
 
-// Makes the command line. Later settings win, so those of the scenario come last.
+// Makes the server's command line in `argv`, with `texts` as room for settings; returns its length.
+// Of two values for a setting the later one counts, so those of the scenario come last.
 static size_t server_argv(const struct local *l, const char *program, const char *data,
     const char *port, char (*texts)[512], const char **argv)
 {
@@ -186,7 +189,8 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     if (!path_join(program, l->bindir, "postgres", e))
         return -1;
     server_argv(l, program, data, port, texts, argv);
-    // Only a server whose clock shall step gets the library; every other runs as installed.
+    // Only a server whose clock is to step gets libfaketime; every other server runs as it is
+    // installed.
     if (*l->clock.file && (!child_env_init(&env, e) || !own_clock_give(&l->clock, &env, e))) {
         child_env_fini(&env);
         return -1;
@@ -246,8 +250,8 @@ static bool local_address(
     return true;
 }
 
-// Explains why the server ended before it was ready: a wrong setting of the user, or another
-// reason.
+// Explains why the server ended before it was ready: ERR_USAGE for a wrong setting of the user,
+// ERR_SYSTEM with the end of the log for any other reason. Returns false.
 static bool did_not_start(const struct server *s, struct err *e)
 {
     static const char *const users[] = {
@@ -270,7 +274,7 @@ static bool wait_local_ready(struct server *s, struct err *e)
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
     while (!provider_handshake(s, e)) {
-        // A server that has ended will never be ready, so the user need not wait for the limit.
+        // A server that has ended will never be ready, so there is no need to wait for the limit.
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
             return did_not_start(s, e);
@@ -283,8 +287,8 @@ static bool wait_local_ready(struct server *s, struct err *e)
     return true;
 }
 
-// Removes lock files that name dead processes after a kill. If they stayed, a new process with the
-// same pid would keep the server from starting.
+// Removes the lock files that a killed server has left. If they stayed, a process that now has the
+// pid in them would keep the server from starting.
 static void remove_stale_locks(const struct local *l)
 {
     static const char *const ends[] = {".lock", ""};
@@ -318,10 +322,10 @@ static bool local_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Kills a server. It freezes the postmaster first, so that no other child starts while it looks for
-// children. We are a subreaper, so the children become ours and we can wait for them. A child that
-// waits for a disk without power ends only when the disk releases it. At the end no server is left
-// to remove the shared memory, so we remove it.
+// Kills a server. First freezes the postmaster, so that it starts no child while we look for its
+// children. We are a subreaper, so these become our children and we can wait for them. `dark`: the
+// disk whose power is cut, or NULL; a child that waits for such a disk ends only when disk_off
+// releases it. A killed server does not remove its shared memory, so we do.
 static bool kill_server_processes(
     const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
@@ -355,8 +359,8 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     if (!l->postmaster)
         return true;
     s->running = false;
-    // The disk loses its power first, while the server still works. The server is killed while it
-    // waits for the disk.
+    // The disk loses its power while the server still works. The server then waits for the disk,
+    // and is killed.
     if (how == SERVER_STOP_POWER && !disk_cut_power(&l->disk, e))
         return false;
     s->paused = false;
@@ -367,8 +371,9 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
         return gone && (!power || disk_unmount(&l->disk, e));
     }
     kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
-    // A connection whose first message never arrives keeps a server from stopping for a minute.
-    // After a kill the server can at least be started again.
+    // A connection whose first message never arrives can keep a server from stopping for a minute.
+    // This function then fails, but it kills the server, so that the server can at least be started
+    // again.
     bool stopped = process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL);
     bool gone = stopped || kill_server_processes(l, l->postmaster, NULL, e);
     l->postmaster = 0;
@@ -386,13 +391,14 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     if (!l->postmaster || kill(l->postmaster, signal) != 0)
         return err_set(e, ERR_SYSTEM, "no server is running that could be signalled");
     s->paused = paused;
-    // Only a postmaster that stands still starts no further child during the search for children.
+    // Waits until the postmaster stands still, because until then it may start a further child that
+    // we would miss.
     if (paused && !process_wait_stopped(l->postmaster, deadline))
         return err_set(e, ERR_SYSTEM, "the server did not stop at SIGSTOP");
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);
-    // A child that has ended meanwhile needs no wait.
+    // A child that has ended meanwhile is never seen stopped; that is no failure.
     for (size_t i = 0; paused && i < count; i++) {
         if (!process_wait_stopped(children[i], deadline) && clock_now_ns() >= deadline)
             return err_set(
@@ -434,12 +440,13 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct local *l = s->state;
 
-    // The running postmaster would die with us, so a new one is started.
+    // The running postmaster would die with us, so the server is started anew, without a death
+    // signal.
     l->detached = true;
     if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e) || !standby_dismiss(s, e))
         return false;
-    // tail waits for the server's end, because the server writes until then. Its files would keep
-    // rm from removing the folders.
+    // In the command, tail waits for the server's end: until then the server may write files, which
+    // would keep rm from removing the folders.
     buf_printf(out,
         "The server is still running.\n  reach it:  psql 'host=%s port=%s"
         " user=mailproof dbname=mailroom'\n"
@@ -458,7 +465,8 @@ static void local_close(struct server *s)
 
     if (!l)
         return;
-    // Nobody reads the server's data again, so the fastest end is good enough.
+    // Nobody will read the server's data again, so the fastest way to end the server is good
+    // enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))

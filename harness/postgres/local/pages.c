@@ -9,9 +9,9 @@
 #include "postgres/sql.h"
 
 #define SECTOR 512
-#define WORDS "450" // eight bytes each
+#define WORDS "450" // words of eight bytes in each row
 
-// A row fills almost half of its page, so that its next version fits in, too.
+// A row fills almost half of its page, so that the row's next version fits into the same page.
 static const char make_sql[] = "CREATE TABLE IF NOT EXISTS mailproof_pages (words text)"
                                " WITH (fillfactor = 50, autovacuum_enabled = off);"
                                "ALTER TABLE mailproof_pages ALTER COLUMN words SET STORAGE PLAIN;"
@@ -22,7 +22,7 @@ static const char make_sql[] = "CREATE TABLE IF NOT EXISTS mailproof_pages (word
 static const char path_sql[] = "SELECT current_setting('data_directory') || '/' ||"
                                " pg_relation_filepath('mailproof_pages')";
 
-// A whole row touches at least so many sectors with more than one word in each.
+// A complete row has at least so many sectors in which two of its words stand side by side.
 enum { SECTORS_OF_ROW = 7 };
 
 bool pages_make(PGconn *conn, struct err *e)
@@ -50,7 +50,7 @@ static unsigned char *read_pages(const char *path, struct err *e)
     return NULL;
 }
 
-// Changes the pages with the connection that it has.
+// Makes a checkpoint, keeps a copy of the pages, and changes them, over p->conn.
 static bool change(struct pages *p, struct err *e)
 {
     char sql[120], word[PAGES_WORD];
@@ -74,12 +74,13 @@ bool pages_change(struct pages *p, PGconn *conn, struct err *e)
 
     pages_fini(p);
     p->conn = conn;
-    // Without fsync nothing of a checkpoint need be there after a cut, not even the catalog.
+    // Without fsync a cut may take anything, even what was there before a checkpoint, such as the
+    // catalog.
     return sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e) &&
            (strcmp(fsync, "on") != 0 || change(p, e));
 }
 
-// True once the server has written all pages.
+// True when the server has finished the checkpoint, and so has written all pages.
 static bool are_pages_written(struct pages *p)
 {
     if (!PQconsumeInput(p->conn) || PQisBusy(p->conn))
@@ -120,7 +121,8 @@ static bool is_page_torn(
         changed += memcmp(before + at, after + at, SECTOR) != 0;
         new += memmem(after + at, SECTOR, words, strlen(words)) != NULL;
     }
-    // Each change of a page changes its first sector, which says how far the log got.
+    // Each change of a page also changes its first sector, which has the place of the change in the
+    // WAL.
     bool header = memcmp(before, after, SECTOR) != 0;
     return changed > 0 && (!header || new < SECTORS_OF_ROW);
 }

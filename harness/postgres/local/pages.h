@@ -1,9 +1,10 @@
-// Pages that a power cut may tear. Their table is in the server's own database, so no run sees it.
+// Makes pages that a power cut may tear. They belong to a table in the database `postgres`, where
+// no run sees it.
 //
-// Recovery needs a torn page only if the page changed after the last checkpoint that was finished,
-// and a cut tears it only while it is being written. So right before a cut all pages are changed
-// behind a checkpoint, and the cut comes while a second checkpoint writes them. A server that logs
-// full pages repairs them; without full pages it finds, with checksums, that it cannot.
+// A torn page matters to recovery only if the page changed after the last finished checkpoint, and
+// a cut tears a page only while the page is being written. So right before a cut all pages are
+// changed after a checkpoint, and the cut comes while a second checkpoint writes them. A server
+// with full_page_writes repairs torn pages; one without finds out by checksums that it cannot.
 #pragma once
 
 #include <libpq-fe.h>
@@ -15,31 +16,33 @@
 #define PAGE_BYTES 8192
 
 struct pages {
-    char path[PATH_MAX];   // the table's file; "": the pages were not changed
-    unsigned version;      // what each page holds says this number
-    PGconn *conn;          // changes and writes the pages, until the cut; NULL: nobody does
-    bool writes;           // the server is writing them
+    char path[PATH_MAX]; // path of the table's file; "": the pages were never changed
+    unsigned version;    // number in the word that fills each page; it grows with each change
+    PGconn *conn; // owned: the connection that changes and writes the pages until the cut; NULL:
+                  // there is none
+    bool writes;  // the server has been told to write the changed pages
     unsigned char *before; // owned: the pages as they were before they changed; NULL: not read
 };
 
-// Sets the word of which a changed page is full.
+// Writes the word that fills a changed page.
 #define PAGES_WORD 9
 void pages_word(const struct pages *p, char word[PAGES_WORD]);
 
 // Makes the table.
 MUST_USE bool pages_make(PGconn *conn, struct err *e);
 
-// Changes all pages behind a checkpoint. It does nothing to a server without fsync. Takes the
-// connection in any case.
+// Makes a checkpoint and then changes all pages. On a server with fsync off it does neither. Takes
+// over the connection in any case.
 MUST_USE bool pages_change(struct pages *p, PGconn *conn, struct err *e);
 
-// Lets the server write the changed pages, and does not wait for it. When it has written them all,
-// the next call changes them anew. False: there are none, or the server is gone.
+// Lets the server write the changed pages, and does not wait for that. If the server has written
+// all of them since the last call, changes them anew first. False when no pages were changed, or
+// when the server is gone.
 bool pages_write(struct pages *p);
 
-// Counts the pages that hold a part of what they were and a part of what they became. Call it after
+// Counts the pages of which a part is as before the change and a part as after it. Call it after
 // the cut, while the server is down.
 MUST_USE bool pages_count_torn(struct pages *p, int *torn, struct err *e);
 
-// Ends the writing, if the cut has not done so. Accepts a zeroed struct.
+// Closes the connection and frees the pages. Accepts a zeroed struct.
 void pages_fini(struct pages *p);

@@ -1,4 +1,5 @@
-// Repairs a server whose disk has failed: finds out whether it lives, and starts it again if not.
+// Repairs a server whose disk has failed or was full: waits for it to come back, or starts it again
+// if it cannot.
 #include "postgres/local/local.h"
 
 #include "base/clock.h"
@@ -8,8 +9,8 @@
 static const int64_t comeback_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-// True when the server must be started: it has ended, or it cannot go on because its file system
-// takes no writes.
+// True when the server must be started again: it has ended, or its file system takes no writes any
+// more.
 static bool must_be_started(struct local *l)
 {
     if (l->postmaster && process_wait(l->postmaster, 0, NULL))

@@ -1,4 +1,5 @@
-// A streaming standby of the local cluster, beside it in the run's folder.
+// Makes and promotes a streaming standby of the local cluster. Its data is in the run's folder,
+// too.
 #include <stdio.h>
 #include <string.h>
 
@@ -37,8 +38,8 @@ static bool base_backup(const struct server *s, struct err *e)
     return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
 }
 
-// Waits until the primary reports the state. It is not enough that the standby answers, because it
-// may still be behind.
+// Waits at most 60 s until the query returns true at the primary. That the standby answers is not
+// enough, because it may still be behind.
 static bool wait_for_state(const struct server *s, const char *sql, struct err *e)
 {
     const struct local *l = s->state;
@@ -58,8 +59,8 @@ static bool wait_for_state(const struct server *s, const char *sql, struct err *
     return ok;
 }
 
-// Makes the primary wait for the standby. This comes after the backup, so that the standby does not
-// inherit the setting: it stands alone once it is promoted.
+// Makes the primary's commits wait for the standby. Call it after the backup, so that the standby
+// does not inherit the setting: once promoted, it has no standby of its own to wait for.
 static bool make_synchronous(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
@@ -95,8 +96,8 @@ bool standby_dismiss(struct server *s, struct err *e)
     if (!l->standby)
         return true;
     PGconn *conn = connect_to_standby(s, l->port, "", e);
-    // The primary must not wait for the standby any more when that goes, or its next commit would
-    // hang.
+    // First the primary must stop waiting for the standby, because otherwise its next commit would
+    // hang when the standby is gone.
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
               sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l, l->standby, e);
 

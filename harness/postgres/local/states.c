@@ -48,7 +48,7 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
-    // Only a second cut may tear the superblock, because only the mount behind the first one writes
+    // Only a second cut may tear the superblock, because only the mount after the first cut writes
     // it.
     disk->torn = false;
     *out = (struct state){
