@@ -115,7 +115,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
     PQfinish(conn);
     for (size_t n = 0; ok && there && n < REST_MEMBERS_MAX; n++) {
         conn = connect_to_member(s, t, n, &there, &ignored);
-        // A member that is down has nothing to follow.
+        // A member that is down is not waited for.
         ok = !conn || await_replay(conn, lsn, e);
         PQfinish(conn);
     }
@@ -124,7 +124,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
 
 // --- switchover ---------------------------------------------------------------------
 
-// Asks one member after another, and takes the first answer.
+// Asks one member after another until one answers. False when none does, with the last one's error.
 static bool ask_patroni(const struct cluster *c, const char *method, const char *path,
     const char *body, struct rest_answer *out, struct err *e)
 {
@@ -151,7 +151,7 @@ static bool find_cluster_leader(const struct cluster *c, struct rest_member *out
     return true;
 }
 
-// Returns the timeline of the server that takes writes behind the conninfo; 0: none does now.
+// Returns the timeline of the server to which the conninfo leads; 0: no server takes writes now.
 static int written_timeline(const struct server *s)
 {
     struct err ignored;
@@ -159,7 +159,8 @@ static int written_timeline(const struct server *s)
     return timeline_written(provider_connect(s, s->superuser, "postgres", &ignored));
 }
 
-// Waits until the interface names another leader and a session proves that it takes writes.
+// Waits until the REST interface names another leader than `old`, and a session proves that a
+// member takes writes on a later timeline than `timeline`.
 static bool await_new_leader(const struct server *s, const struct cluster *c, const char *old,
     int timeline, struct failover *out, struct err *e)
 {
@@ -199,7 +200,7 @@ bool cluster_switch_over(
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);
     if (!ask_patroni(c, "POST", "/switchover", body, &answer, e))
         return false;
-    // 202: Patroni has accepted the request and carries it out later.
+    // 202: Patroni has accepted the request and will carry it out.
     if (answer.status != 200 && answer.status != 202)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover%s: %.80s",
             answer.status == 401 ? " (MAILPROOF_REST_AUTH=USER:PASSWORD)" : "", answer.text);

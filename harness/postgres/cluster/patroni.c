@@ -1,6 +1,7 @@
-// The patroni provider: a cluster of three members on one machine that elects its leader. Its ports
-// are on loopback, or in a network of namespaces if members are to be cut off from each other. The
-// harness's own sessions use the members' sockets in the run's folder, which nobody else may enter.
+// The patroni provider: a cluster of three members on this machine that elects its leader. Its
+// ports are on loopback, or in a network of namespaces if members are to be cut off from each
+// other. The harness's own sessions use the members' sockets in the run's folder, which nobody else
+// may enter.
 #include "postgres/cluster/patroni.h"
 
 #include <arpa/inet.h>
@@ -26,7 +27,7 @@ static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
 // --- places -----------------------------------------------------------------------------
 
-// Finds free ports. It holds each of them until it has all, so that they differ.
+// Finds free ports. Holds each port until all are found, so that they differ.
 static bool find_ports(int ports[PORTS], struct err *e)
 {
     int fds[PORTS];
@@ -74,7 +75,7 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.rests[i] = make_place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
-    p->at.proxy_port = CLUSTER_NET_MEMBERS; // no open port: it only names a socket
+    p->at.proxy_port = CLUSTER_NET_MEMBERS; // only part of a socket's name
     return true;
 }
 
@@ -127,7 +128,8 @@ static bool write_configs(const struct patroni *p, struct err *e)
     return ok;
 }
 
-// Sets the password before any member runs, because standbys sign in with it from the start.
+// Sets the superuser's password in `data` before any member runs, because standbys sign in with it
+// from the start.
 static bool set_password(const struct patroni *p, const char *data, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -152,8 +154,8 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     return ok;
 }
 
-// Makes the members' data. They are copies of one folder, so that they are one cluster and stream
-// from each other at once.
+// Makes the members' data folders. All are copies of one folder, so that the members are one
+// cluster and can stream from each other at once.
 static bool make_data(struct patroni *p, struct err *e)
 {
     char first[PATH_MAX], other[PATH_MAX], name[8], text[800];
@@ -206,7 +208,8 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     s->shares_pids = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
-    // Patroni's server outlives a Patroni that is killed. We must be able to wait for it.
+    // The server outlives a Patroni that is killed. It then becomes our child, so that we can wait
+    // for it.
     process_adopt_orphans();
     if (!prepare_patroni(s, p, e)) {
         patroni_close(s);
@@ -232,9 +235,9 @@ static bool patroni_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Makes a conninfo to the members' sockets that finds the member that takes writes. The present
-// leader comes first: a standby that does not have the database yet would end the search with an
-// error.
+// Appends a conninfo with the members' sockets that leads to the member that takes writes. The
+// present leader comes first, because a standby that does not have the database yet would end the
+// search with an error.
 static bool own_conninfo(
     const struct patroni *p, const char *user, const char *dbname, struct buf *out)
 {
@@ -248,9 +251,10 @@ static bool own_conninfo(
         dbname);
 }
 
-// Makes the conninfo of a role. The collector finds the leader as in production. The load does so
-// only through the proxy. Without the proxy the load is a client on the leader's own machine, so
-// that no cut of the network separates it from the leader.
+// Appends the conninfo of a role. The collector finds the leader as in production: by the members'
+// addresses or through the proxy. The load uses the proxy, too, but without a proxy it uses the
+// members' own sockets, like a client on the leader's machine, so that no cut of the network
+// separates it from the leader.
 static bool patroni_conninfo(
     const struct server *s, const char *user, const char *dbname, struct buf *out)
 {
@@ -285,7 +289,8 @@ static bool patroni_address(
     return true;
 }
 
-// Waits until every member has the migrations' writes before the load starts.
+// Waits until every member has what the migrations wrote, so that the load starts on a cluster that
+// is complete.
 static bool patroni_settle(struct server *s, struct err *e)
 {
     return leader_wait_followed(s, e);
@@ -293,7 +298,8 @@ static bool patroni_settle(struct server *s, struct err *e)
 
 // --- a cluster that is left running ------------------------------------------------------
 
-// True when the leash has taken the signal and waits for the next one.
+// Waits at most 10 s until the leash has taken the signal that was sent and sleeps again. False
+// when it has not.
 static bool has_taken_signals(pid_t leash)
 {
     int64_t deadline_ns = clock_now_ns() + keep_limit_ns;
@@ -323,7 +329,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     p->detached = true;
     buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
     own_conninfo(p, "mailproof", "mailroom", out);
-    // The programs' leashes (os/leash.c) stay, and end the programs when they get a TERM.
+    // The leashes of the programs (os/leash.c) stay, and each ends its program when it gets a TERM.
     buf_printf(out, "'\n  remove it: kill");
     for (int i = 0; i < PARTS; i++) {
         if (!p->leashes[i])
@@ -333,7 +339,8 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
             return err_set(e, ERR_SYSTEM, "the cluster cannot be left running");
         buf_printf(out, " %d", (int)p->leashes[i]);
     }
-    // tail waits for the end of these programs, because they write until then.
+    // In the command, tail waits for the leashes to end: until then the programs may write files,
+    // which would keep rm from removing the folder.
     for (int i = 0; i < PARTS; i++) {
         if (p->leashes[i])
             buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);

@@ -17,8 +17,9 @@ const char *patroni_member(int member, char name[8])
     return name;
 }
 
-// Returns the server's settings. Later settings win, so those of the scenario come last. Patroni
-// keeps the settings that must be the same on every member in the store.
+// Returns the server's settings. Of two values for a setting the later one counts, so those of the
+// scenario come last. Patroni keeps the settings that must be the same on all members in its store,
+// so they are given there.
 static json_t *parameters_json(const struct patroni_layout *l)
 {
     json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
@@ -53,8 +54,9 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
 
     snprintf(data, sizeof data, "%s/%s", l->dir, name);
     snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
-    // The socket needs no password, because only we can reach its folder; TCP needs one. A member
-    // whose data has diverged from the leader's and cannot be rewound is made anew.
+    // The socket needs no password, because only we can reach its folder; TCP needs one. The two
+    // options about diverged data: a member that has diverged from the leader and cannot be rewound
+    // is made anew.
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
                      "s:[s,s,s,s]}",
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",
@@ -92,8 +94,8 @@ bool patroni_render(const struct patroni_layout *l, int member, struct buf *out,
     return ok || err_set(e, ERR_INTERNAL, "cannot render the configuration of a member");
 }
 
-// HAProxy asks each member's Patroni whether it leads. A Patroni that has lost the store says no.
-// HAProxy closes the sessions to a member that no longer leads.
+// HAProxy asks the Patroni of each member whether the member leads. A Patroni that has lost the
+// store says no. HAProxy closes the sessions to a member that no longer leads.
 bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struct err *e)
 {
     char name[8];

@@ -10,10 +10,11 @@
 
 #define PATRONI_MEMBERS CLUSTER_NET_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
-#define PATRONI_STORE_USER "root" // the one user that etcd insists on
+#define PATRONI_STORE_USER "root" // the user without which etcd turns no authentication on
 
-// The seconds after which the cluster notices that its leader is gone. Patroni's own defaults are
-// 30, 10 and 10 s. ttl must be at least loop_wait + 2 * retry_timeout.
+// Patroni's ttl, loop_wait and retry_timeout, which decide how soon the cluster notices that its
+// leader is gone. Patroni's own defaults are 30, 10 and 10 s. ttl must be at least loop_wait + 2 *
+// retry_timeout.
 #define PATRONI_TTL_S 8
 #define PATRONI_LOOP_WAIT_S 1
 #define PATRONI_RETRY_S 3
@@ -25,11 +26,12 @@ struct patroni_place {
 
 struct patroni_layout {
     const char *dir,
-        *bindir; // the server's part of the run's folder, with a folder for each member in it
+        *bindir; // dir: the part of the run's folder that belongs to the server's user, with a
+                 // folder for each member; bindir: the folder of the server's programs
     struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
     struct patroni_place store; // address of etcd
     char store_password[PATRONI_PASSWORD_MAX];
-    int proxy_port;                      // a number in the name of HAProxy's socket in dir
+    int proxy_port;                      // part of the name of HAProxy's socket in dir
     char password[PATRONI_PASSWORD_MAX]; // password of the superuser and of the REST interface
     bool synchronous;
     const struct settings *settings; // settings of the scenario
@@ -38,7 +40,7 @@ struct patroni_layout {
 // Returns "m1", "m2", …
 const char *patroni_member(int member, char name[8]);
 
-// Appends the configuration of one member, as JSON, which is YAML.
+// Appends the configuration of one member. It is written as JSON, which Patroni reads as YAML.
 MUST_USE bool patroni_render(
     const struct patroni_layout *l, int member, struct buf *out, struct err *e);
 

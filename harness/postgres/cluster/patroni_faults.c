@@ -1,4 +1,4 @@
-// The faults of the cluster, and the evidence that they took effect.
+// Causes and undoes the faults of the cluster, and collects the evidence that they took effect.
 #include "postgres/cluster/patroni.h"
 
 #include <stdio.h>
@@ -12,15 +12,15 @@
 #include "postgres/sql.h"
 #include "postgres/cluster/timeline_left.h"
 
-// Finds the member that leads now, and its timeline.
+// Finds the member that takes writes now, and its timeline. ERR_CONNECTION when none does.
 static bool find_patroni_leader(const struct server *s, int *leader, int *timeline, struct err *e)
 {
     *leader = leader_find(s, -1, timeline);
     return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
 }
 
-// Finds the commits of the old leader that the new leader never got. It reads the new leader's
-// history file and the old leader's own files.
+// Finds the commits of the old leader `from` that the new leader `to`, on `timeline`, never got,
+// and adds them to *out. Reads the new leader's history file and the old leader's own WAL files.
 static bool look_back(
     struct server *s, int from, int to, int timeline, struct failover *out, struct err *e)
 {
@@ -50,7 +50,8 @@ static bool look_back(
     return true;
 }
 
-// Waits until another member than `from` takes writes.
+// Waits until a member other than `from` takes writes on a later timeline than `timeline`. Then
+// fills in *out, with `what` as the words for what happened to the old leader.
 static bool await_promotion(
     struct server *s, int from, int timeline, const char *what, struct failover *out, struct err *e)
 {
@@ -68,7 +69,8 @@ static bool await_promotion(
     return look_back(s, from, to, next, out, e);
 }
 
-// Patroni answers when the switchover is done, or says why it refuses.
+// Asks Patroni for a switchover. Patroni answers when the switchover is done, or says why it
+// refuses.
 static bool switch_over(struct server *s, struct failover *out, struct err *e)
 {
     const struct patroni *p = s->state;
@@ -76,7 +78,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
     char name[8], body[64];
     int leader, timeline;
 
-    // Only a later timeline than this one proves that another leader was elected.
+    // The timeline is needed, too: only a later one proves that another leader was elected.
     if (!find_patroni_leader(s, &leader, &timeline, e))
         return false;
     const struct rest_target rest = {.net = p->lan.middle,
@@ -154,8 +156,9 @@ static bool revive_member(struct server *s, struct err *e)
     return member < 0 || parts_start(p, (enum patroni_part)member, e);
 }
 
-// Ends a cut. The cut was real if it dropped packets and the leader behind it stepped down by
-// itself. Two members that take writes at once would be a split brain.
+// Ends a cut, and fails when the cut was not real: it must have dropped packets, and the leader
+// that was cut off must have stepped down by itself. Otherwise two members took writes at once, a
+// split brain.
 static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
@@ -165,7 +168,7 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 
     if (member < 0)
         return true;
-    // Asked while the cut lasts, over the member's own socket.
+    // We ask before the cut ends, over the member's own socket.
     bool split = leader_writes(s, member, &timeline);
     p->cut_off = -1;
     if (!cluster_net_heal(&p->lan, member, &dropped, e))
@@ -194,7 +197,7 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
     if (timeline == p->led_on || leader == p->led) {
-        out->left_known = true; // nothing: the old leader still has everything that it wrote
+        out->left_known = true; // nothing was left: the old leader, or its timeline, goes on
         return true;
     }
     return look_back(s, p->led, leader, timeline, out, e);

@@ -1,4 +1,4 @@
-// Finds the leader through each member's own socket, which no cut of the network reaches.
+// Finds the leader by asking each member over its own socket, which no cut of the network affects.
 #include "postgres/cluster/patroni.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The programs of a cluster: finds them, starts them on their leashes, kills them.
+// Finds the programs of a cluster, starts them on their leashes, and kills them.
 #include "postgres/cluster/patroni.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static bool is_installed(const char *program)
     return false;
 }
 
-// Finds the leash program: beside our own in the build, and in another folder when installed.
+// Finds the leash program: beside our own in the build, in libexec when installed.
 static bool find_leash(char out[PATH_MAX], struct err *e)
 {
     return path_sibling(out, "mailproof-leash", e) &&
@@ -104,8 +104,8 @@ static void add_file(struct command_line *c, const char *dir, const char *name)
 
 static void store_words(struct command_line *c, const struct patroni *p)
 {
-    // etcd believes its peers, of which there are none: their place is a socket in the working
-    // folder, where nobody else comes.
+    // etcd asks its peers for no password. It has no peers, so their address is a socket in the
+    // working folder, which nobody else can reach.
     static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
     char *clients = text_room(c);
     size_t size = sizeof c->texts[0];
@@ -151,7 +151,8 @@ static int net_of(const struct patroni *p, enum patroni_part part)
     return part < PATRONI_MEMBERS ? p->lan.members[part] : p->lan.middle;
 }
 
-// Opens the log. The members write one log together, in which the harness looks for sessions.
+// Opens the log of a program. All members write to one log, in which the harness looks for
+// sessions.
 static int open_part_log(const struct patroni *p, enum patroni_part part, struct err *e)
 {
     char path[PATH_MAX];
@@ -182,8 +183,7 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
     spec.net = net_of(p, part);
     spec.out = log;
     spec.err = log;
-    // TERM, because the leash ends what it holds when it is told to; a KILL would leave that
-    // running.
+    // TERM, at which the leash ends all processes on it; a KILL would end only the leash.
     spec.death_signal = p->detached ? 0 : SIGTERM;
     pid_t pid = process_start(&spec, e);
     close(log);
@@ -225,8 +225,9 @@ bool parts_wait_store(struct patroni *p, struct err *e)
     return true;
 }
 
-// What the store holds becomes settings of the servers, such as a library to load. Until this, it
-// belongs to whoever comes first; a stranger who came before us has made us fail.
+// Sets a password for the store, because what the store holds becomes settings of the servers, such
+// as a library to load. Until then whoever comes first can take the store over; if a stranger has
+// done that before us, a step fails here.
 bool parts_lock_store(const struct patroni *p, struct err *e)
 {
     const struct rest_target store = {

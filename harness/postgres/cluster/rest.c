@@ -45,7 +45,8 @@ static bool connect_rest(int fd, const struct rest_target *t, int64_t deadline_n
     freeaddrinfo(found);
     if (got != 0 && errno != EINPROGRESS)
         return err_sys(e, ERR_CONNECTION, "cannot connect");
-    // The socket does not block: a member that was cut off would hold the fault up for minutes.
+    // The socket is non-blocking, because a connect to a member that is cut off could block for
+    // minutes.
     if (!wait_socket(fd, POLLOUT, deadline_ns, e))
         return false;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &len);
@@ -67,7 +68,7 @@ static bool send_all(int fd, const struct buf *request, int64_t deadline_ns, str
     return true;
 }
 
-// Reads until the other side closes, which HTTP/1.0 does after the answer.
+// Reads until the other side closes the connection, as it does in HTTP/1.0 after the answer.
 static bool read_rest_answer(int fd, struct buf *wire, int64_t deadline_ns, struct err *e)
 {
     char piece[4096];

@@ -1,4 +1,4 @@
-// Patroni's REST interface: short questions over HTTP. Each question uses a new connection.
+// Asks Patroni's REST interface, over HTTP. Each request uses a new connection.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #define REST_MEMBERS_MAX 16
 
 struct rest_target {
-    int net; // network namespace from which it is reached; -1: ours
+    int net; // descriptor of the network namespace from which the interface is reached; -1: ours
     const char *host;
     int port;
     const char *user, *password; // NULL: the interface asks for none
@@ -19,12 +19,13 @@ struct rest_answer {
     char text[64 << 10]; // the body; a longer answer is an error
 };
 
-// Sends a request; `body` NULL: none. Fails with ERR_CONNECTION without an answer within 30 s. A
-// switchover is answered when it is over. Any HTTP status counts as an answer.
+// Sends a request and reads the answer; `body` NULL: the request has none. Any HTTP status counts
+// as an answer. Fails with ERR_CONNECTION when there is no answer within 30 s. Patroni answers the
+// request for a switchover only when the switchover is over.
 MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct rest_answer *out, struct err *e);
 
-// Parses an answer as it came over the wire. Pure.
+// Parses an answer as it came over the wire, with its headers. Pure.
 MUST_USE bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e);
 
 // A member, as GET /cluster lists it.
@@ -33,10 +34,10 @@ struct rest_member {
     int port, timeline; // timeline 0: not known
 };
 
-// Parses the members in an answer to GET /cluster. Pure. `count` gets their number, at most
-// REST_MEMBERS_MAX.
+// Parses the members in an answer to GET /cluster. *count becomes their number, at most
+// REST_MEMBERS_MAX. Pure.
 MUST_USE bool rest_members(
     const char *json, struct rest_member *members, size_t *count, struct err *e);
 
-// Returns the member that is the running leader; NULL: no member is at this moment.
+// Returns the member that leads and runs; NULL: there is none at this moment.
 const struct rest_member *rest_leader(const struct rest_member *members, size_t count);

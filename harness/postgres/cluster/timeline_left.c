@@ -10,7 +10,8 @@
 #include "postgres/sessions.h"
 #include "postgres/sql.h"
 
-// A commit takes about 150 bytes, so this is enough for minutes of commits.
+// Bytes of a dump that are read. A commit takes about 150, so this is enough for minutes of
+// commits.
 #define DUMP_MAX (8u << 20)
 
 int timeline_written(PGconn *conn)
@@ -57,7 +58,7 @@ void timeline_count_commits(const char *text, struct timeline_left *left)
     }
 }
 
-// pg_waldump ends with an error at the end of the WAL. Any other error is a failure.
+// pg_waldump reports an error when it reaches the end of the WAL. Any other error is a failure.
 bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_t gid,
     struct timeline_left *left, struct err *e)
 {
