@@ -1,8 +1,8 @@
-// The container provider: a server in a container of any image that follows
-// the official image's contract, through the command line of podman or docker.
+// The container provider: a server in a container, run by the command line of podman or docker. Any
+// image that follows the official image's contract will do.
 //
-// The data lies in a named volume: a container's own file system may be mounted
-// so that it never flushes. The port is published on 127.0.0.1 only.
+// The data lies in a named volume, because a container's own file system may be mounted so that it
+// never flushes. The port is published on 127.0.0.1 only.
 #include "postgres/provider.h"
 
 #include <arpa/inet.h>
@@ -45,8 +45,8 @@ struct container {
     bool kept;
 };
 
-// Finds a port that was free a moment ago. The port must stay the same over restarts; one that the
-// engine chooses would change.
+// Finds a port that is free at this moment. The port must stay the same over restarts, and a port
+// that the engine chooses would change.
 static bool find_port(struct container *c, struct err *e)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -86,7 +86,8 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
             c->port, password);
         ok = target_init(&c->target, conninfo, e);
     }
-    // A half-made state is closed here, because the caller closes only what was opened.
+    // After a failure the half-made state is closed here, because the caller closes only a server
+    // that was opened.
     if (!ok) {
         container_close(s);
         return false;
@@ -124,8 +125,8 @@ static const char *superuser_password(const struct container *c)
     return "";
 }
 
-// Tries the official image by its full name as well, because podman refuses a short name without a
-// list of registries.
+// Finds an image that is here or can be pulled. Tries the official image also by its full name,
+// because podman refuses a short name when it has no list of registries.
 static bool find_image(struct container *c, struct err *e)
 {
     static const char *const prefixes[] = {"", "docker.io/library/"};
@@ -140,7 +141,8 @@ static bool find_image(struct container *c, struct err *e)
                 return true;
         }
     }
-    // Only an image that is neither here nor can be fetched is a reason to skip.
+    // ERR_SKIP only here: an image that is neither here nor can be pulled is the one reason to
+    // skip.
     e->kind = ERR_SKIP;
     return err_prefix(e,
         "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "
@@ -148,7 +150,8 @@ static bool find_image(struct container *c, struct err *e)
         c->want->image);
 }
 
-// Creates the container: at its first start the image makes the cluster in the volume.
+// Creates the volume and the container, and starts it. At the first start the image makes the
+// cluster in the volume.
 static bool create_container(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
@@ -177,12 +180,12 @@ static bool create_container(struct container *c, struct err *e)
     for (size_t i = 0; i < c->want->settings.count && i < SETTINGS_MAX; i++) {
         snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
             c->want->settings.items[i].value);
-        // Later settings win, so those of the scenario come last.
+        // Of two values for a setting the later one counts, so those of the scenario come last.
         argv[n++] = "-c";
         argv[n++] = settings[i];
     }
     argv[n] = NULL;
-    c->created = true; // set first, because a failed creation may leave a half of it
+    c->created = true; // set first, because a failed creation may leave a volume or a container
     // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run_with(password, argv, text, sizeof text, e)) ||
@@ -204,7 +207,8 @@ static void container_fetch_log(struct server *s)
 {
     struct container *c = s->state;
 
-    // A log with a gap would lead to wrong counts from then on.
+    // After a failure there is no log any more, because a log with a gap would lead to wrong
+    // counts.
     if (*c->log && !engine_log(c->engine, c->name, c->log))
         *c->log = '\0';
     s->log_path = *c->log ? c->log : NULL;
@@ -219,7 +223,7 @@ static bool wait_container_ready(struct server *s, struct err *e)
     while (!provider_handshake(s, e)) {
         char state[256];
         struct err ignored;
-        // A server that has ended tells why in its log, and no handshake would.
+        // The log of a server that has ended tells why it ended; a handshake would only fail again.
         if (ENGINE(c->engine, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
             strcmp(state, "false") == 0) {
             provider_fetch_log(s);
@@ -235,7 +239,7 @@ static bool wait_container_ready(struct server *s, struct err *e)
     return true;
 }
 
-// Finds the volume's folder if it is on this machine and we may read it.
+// Sets data_dir to the volume's folder if that is on this machine and we may write there.
 static void find_data(struct server *s)
 {
     struct container *c = s->state;
@@ -247,8 +251,9 @@ static void find_data(struct server *s)
         s->data_dir = c->data;
 }
 
-// Finds the pid that the container's first process has on this machine, to measure the CPU time of
-// the backends. An engine in a virtual machine has other pids.
+// Finds the pid that the container's first process has on this machine, so that the CPU time of the
+// backends can be measured. outer_pid is 0 when the engine's pid is not that of such a process
+// here, as when the engine runs in a virtual machine.
 static void find_container_processes(struct server *s)
 {
     const struct container *c = s->state;
@@ -270,8 +275,8 @@ static bool container_start(struct server *s, struct err *e)
         return true;
     if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create_container(c, e)))
         return false;
-    // The entry point of the image starts a server without TCP first, to make the cluster, so only
-    // a handshake over TCP shows that it is ready.
+    // To make the cluster, the image first starts a server without TCP. So only a handshake over
+    // TCP shows that the real server is ready.
     s->running = wait_container_ready(s, e);
     if (s->running) {
         find_data(s);
@@ -280,8 +285,8 @@ static bool container_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Stops the container by a signal, because the engine's `stop` may be a clean shutdown whatever its
-// time limit is.
+// Stops the server by a signal, because the engine's own `stop` may shut it down cleanly whatever
+// time limit it is given.
 static bool container_stop(struct server *s, enum server_stop how, struct err *e)
 {
     static const char *const signals[] = {
@@ -317,7 +322,8 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     struct container *c = s->state;
     char kept[ENGINE_NAME_MAX], text[512];
 
-    // The sweep removes no container whose name tells no process, and no volume that is in use.
+    // The new name has no pid, so engine_sweep leaves the container alone; and it leaves the
+    // volume, because that is in use.
     snprintf(kept, sizeof kept, "mailproof-kept-%s", c->target.unique);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;

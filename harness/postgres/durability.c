@@ -32,12 +32,12 @@ static bool time_flushes(int fd, int64_t *median_ns)
     memset(block, 'x', sizeof block);
     for (int i = 0; i < PROBES; i++) {
         int64_t start = clock_now_ns();
-        // The same block each time: a file that grows would also flush its metadata.
+        // Writes the same block each time, because a file that grows would also flush its metadata.
         if (pwrite(fd, block, sizeof block, 0) != BLOCK || fdatasync(fd) != 0)
             return false;
         took[i] = clock_now_ns() - start;
     }
-    // The median: a few flushes may wait for other programs' writes.
+    // Takes the median, because a few flushes may have to wait for other programs' writes.
     qsort(took, PROBES, sizeof *took, compare_int64);
     *median_ns = took[PROBES / 2];
     return true;
@@ -51,7 +51,7 @@ void durability_find_mount(
 
     snprintf(filesystem, size, "unknown");
     *is_volatile = false;
-    // A later mount hides those before it, so the last line that fits counts.
+    // A later mount hides an earlier one in the same place, so the last line that fits counts.
     while (getline(&line, &capacity, mounts) > 0) {
         const char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
@@ -92,7 +92,8 @@ static bool reaches_device(
     return true;
 }
 
-// Makes only the probe: the file system's name and the cost of one flush in `dir`.
+// Fills in the file system's name and the cost of one flush in `dir`. ERR_SKIP when flushes there
+// do not reach a device.
 static bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
 {
     char path[PATH_MAX];
@@ -118,7 +119,7 @@ bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
     const char *copied = strstr(text, "copied, ");
     double seconds;
 
-    // GNU's dd says so, and busybox's as well.
+    // Both GNU's dd and busybox's report in this form.
     if (!copied || sscanf(copied, "copied, %lf s", &seconds) != 1)
         return false;
     *flush_ns = (int64_t)(seconds * 1e9 / blocks);
@@ -164,7 +165,7 @@ static bool flush_inside(
     return ok;
 }
 
-// Probes inside the container if its volume is not visible from here.
+// Probes the disk from inside the container, when its volume is not visible from here.
 static bool probe_inside(
     const struct server *s, PGconn *admin, struct durability_proof *proof, struct err *e)
 {
@@ -175,7 +176,7 @@ static bool probe_inside(
         return false;
     if (mount_inside(s, dir, proof, &is_volatile, e) && flush_inside(s, dir, proof, e))
         return reaches_device(dir, proof, is_volatile, e);
-    // Without a proof the server is refused. The scenario may waive the proof.
+    // An ERR_SKIP, like that of a failed proof, lets the scenario waive the proof.
     e->kind = ERR_SKIP;
     return err_prefix(e, "the disk with its data cannot be probed");
 }

@@ -1,6 +1,6 @@
-// Proves that the server is durable. SHOW fsync = on says nothing about a data directory in memory.
-// So we look at the settings, at the file system of the data directory, and at the cost of a flush
-// there.
+// Proves that the server is durable. The setting fsync = on proves nothing when the data directory
+// is in memory. So the proof looks at the settings, at the file system of the data directory, and
+// at the cost of a flush there.
 #pragma once
 
 #include <libpq-fe.h>
@@ -15,7 +15,7 @@ struct durability_proof {
     char filesystem[32]; // such as "ext4"; "" when the data is on another machine
     int64_t fsync_ns;    // cost of one 8 KiB write + fdatasync: the median, or dd's mean
     char settings[160];  // such as "fsync=on full_page_writes=on synchronous_commit=on"
-    bool durable;        // false: the proof was waived or failed
+    bool durable;        // false: the proof was waived or failed, or the server is elsewhere
     char verdict[320];   // the result, as a sentence
 };
 
@@ -24,15 +24,17 @@ struct durability_proof {
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
 // Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged commits on a power
-// cut, or when that cannot be found out, unless the scenario waives the proof.
+// cut, or when that cannot be found out, unless the scenario waives the proof. A server elsewhere,
+// of which nothing else can be seen, is accepted by its settings alone.
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
 
-// Finds the file system in lines as in /proc/self/mountinfo: the last line whose device number or
-// mount point is `key`. It also tells whether that is a volatile overlay, which never flushes.
+// Finds a file system in lines such as those of /proc/self/mountinfo: that of the last line whose
+// device number or mount point is `key`, or else "unknown". *is_volatile: it is a volatile overlay,
+// which never flushes.
 void durability_find_mount(
     FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile);
 
-// Reads dd's report on `blocks` blocks that were written and flushed one by one. Gives the mean
-// time of one block.
+// Reads dd's report on `blocks` blocks that were written and flushed one by one, and sets *flush_ns
+// to the mean time of one block. False when the report does not tell the time.
 MUST_USE bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns);

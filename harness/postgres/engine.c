@@ -15,8 +15,9 @@
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;
 
-// Runs the engine without a death signal, because an engine that is killed half-way may leave
-// things that we do not know of. When the engine outlives us, the next run removes what it made.
+// Runs the engine without a death signal: when we die, the engine goes on, because an engine that
+// is killed half-way may leave things that we do not know of. The next run removes what it has
+// made.
 static bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -36,7 +37,8 @@ bool engine_run_with(
     const char **env = calloc(count + 2, sizeof *env);
     if (!env)
         return err_memory(e);
-    // Through the environment and not the command line, which every user of the machine can read.
+    // The variable goes into the environment and not on the command line, which every user of the
+    // machine can read.
     env[0] = variable;
     for (size_t i = 0; i < count; i++)
         env[i + 1] = environ[i];
@@ -107,7 +109,7 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
         process_started(getpid()), unique);
 }
 
-// Removes each name whose process is gone.
+// Runs the command `removal` for each of the names, one a line, whose process is gone.
 static void remove_left_containers(const char *engine, char *names, const char *const *removal)
 {
     char text[512], *line;
@@ -130,8 +132,7 @@ static void remove_left_containers(const char *engine, char *names, const char *
     }
 }
 
-// Removes what dead runs left. It removes no volume by force, because a volume that a container
-// still uses is not left over.
+// Volumes are not removed by force, because a volume that a container still uses is not left over.
 void engine_sweep(const char *engine, const char *label)
 {
     static const char *const container[] = {"rm", "-f", "-v", NULL};
@@ -164,7 +165,7 @@ bool engine_log(const char *engine, const char *name, const char *path)
     close(fd);
     if (pid < 0)
         return false;
-    // An engine that hangs must not hang the end of a run: then there is no log.
+    // An engine that hangs must not keep the run from ending. Rather there is no log.
     if (!process_wait(pid, clock_now_ns() + log_limit_ns, &status)) {
         process_end(pid, SIGKILL, 0);
         return false;

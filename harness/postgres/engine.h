@@ -1,9 +1,9 @@
-// The command line of podman or docker, and the names and labels that distinguish one run's
-// containers and volumes from another's.
+// Runs podman or docker, and makes the names and labels that distinguish one run's containers and
+// volumes from another's.
 //
-// The label names the boot and the pid namespace that made them, and the name tells the process. A
-// pid has a meaning only when boot and namespace are ours, because two jobs, each in a container of
-// its own, may share one engine.
+// The label tells in which boot and pid namespace a container or volume was made, and the name
+// tells by which process. The pid in the name means something only if boot and namespace are ours:
+// two jobs, each in a container of its own, may share one engine.
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@
 // ERR_SKIP when none does.
 MUST_USE const char *engine_find(struct err *e);
 
-// Runs argv to its end, with one more variable in its environment, which other users cannot read.
-// Its output goes into text and is cut at `size`.
+// Runs argv to its end, with one more "NAME=value" in its environment, which other users cannot
+// read. Copies its output into `text`, cut at `size`.
 MUST_USE bool engine_run_with(
     const char *variable, const char *const *argv, char *text, size_t size, struct err *e);
 
-// The same for the engine and up to 14 arguments, without a variable.
+// Runs the engine with up to 14 arguments to its end. Copies its output into `text`, cut at `size`.
 MUST_USE bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
 
@@ -36,7 +36,7 @@ MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
 // Makes a name that tells which process made it: "mailproof-<pid>-<its start>-<unique>".
 void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 
-// Removes containers and volumes that have this label and whose process is gone.
+// Removes the containers and volumes that have this label and whose process is gone.
 void engine_sweep(const char *engine, const char *label);
 
 // Writes the container's log to the file at `path`. Fails when that takes more than ten seconds.

@@ -19,8 +19,8 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
     return provider_connect(s, s->superuser, s->database, e);
 }
 
-// Waits until all members have the database and its roles, because a client that meets a member
-// without them gives up.
+// Waits until all members of a cluster have what was created, because a client that meets a member
+// without its database or role gives up.
 static bool await_members(const struct server *s, struct err *e)
 {
     return !s->provider->spread || s->provider->spread(s, e);
@@ -92,17 +92,20 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Makes a role. Roles belong to the whole server, so a role may be left from a killed run. It is
-// made anew, but a role that a kept database needs is used again.
+// Makes a role. Roles belong to the whole server, so a killed run may have left one of the same
+// name. Such a role is dropped and made anew, unless a kept database depends on it: then it is used
+// again, with the new password.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
     char sql[800];
-    // The server logs the statement, so it gets what proves the password in place of the password.
+    // The server may log the statement, so the statement has the encrypted password and not the
+    // password itself.
     char *proof = password ? PQencryptPasswordConn(conn, password, role, NULL) : NULL;
 
     if (password && !proof)
         return err_set(e, ERR_SQL, "no password can be made: %s", PQerrorMessage(conn));
-    // A member may see and end the role's backends, even without being a superuser.
+    // The current user becomes a member of the role, because a member may see and end the role's
+    // backends even without being a superuser.
     snprintf(sql, sizeof sql,
         "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
         " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"
@@ -112,7 +115,8 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
     return sql_exec(conn, sql, e);
 }
 
-// Migrates, and marks those of the shared roles that this run's migrations made.
+// Applies the migrations, and marks those roles of MIGRATE_SHARED that these migrations have
+// created.
 static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
 {
     return sql_exec(conn,
@@ -145,8 +149,8 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
             " AND has_table_privilege(oid, to_regclass('tokens')::oid, 'SELECT')",
             granted, sizeof granted, e))
         return false;
-    // The group may have been made by another database's migrations, and then has no right in this
-    // one.
+    // The group exists in the whole server. If only another database's migrations have made it, it
+    // has no rights in this database, and `granted` is 0.
     if (layout == LAYOUT_REFERENCE && strcmp(granted, "1") == 0)
         return sql_exec(conn, "GRANT " MIGRATE_GROUP " TO " MIGRATE_COLLECTOR, e);
     return sql_exec(conn,
@@ -162,8 +166,8 @@ bool migrate_database(
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
-    // The migrations refuse a schema in which everybody may create. Before PostgreSQL 15 new
-    // databases have it.
+    // The migrations refuse a schema in which everybody may create objects. Before PostgreSQL 15,
+    // `public` of a new database is one.
     bool ok = conn && sql_exec(conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", e) &&
               migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
     if (ok && announce == ANNOUNCE_BELL)

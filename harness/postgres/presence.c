@@ -65,7 +65,8 @@ void presence_looked(struct presence *p, const struct presence_look *look)
     size_t kept = 0;
 
     for (size_t i = 0; i < p->open_count; i++) {
-        // After a look that failed, nobody knows how long a transaction went on.
+        // After a look that failed, nobody knows whether a transaction of the look before it went
+        // on.
         bool seen = look && p->open[i].seen;
         p->open[i].seen = false;
         if (seen)

@@ -1,6 +1,7 @@
 // What the server shows of the collector's sessions, once a second: how many there are, what they
-// have cost, and which transaction was open in two looks a second apart. A look costs no query of
-// its own. A server whose rights hide the state of the sessions shows nothing.
+// have cost, and which transactions were still open in a look a second later. The sampler feeds it
+// from a query that it sends anyway. If our rights do not show the state of the sessions, there are
+// no looks.
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +16,10 @@ struct presence_look {
     uint64_t cpu_ms;   // CPU time of these sessions' backends so far
 };
 
-// A transaction, or a prepared one, that stayed open though nothing in the server held it up.
+// A transaction, prepared or not, that stayed open though nothing in the server held it up.
 struct presence_hold {
     int64_t from_ns, until_ns; // the first and the last look at it
-    uint32_t pid;              // 0: it was prepared
+    uint32_t pid;              // of its backend; 0: a prepared transaction
 };
 
 #define PRESENCE_OPEN_MAX 64
@@ -29,22 +30,23 @@ struct presence {
     size_t look_count;
     struct presence_hold *holds; // owned
     size_t hold_count;
-    // The transactions that the last look saw.
+    // The transactions that were open in the last look.
     struct presence_open {
         char key[96]; // names the transaction as long as the server runs
         int64_t first_ns;
-        size_t hold; // 1 + its number in `holds`; 0: none yet
-        bool seen;   // in the look that is being taken
+        size_t hold; // 1 + the index of its entry in `holds`; 0: it has none yet
+        bool seen;   // whether the look that is being taken has seen it
     } open[PRESENCE_OPEN_MAX];
     size_t open_count;
 };
 
 void presence_fini(struct presence *p); // accepts a zeroed struct
 
-// Takes a session with an open transaction into the look at at_ns. With `held_up` it waits for
-// something in the server, such as a lock, and its time begins anew.
+// Tells that the look at at_ns has seen this open transaction. held_up: the transaction waits for
+// something in the server, such as a lock, so the time for which it counts as held open begins
+// anew.
 void presence_transaction(
     struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns);
 
-// Ends a look. NULL: the server showed nothing, and what was open before is forgotten.
+// Ends a look. NULL: the server showed nothing, and all open transactions are forgotten.
 void presence_looked(struct presence *p, const struct presence_look *look);

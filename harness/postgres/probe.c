@@ -75,10 +75,11 @@ static bool is_probe_answered(struct probe *p, struct err *e)
     return ok;
 }
 
-// Asks once. A query on a new connection says nothing about the server's pace, so such a sample has
-// no answer. But if connecting takes long, or fails only after a long time, the server stands still
-// for everybody who connects then. A slow answer is the server's fault and no stall of ours, so the
-// next query is due when the answer has come.
+// Takes one sample. A sample that has to connect sends no query, because the first query on a
+// connection says nothing about the server's pace. But the time to connect, or to fail at it,
+// counts as a stall: when that takes long, the server stands still for everybody who connects then.
+// A slow answer is the server's fault and no stall of ours, so the next query is due only when the
+// answer has come.
 static void ask_probe(void *arg, int64_t due_ns)
 {
     struct probe *p = arg;

@@ -10,25 +10,27 @@
 
 struct probe_sample {
     int64_t due_ns;
-    int64_t stall_ns; // how late the query began; includes a new connection or a failed try
+    int64_t stall_ns; // how late the query began, including the time to connect or to fail at that
     int64_t took_ns;  // time until the answer; CLOCK_NEVER: there was none
 };
 
 struct probe;
 
-// The probe's queries: a value without any work, and a commit that must be flushed. The commit
-// holds the sample's number, so that the table tells later which commits the server lost.
+// The queries of probes: one that returns a value without any work, and one that commits and so
+// must be flushed. The latter stores the sample's number, so that the table shows later which
+// commits the server has lost.
 #define PROBE_ANSWER "SELECT $1::int"
 #define PROBE_TABLE "mailproof_probe"
 #define PROBE_MAKE_TABLE                                                                           \
     "DROP TABLE IF EXISTS " PROBE_TABLE "; CREATE TABLE " PROBE_TABLE " (n int NOT NULL)"
 #define PROBE_FLUSH "INSERT INTO " PROBE_TABLE " VALUES ($1::int) RETURNING 1"
 
-// Starts a thread; without a connection it keeps trying. `sql` gets the number of the sample, from
-// 0, answers with one row, and must outlive the probe.
+// Starts the probe's thread, which connects and, when that fails, tries again with each sample.
+// `sql` takes the sample's number, counted from 0, as its parameter, and returns one row. It must
+// outlive the probe. NULL with the reason.
 MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct err *e);
 
-// Ends the thread, after the query that is under way.
+// Ends the thread, when the query that is under way has ended. Accepts NULL.
 void probe_stop(struct probe *p);
 
 // Returns the samples after probe_stop, in the order of time; they live until probe_free.

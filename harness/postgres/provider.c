@@ -47,7 +47,7 @@ void provider_log_tail(const struct server *s, char *text, size_t size)
         got = pread(fd, text, size - 1, from);
         close(fd);
     }
-    // It becomes part of an error, which is one line.
+    // The text becomes part of an error, and an error is one line.
     while (got > 0 && text[got - 1] == '\n')
         got--;
     text[got > 0 ? got : 0] = '\0';

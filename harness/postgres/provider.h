@@ -2,12 +2,12 @@
 // scenarios and faults are the same on each.
 //
 // A server is opened (prepared, not running), started, broken, started again, and closed, which
-// removes everything that it left on the machine. One thread does that. In between, other threads
-// may ask for a conninfo or for the server's address at any time, and may read the members that do
-// not change once the server is started: its database, its roles.
+// removes everything that it left on the machine. One thread does all this. From the first start to
+// the close, other threads may ask for a conninfo or for the server's address at any time, and may
+// read the members that do not change once the server is started: its database, its roles.
 //
-// A function that a provider cannot offer is NULL. The verbs that need it are then refused before
-// the run.
+// A function that a provider cannot offer is NULL. Fault verbs that need that function are then
+// refused before the run.
 #pragma once
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ struct own_clock;
 struct server;
 
 enum server_stop {
-    SERVER_STOP_FAST,      // rolls back, writes a checkpoint (SIGINT)
+    SERVER_STOP_FAST,      // SIGINT: open transactions are rolled back, and a checkpoint is written
     SERVER_STOP_IMMEDIATE, // SIGQUIT: the server recovers at its next start, as after a crash
     SERVER_STOP_KILL,      // SIGKILL of every process
     SERVER_STOP_POWER,     // all processes are killed, and what was not flushed is gone
@@ -39,9 +39,9 @@ enum cluster_fault {
     CLUSTER_KILL_STORE,       // the store fails in which the members agree on a leader
 };
 
-// The result of such a fault.
+// What a fault of the cluster did.
 struct failover {
-    int64_t served_ns; // when another member was seen to take writes; 0: not waited for
+    int64_t served_ns; // when another member was seen to take writes; 0: nobody waited for that
     bool left_known;   // true: the old leader's WAL was compared with the new one's timeline
     int64_t left_ns;   // time of the first commit of the old leader that is lost; 0: none
     char text[160];    // the evidence, in words
@@ -58,7 +58,8 @@ struct provider {
     // Appends a conninfo string for a role and a database.
     MUST_USE bool (*conninfo)(
         const struct server *s, const char *user, const char *dbname, struct buf *out);
-    // Gets the address where the server listens at this moment, for a proxy in between.
+    // Fills in the address at which the server listens at this moment, for a proxy that connects to
+    // it.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
@@ -71,8 +72,8 @@ struct provider {
     MUST_USE bool (*mend)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     unsigned strikes; // the faults that strike knows: bits of enum cluster_fault
-    // Runs a program on the machine of the server, and collects its output. NULL: the server is on
-    // this machine, or nothing can be run on its machine.
+    // Runs a program on the server's machine, and collects the program's output. NULL: the server
+    // is on this machine, or we cannot run anything on its machine.
     MUST_USE bool (*exec)(
         const struct server *s, const char *const *argv, char *text, size_t size, struct err *e);
     // Brings the file at log_path up to date; a failure sets log_path to NULL. The function is NULL
@@ -81,20 +82,22 @@ struct provider {
     // Waits until each member of the cluster that clients may meet has all that was written so far.
     // NULL: there is one server, or the provider's clients always find the leader.
     MUST_USE bool (*spread)(const struct server *s, struct err *e);
-    // Call it when the run's database was prepared: brings all of it to the disk and to every
-    // standby, so that a power cut or a failover takes only what came later; at a server elsewhere,
-    // finds out whether the run's roles may log in. May be NULL.
+    // Call it after the run's database was prepared. A server of ours brings the database to the
+    // disk and to every standby, so that a power cut or a failover takes only what came later. For
+    // a server elsewhere it finds out whether the run's roles may log in. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
-    // Returns the server's own disk, which can crash. NULL: such a provider has none.
+    // Returns the server's own disk, which can crash; NULL when this server has none. The function
+    // is NULL when no server of the provider has one.
     struct disk *(*disk)(const struct server *s);
-    // Returns the clock of the server, or the one for the collectors; `steps_clock` was set before
-    // open. NULL: such a provider has none.
+    // Returns the clock of the server (whose: TARGET_SERVER) or the one of the collectors.
+    // `steps_clock` must have been set before open. The function is NULL when the provider has no
+    // such clocks.
     struct own_clock *(*clock)(const struct server *s, enum fault_target whose);
     // Call it after the disk has failed or was full. Waits for the server to come back by itself.
-    // If the server has ended, or its file system takes no writes any more, mounts the disk anew
-    // and starts the server. `started` says whether it did.
+    // But if the server has ended, or its file system takes no writes any more, mounts the disk
+    // anew and starts the server. *started says whether the server was started.
     MUST_USE bool (*repair)(struct server *s, bool *started, struct err *e);
-    // Writes into `out` how to reach and how to remove a server that is left running.
+    // Leaves the server running, and appends to `out` how to reach and how to remove it.
     MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
     void (*close)(struct server *s);
 };
@@ -109,8 +112,8 @@ struct server {
                                  // local provider uses it
     bool cuts_off;               // true: members will be cut off from each other; set before open
     bool steps_clock;            // true: its clock or the collectors' will step; set before open
-    const struct netns *clients; // the network whose collector end reaches the server's addresses;
-                                 // NULL: our own network does
+    const struct netns *clients; // the network from whose collector end the server's addresses can
+                                 // be reached; NULL: they can be reached from our own network
     const char *database;        // the database of the run
     const char *superuser;       // role that the harness itself uses
     const char *password;        // password of the roles that the harness makes; NULL: they need
@@ -120,8 +123,9 @@ struct server {
     bool log_is_live;            // true: the server writes its messages to log_path at once
     bool running;
     bool shares_pids; // the server's process ids are those of this machine
-    pid_t outer_pid;  // if not: the pid of its first process on this machine; 0: not visible
-    bool paused;      // true: its processes are stopped, and nothing answers
+    pid_t outer_pid;  // without shares_pids: the pid that the server's first process has on this
+                      // machine; 0: not visible
+    bool paused;      // true: the server's processes are stopped (SIGSTOP), and nothing answers
     int version;      // e.g. 150018, known after the first start
 };
 
@@ -135,22 +139,23 @@ MUST_USE bool provider_handshake(struct server *s, struct err *e);
 // Brings the server's log at log_path up to date; log_path stays NULL without a log.
 void provider_fetch_log(struct server *s);
 
-// Copies the end of the log, as it was last fetched, into one line; it shows why a server ended.
+// Copies the end of the log, as it was last fetched, into `text` as one line, to show why a server
+// ended. "" without a log.
 void provider_log_tail(const struct server *s, char *text, size_t size);
 
-// Returns the length of the server's log; 0 without a log.
+// Returns the length of the server's log in bytes; 0 without a log.
 long provider_log_length(const struct server *s);
 
 // Finds the provider that a scenario wants; NULL when there is none.
 const struct provider *provider_find(const struct scenario_postgres *want);
 
-// Checks that the provider suits the scenario. Call it before anything starts. ERR_SKIP says which
-// feature the provider lacks.
+// Checks that the provider can offer what the scenario wants of the server. Call it before anything
+// starts. ERR_SKIP says which feature the provider lacks.
 MUST_USE bool provider_suits(
     const struct provider *p, const struct scenario_postgres *want, struct err *e);
 
 extern const struct provider provider_local;
 extern const struct provider provider_url;
-extern const struct provider provider_cluster; // provider url with postgres.rest
+extern const struct provider provider_cluster; // provider url, when postgres.rest is given
 extern const struct provider provider_container;
 extern const struct provider provider_patroni;

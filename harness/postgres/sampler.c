@@ -1,12 +1,12 @@
 // Samples the server and the machine once a second, in a thread and over a connection of its own.
 //
-// When the server is away, the sample says so, and processes and machine are counted all the same.
-// The connection is tried again with each sample. Counters are kept as the server gives them;
-// whoever reads the samples takes differences, and leaves out those over a crash. In a container
-// the server numbers its processes by itself, so its pids are translated to ours.
+// When the server is away, the sample says so, and the processes and the machine are sampled all
+// the same; each further sample tries to connect again. Counters are kept as the server gives them;
+// whoever reads the samples takes differences, and leaves out those over a crash. A server in a
+// container has pids of its own, which are translated to ours.
 //
-// A look at the collector's sessions comes from the same query, so that it costs none of its own
-// (presence.h).
+// The query for the backends also shows the collector's sessions (presence.h), so that a look at
+// these costs no query of its own.
 #include "postgres/sampler.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ void sampler_stop(struct sampler *s)
 {
     if (!s || !ticker_stop(&s->ticker))
         return;
-    // A last sample, so that the sums reach to the end of the run.
+    // A last sample, so that the sums cover the run to its end.
     take_sample(s, clock_now_ns());
     PQfinish(s->conn);
     s->conn = NULL;
@@ -110,7 +110,7 @@ static double sample_number(const PGresult *result, int column)
 static bool ask_counters(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
-    // Version 17 moved the checkpoints to pg_stat_checkpointer.
+    // Version 17 moved the counts of checkpoints to pg_stat_checkpointer.
     bool old = PQserverVersion(s->conn) < 170000;
     PGresult *counters = sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
     PGresult *checkpoints = sql_query(
@@ -166,7 +166,7 @@ static void find_backend_family(const atomic_int *outer_pid, struct family *f)
         f->inner[i] = process_inner_pid(f->outer[i]);
 }
 
-// Returns 0 when the pid is not a process of this machine.
+// Returns our pid of the process that the server knows by `pid`; 0 when we see no such process.
 static pid_t our_number(const struct family *f, pid_t pid)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -176,7 +176,8 @@ static pid_t our_number(const struct family *f, pid_t pid)
     return 0;
 }
 
-// Adds the memory of one of the server's processes; its parent is the postmaster.
+// Adds the descriptors and the memory of one of the server's processes to the sample. The shared
+// memory is that of the postmaster, the parent of the process.
 static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
 {
     struct process_stat stat;
@@ -188,7 +189,8 @@ static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
         sample->shm_bytes = (double)segments_bytes(stat.parent);
 }
 
-// Takes a session of the collector into the look. Returns false when our rights do not show it.
+// Takes a session into the look if it is the collector's. False when our rights do not show its
+// state.
 static bool look_at_session(
     struct sampler *s, struct presence_look *look, const PGresult *rows, int row)
 {
@@ -220,7 +222,7 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
         const char *event = PQgetvalue(rows, i, 2);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
         shown = look_at_session(s, &look, rows, i) && shown;
-        // In a container the server numbers its processes by itself.
+        // A server in a container has pids of its own.
         if (s->config.outer_pid)
             pid = our_number(&family, pid);
         enum usage_group group = group_of(s, PQgetvalue(rows, i, 1));

@@ -21,16 +21,15 @@ struct sample {
     int active;         // number of backends with a statement, waiting or not
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t collector_rss_kb;
-    double collector_fds;                         // open descriptors of the collector's processes
-    double server_fds, shm_bytes, database_bytes; // descriptors and bytes; 0 where they cannot be
-                                                  // seen
+    double collector_fds; // number of open descriptors of the collector's processes
+    double server_fds, shm_bytes, database_bytes; // counts and bytes; 0: not visible
     double backends_kb; // memory of the collector's backends that no other process shares
     double harness_kb;  // resident memory of this process
 };
 
 struct wait_count {
     char event[64]; // such as "LWLock:WALWrite", or "running"
-    uint64_t seen;  // number of backends with it, over all samples
+    uint64_t seen;  // number of backends that showed this event, over all samples
 };
 
 #define SAMPLER_WAITS_MAX 64
@@ -42,21 +41,23 @@ struct sampler_config {
     // the sampler.
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
-    // Finds the collector's processes, at most max. It is called from two threads, one after the
-    // other.
+    // Fills in the pids of the collector's processes, at most max, and returns their number. The
+    // sampler's thread calls it, and, when that thread has ended, sampler_stop.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
 };
 
 struct sampler;
 
+// Starts the thread, which connects and, when that fails, tries again with each sample. NULL with
+// the reason.
 MUST_USE struct sampler *sampler_start(const struct sampler_config *config, struct err *e);
 
-// Joins the thread and takes a last sample. It returns only when the server runs or has ended, so a
-// frozen server must first go on.
+// Joins the thread and takes a last sample. It waits for the server to answer or to be gone, so a
+// server that is frozen must be thawed first.
 void sampler_stop(struct sampler *s);
 
-// Call it after sampler_stop. A NULL sampler has no samples.
+// Call these after sampler_stop. A NULL sampler has no samples and no waits.
 const struct sample *sampler_samples(const struct sampler *s, size_t *count);
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
 const struct presence *sampler_presence(const struct sampler *s); // NULL without a sampler

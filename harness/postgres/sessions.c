@@ -23,7 +23,7 @@ int64_t sessions_line_ns(const char *line)
 
 // A session whose login was read in the server's log.
 struct login {
-    int64_t opened_ns; // 0: the network had cut it before
+    int64_t opened_ns; // 0: no session, because its connection had been cut before
     int pid;
 };
 
@@ -48,8 +48,8 @@ static bool add_login(struct logins *l, const char *line)
     return true;
 }
 
-// A server lets a client in whose connection is gone already, and finds out when it reads its first
-// statement. That was no session.
+// Forgets a login if this line tells that its connection was gone already. The server lets such a
+// client in, and finds out only when it reads the client's first statement. That was no session.
 static void forget_cut(struct logins *l, const char *line)
 {
     const int64_t soon_ns = 50 * NS_PER_MS;
@@ -79,7 +79,8 @@ static bool keep_logins(struct sessions *s, const struct logins *l, int64_t wall
     return true;
 }
 
-// Backends write to one log: lines of the same moment may come in any order.
+// Compares times, to sort them: several backends write to one log, so its lines need not be in
+// order.
 static int compare_logins(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -10,13 +10,14 @@ struct sessions {
     size_t count;
 };
 
-// Reads the log from byte `from` on. Its lines begin with their time (%m, in UTC). wall_ns is the
-// time of the wall clock when the run's clock shows 0. Without a log, or without memory, opened_ns
-// stays NULL.
+// Reads the log from byte `from` on. The lines of the log begin with their time (%m, in UTC).
+// wall_ns is what the wall clock shows when the run's clock shows 0. Without a log, or without
+// memory, opened_ns is NULL.
 void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_ns);
 
-// Returns the time at the beginning of a log line, in ns since 1970; 0: there is none.
+// Returns the time at the beginning of a log line, in ns since 1970; 0 when the line does not begin
+// with a time.
 int64_t sessions_line_ns(const char *line);
 
 void sessions_fini(struct sessions *s);

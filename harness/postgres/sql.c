@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_MS 1000 // of a host before another is tried; PQreset waits longer
+#define SILENCE_MS 1000 // when a host has been silent for so long, PQreset starts anew
 
 static void append_sql(char *out, size_t size, size_t *used, const char *text, size_t len)
 {
@@ -19,8 +19,8 @@ static void append_sql(char *out, size_t size, size_t *used, const char *text, s
     out[*used] = '\0';
 }
 
-// True when the line continues the one before. libpq breaks a long sentence of its own in two
-// lines: both are indented, and the second begins with a small letter.
+// True when the line continues the sentence of the line before. libpq breaks some long sentences
+// into two lines: both are indented, and the second begins with a small letter.
 static bool goes_on(const char *line)
 {
     return *line == '\t' && islower((unsigned char)line[1]);
@@ -35,7 +35,7 @@ void sql_one_line(char *out, size_t size, const char *text)
         const char *line = text;
         size_t len = strcspn(line, "\n");
         text += len + (line[len] == '\n');
-        // This line is blank, or only points at a place in the line before it.
+        // Leaves out a line that is blank, or that only points at a place in the line before it.
         if (strspn(line, " \t\r^") >= len)
             continue;
         if (used > 0)
@@ -71,8 +71,9 @@ void sql_silence(PGconn *conn)
     PQsetNoticeReceiver(conn, leave_to_the_log, NULL);
 }
 
-// Connects as far as it goes. A host that is silent for too long leaves the connection unfinished,
-// because PQconnectPoll never turns to the next one by itself.
+// Goes on connecting until the connection is made or has failed. When a host stays silent for
+// SILENCE_MS, gives up and leaves the connection unfinished, because PQconnectPoll itself never
+// turns from a silent host to the next one.
 static void go_on_to_connect(PGconn *conn)
 {
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -91,7 +92,7 @@ static void go_on_to_connect(PGconn *conn)
 
 PGconn *sql_connect(const char *conninfo, struct err *e)
 {
-    // The timeout of a statement is ours: a server that hangs must not make the harness hang.
+    // The statement timeout keeps a server that hangs from making the harness hang.
     static const char *const keys[] = {
         "dbname", "connect_timeout", "application_name", "options", NULL};
     const char *values[] = {conninfo, "10", "mailproof",
@@ -102,7 +103,8 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     sql_silence(conn);
     if (PQstatus(conn) != CONNECTION_BAD)
         go_on_to_connect(conn);
-    // PQreset begins again with the first host, and obeys connect_timeout for each.
+    // For an unfinished connection, PQreset begins again with the first host, and waits for each
+    // host as long as connect_timeout allows.
     if (PQstatus(conn) != CONNECTION_OK && PQstatus(conn) != CONNECTION_BAD)
         PQreset(conn);
     if (PQstatus(conn) == CONNECTION_OK)

@@ -23,17 +23,18 @@ MUST_USE bool sql_exec(PGconn *conn, const char *sql, struct err *e);
 MUST_USE PGresult *sql_query(
     PGconn *conn, const char *sql, int count, const char *const *params, struct err *e);
 
-// Gives the first column of the first row as text, "" for a null. Fails without a row.
+// Runs a statement and copies the first column of its first row as text, "" for a null. Fails
+// without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
-// Keeps the connection's notices off the terminal. The server's log tells the same: that the server
-// ends, for example, which a fault makes an expected event. Accepts NULL.
+// Keeps the connection's notices off the terminal, such as that the server is shutting down, which
+// a fault has caused on purpose. The server's log has them as well. Accepts NULL.
 void sql_silence(PGconn *conn);
 
 // Fills the error with one line: `doing`, then the message of the result or, if that is NULL, of
 // the connection. Adds the SQLSTATE. Returns false.
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);
 
-// Writes a message of libpq or the server as one line without a full stop at its end; its lines
-// become parts with "; " between them. Pure.
+// Writes a message of libpq or the server as one line without a full stop at its end. The message's
+// own lines are joined with "; ". Pure.
 void sql_one_line(char *out, size_t size, const char *text);

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ADDRESS_WAIT_MS 500 // for an address that does not even refuse
+#define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 
 static const char *target_value(const struct target *t, const char *key)
 {
@@ -49,8 +49,8 @@ static void refuse_target(const char *why, struct err *e)
 bool target_init(struct target *t, const char *conninfo, struct err *e)
 {
     char *why = NULL;
-    // Makes a connection object without connecting, only to learn libpq's defaults: those of the
-    // environment and of a service or password file.
+    // Begins to connect only to learn what libpq adds to the conninfo from the environment and from
+    // a service or password file. The connection is dropped at once.
     PGconn *conn = NULL;
 
     *t = (struct target){0};
@@ -111,7 +111,8 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     return !out->failed;
 }
 
-// Finds the n-th part of a list. A list of one part has this part for every n.
+// Copies the n-th part of a list with commas, counted from 0. False when the list has fewer parts.
+// A NULL is a list of one empty part.
 static bool part_of(const char *list, size_t n, char *out, size_t size)
 {
     const char *at = list ? list : "";
@@ -164,7 +165,8 @@ static bool socket_address(
     return true;
 }
 
-// True when the address takes connections. libpq tries all addresses of a name in this way.
+// True when the address accepts a connection. libpq, too, tries the addresses of a name one after
+// another.
 static bool address_answers(const struct addrinfo *a)
 {
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -191,7 +193,7 @@ bool target_address(
     struct addrinfo *found;
     char first[256], first_port[16];
 
-    // Without a host, libpq uses the default socket of this machine's package.
+    // Without a host, libpq connects to the default socket, which is here in Debian's packages.
     snprintf(first, sizeof first, "%.*s", host ? (int)strcspn(host, ",") : 0, host ? host : "");
     snprintf(first_port, sizeof first_port, "%.*s", (int)strcspn(port, ","), port);
     if (!*first)
@@ -201,7 +203,7 @@ bool target_address(
     int failed = getaddrinfo(first, first_port, &hints, &found);
     if (failed)
         return err_set(e, ERR_CONNECTION, "%s: %s", first, gai_strerror(failed));
-    // The last address needs no trial.
+    // The last address is taken without a trial, because there is no other.
     struct addrinfo *one = found;
     while (one->ai_next && !address_answers(one))
         one = one->ai_next;

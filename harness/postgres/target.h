@@ -12,11 +12,10 @@
 #define TARGET_UNIQUE_LEN 8
 
 struct target {
-    PQconninfoOption *options; // owned; libpq's form of the conninfo
-    const char *user;          // the user that the conninfo names or libpq would take; points into
-                               // options
+    PQconninfoOption *options;              // owned; libpq's form of the conninfo
+    const char *user;                       // the conninfo's user, or libpq's default; in `options`
     char password[TARGET_PASSWORD_LEN + 1]; // password of the roles that the harness makes there
-    char unique[TARGET_UNIQUE_LEN + 1];     // for names that anybody may see
+    char unique[TARGET_UNIQUE_LEN + 1];     // random digits for names that anybody may see
 };
 
 // Makes random hexadecimal digits, each independent of all others.
@@ -26,15 +25,16 @@ MUST_USE bool target_random(char *digits, size_t count, struct err *e);
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
 void target_fini(struct target *t); // accepts a zeroed struct
 
-// Appends a conninfo for its own role, or for another role with the harness's password.
+// Appends a conninfo for this role and database. The conninfo's own user keeps its password; any
+// other role gets the harness's. False when `out` has failed.
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
 
-// Appends a conninfo for only the n-th of several hosts, whether it leads or not. False when there
-// are fewer hosts, or `out` is full.
+// As target_conninfo, but for only the n-th host, counted from 0, whether it leads or not. False
+// also when there are fewer hosts.
 bool target_one_of(
     const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out);
 
-// Gives the address on which the server listens; of several hosts, that of the first. If the host's
-// name has several addresses, gives the first that takes connections.
+// Finds the address on which the server listens; of several hosts, that of the first. If the host's
+// name has several addresses, takes the first that accepts connections, or else the last.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

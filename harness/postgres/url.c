@@ -1,6 +1,6 @@
 // The url provider: a server that exists already, on which we make a database and three roles of
-// our own. We never stop it, and touch nothing else on it. Verbs that need control of the server
-// are refused before the run.
+// our own. We never stop the server, and touch nothing else on it. Fault verbs that need control of
+// the server are refused before the run.
 #include "postgres/provider.h"
 
 #include <stdio.h>
@@ -18,7 +18,8 @@ struct url {
     struct target target;
     struct cluster cluster;
     char dbname[64];
-    char shared[64]; // those of MIGRATE_SHARED that did not exist before any run: ", a, b"
+    char shared[64]; // roles of MIGRATE_SHARED that are missing or were made by a run, as ", a, b";
+                     // removed at the end
     bool open;       // true: our database and roles are on the server and must be removed
     bool kept;
 };
@@ -28,8 +29,8 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    // A setting that comes twice counts as it comes last. If there are several hosts, only the
-    // leader will do.
+    // A key that a conninfo has twice counts with its last value, so this overrides the user's own.
+    // In a cluster only the leader will do.
     return target_conninfo(&u->target, user, dbname, out) &&
            (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));
 }
@@ -50,7 +51,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
 
     if (!s->conninfo)
         return err_set(e, ERR_SKIP, "provider: url needs --postgres CONNINFO to name the server");
-    // Others use that server, so its settings are not ours to change.
+    // Others use that server, too, so its settings are not ours to change.
     if (want->settings.count > 0)
         return err_set(e, ERR_SKIP,
             "the scenario sets %s, which needs a server of the harness's own",
@@ -70,8 +71,9 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     return true;
 }
 
-// Rolls back the prepared transaction that hold-horizon of a killed run has left. That transaction
-// keeps its database from being dropped, and holds the horizon of every other database.
+// Rolls back the prepared transactions that the fault hold-horizon of a killed run has left. Such a
+// transaction keeps its database from being dropped, and holds back the horizon of all other
+// databases.
 static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -90,9 +92,9 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Removes the databases that killed runs left. These have no session and are not marked as kept. We
-// look for sessions before we connect to a database ourselves. DROP DATABASE waits a few seconds
-// for a session that is just ending.
+// Removes the databases that killed runs left: those with a name of ours that have no session and
+// are not marked as kept. Looks for sessions first, because roll_back_left connects to such
+// databases itself. DROP DATABASE waits a few seconds for a session that is just ending.
 static bool remove_left_databases(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -109,8 +111,9 @@ static bool remove_left_databases(const struct server *s, PGconn *conn, struct e
     return ok;
 }
 
-// Checks the role's rights, and that no other run uses the server: two runs cannot share it,
-// because the faults know the roles by their names. Removes what killed runs have left there.
+// Checks our role's rights, and that no other run uses the server: two runs cannot share a server,
+// because faults find the backends of a role by its name, and all runs use the same names. Removes
+// what killed runs have left on the server.
 static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 {
     struct url *u = s->state;
@@ -144,7 +147,8 @@ static bool url_start(struct server *s, struct err *e)
     struct url *u = s->state;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
 
-    // The user named the server, so its absence is an error and no reason to skip.
+    // The user has named the server, so it is an error and no reason to skip when it cannot be
+    // reached.
     if (!conn)
         return err_prefix(
             e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
@@ -157,8 +161,8 @@ static bool url_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Finds out whether the roles that a run makes may log in. A server that asks the system who its
-// clients are ("peer", as Debian's does at its socket) knows none of them.
+// Fails when the roles that a run makes may not log in. A server that asks the operating system who
+// its client is ("peer", as Debian's does at its socket) lets none of them in.
 static bool url_settle(struct server *s, struct err *e)
 {
     static const char *const roles[] = {MIGRATE_COLLECTOR, MIGRATE_LOAD};
