@@ -5,8 +5,7 @@
 
 static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
 static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
-static const int64_t unanswered_ns = 5 * NS_PER_S; // a health check has failed after this time
-                                                   // without an answer
+static const int64_t unanswered_ns = 5 * NS_PER_S; // an unanswered health check then fails
 
 static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
 {

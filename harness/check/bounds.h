@@ -5,24 +5,23 @@
 #include "base/clock.h"
 #include "scenario/scenario.h"
 
-static const int64_t bounds_takeover_ns = NS_PER_S; // until another has taken over, from the end of
-                                                    // the grace on
+static const int64_t bounds_takeover_ns = NS_PER_S; // time for a takeover, after the grace
 
-// Returns MAILROOM_GRACE: nobody takes over before it has passed.
+// Returns MAILROOM_GRACE, the time that must pass before anybody takes over.
 int64_t bounds_grace_ns(const struct scenario *s);
 
-// Returns the time after which others take over from a holder that hangs.
+// Returns how long a holder must hang before others may take over from it.
 int64_t bounds_hang_ns(const struct scenario *s);
 
 // Returns how long a collector may take to end after its sender has died.
 int64_t bounds_sender_died_ns(const struct scenario *s);
 
-// Returns how long others may need to take over from an instance that such a fault strikes: they
-// learn of a death or of a lost session at once, and of a hang when they have not heard of the
-// holder for a while.
+// Returns how long others may need to take over from an instance that such a fault strikes. They
+// learn of a death or of a lost session at once, but of a hang only after they have not heard of
+// the holder for a while.
 int64_t bounds_handover_ns(const struct scenario *s, const struct verb *v);
 
-// Returns how long the struck instance may need to return after the end of the fault: it is back
-// soon after its session has ended, later when the server refused it, and latest when it heard
-// nothing and had to find out by its own timers.
+// Returns how long the struck instance may need to return after the end of the fault. It needs
+// least when its session was ended, longer when no new session could be opened, and longest when it
+// was not told and had to find out by its own timers. 0 when only its reader was hit.
 int64_t bounds_return_ns(const struct scenario *s, const struct verb *v);

@@ -1,17 +1,19 @@
 // Finds the lines at which the send budget was spent. There the subject may have had to write less
-// than a line, or to wait.
+// than a full line, or to wait.
 //
-// The budget is spent at a line when the lines of the second before it, or of the second behind it,
-// hold at least 80% of the budget's tokens (with a small budget: of the time of ten tokens), or
-// when the line leaves less than half of the burst in the harness's own token bucket: a collector
-// may have paid for a line that it never wrote.
+// The budget counts as spent at a line in three cases:
+// - The lines of the second before it, or of the second after it, hold at least 80% of the tokens
+//   that the budget allows in a second. With a small budget, the time of ten tokens takes the place
+//   of the second.
+// - The line leaves less than half of the burst in the harness's own token bucket.
+// - The line lay unread, so nobody knows how soon it followed the others.
 #include "check/inside.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 
-// With this share of its budget spent, a collector has too little left for more tokens.
+// A collector that has spent this share of its budget has too little left for more tokens.
 #define BUDGET_SPENT 0.8
 
 bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
@@ -35,8 +37,8 @@ static void find_used_up(struct check *c, double per_s)
 {
     const struct subject_log *log = c->l->log;
     int64_t window_ns = budget_window_ns(per_s);
-    uint64_t before = 0, behind = 0; // tokens in the windows, both with those of line i
-    uint32_t first = 0, next = 0;    // first line of the first window, first line behind the second
+    uint64_t before = 0, behind = 0; // tokens in the two windows; each window includes line i
+    uint32_t first = 0, next = 0;    // first line of the first window, first line after the second
 
     for (uint32_t i = 0; i < log->line_count; i++) {
         int64_t at_ns = log->lines[i].read_ns;

@@ -1,5 +1,6 @@
-// Finds since when full lines have followed each other: the subject works as fast as it can. Where
-// the budget is spent, the subject can write only shorter lines.
+// Finds the chains of full lines that follow each other, in which the subject works as fast as it
+// can. Where the budget is spent, shorter lines continue a chain, because the subject cannot write
+// full ones.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -7,8 +8,9 @@
 #include "base/clock.h"
 #include "check/lookup.h"
 
-// Returns the longest gap between lines of a collector that works as fast as it can. With a budget,
-// it waits for the next token.
+// Returns the longest gap between two lines of a collector that works as fast as it can: slack_ns
+// or, if it is longer, the time of a line at its capacity. With a budget, a collector may also wait
+// for the timeout and for one more token.
 static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -24,10 +26,10 @@ static bool any_away(const struct check *c, int64_t at_ns)
     return timeline_span(&c->timeline, ANYBODY, at_ns, at_ns);
 }
 
-// True when more tokens may wait behind this line. A short line says that none do, unless the
-// budget was spent. And while several collectors share the work, a fault keeps the tokens that one
-// of them had taken, so a short line of the others says nothing. The line may have lain unread
-// since then.
+// True when more tokens may wait after this line, so that it may continue a chain. A short line
+// shows that none waits, unless the budget was spent. Nor does it show this where several
+// collectors share the work and a fault kept one of them away when the line was read, or when it
+// was written: the tokens that this one had taken still wait.
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
@@ -37,10 +39,10 @@ static bool is_link(const struct check *c, const struct line_record *line)
            (share && (any_away(c, line->read_ns) || any_away(c, check_written_ns(c, line))));
 }
 
-// True when the chain of full lines goes on until the next line. A fault, a stall or a starved
-// process in the gap does not end the chain. The tokens that an instance had taken when a fault hit
-// it wait for its return. So free time depends on next_writer, the instance that writes the next
-// line; EVERY: no such line.
+// True when the chain of full lines goes on from this line to the next one, which comes at
+// until_ns. A fault, a stall or a starved process in the gap does not end the chain. Free time
+// depends on next_writer, the instance that writes the next line, because tokens that an instance
+// had taken when a fault hit it wait for its return. EVERY: there is no next line.
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
@@ -48,14 +50,14 @@ static bool lasts(
 
     if (!is_link(c, line))
         return false;
-    // Nearly all gaps are short, and the spans need not be asked.
+    // Nearly all gaps are short, so that the spans need not be asked.
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
     return check_left(c, line->process, line->read_ns, until_ns, free_ns, 1).felt_ns <= apart_ns;
 }
 
-// Returns when the oldest token of a line was sent; 0 when it names none of the plan.
+// Returns when the oldest token of a line was sent; 0 when the line has no token of the plan.
 static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
 {
     int64_t oldest = CLOCK_NEVER;
@@ -68,8 +70,8 @@ static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
     return oldest == CLOCK_NEVER ? 0 : oldest;
 }
 
-// Returns since when full lines had followed each other at the end of the drain; CLOCK_NEVER when
-// the drain did not end in such a chain.
+// Returns when the chain of full lines that still lasted at the end of the drain began;
+// CLOCK_NEVER: none lasted then.
 static int64_t draining_since_ns(const struct check *c)
 {
     const struct ledger *l = c->l;
@@ -82,8 +84,10 @@ static int64_t draining_since_ns(const struct check *c)
                : CLOCK_NEVER;
 }
 
-// Returns since when full lines had followed each other at a line. One that lay unread was written
-// before some of the lines that were read before it, perhaps as soon as its pipe was last empty.
+// Returns when the chain of full lines that leads to a line began; without a chain, when the line
+// itself was read. A line that lay unread was written before some of the lines that were read
+// before it. So a chain that led to the earliest time at which it can have been written counts as
+// well.
 static int64_t chained_since_ns(const struct check *c, uint32_t index)
 {
     const struct line_record *lines = c->l->log->lines, *line = &lines[index];
@@ -141,7 +145,7 @@ static bool has_lanes(const struct scenario *s)
     return m.lanes;
 }
 
-// With lanes, one lane may overtake another, so overtaken_ns says nothing.
+// With lanes, one lane may overtake another, so overtaken_ns counts for nothing.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)
 {
     return c->busy_since[line] <= due_ns &&

@@ -7,7 +7,7 @@
 #include "check/sources/sources.h"
 
 // The judges in their order. Each one adds up its findings and the amount that it judged; the table
-// of metrics says which of them count for the subject.
+// of metrics says which invariants count for the subject.
 static bool (*const judges[])(const struct check *c, struct err *e) = {
     check_tokens,
     check_lines,
@@ -40,8 +40,9 @@ static bool judge_all(const struct check *c, struct err *e)
     return ok;
 }
 
-// Notes how long each verb's strikes excused the subject behind their end, and how long they might
-// have. Where others must take its place, it is their time that counts.
+// Notes for each verb how long its strikes excused the subject after their end, and how long they
+// might have. Where another instance must take the place of the struck one, the time until then
+// counts if it is shorter.
 static void note_excuses(struct result *r, const struct timeline *t)
 {
     for (size_t i = 0; i < t->strike_count; i++) {

@@ -16,9 +16,9 @@
 #include "scenario/metrics.h"
 #include "scenario/verbs.h"
 
-// Results of different rules cannot be compared. Rules 1 excused by time windows and budgets, rules
-// 2 by causes that the subject could make itself. Rules 3 excuse by a timeline of what the harness
-// did and measured.
+// The version of the rules. Results of different versions cannot be compared. Version 1 excused by
+// time windows and budgets, version 2 by causes that the subject could make itself. Version 3
+// excuses by a timeline of what the harness did and measured.
 #define CHECK_RULES 3
 
 #define FINDING_EXAMPLES 5
@@ -37,11 +37,11 @@ struct judged {
     double excused[CAUSE_KINDS]; // the part that each kind of cause excuses
 };
 
-// What the strikes of one verb excused, at most and in fact.
+// How long the strikes of one verb excused the subject after the fault's end, at most and in fact.
 struct excuse {
     uint64_t strikes;
-    int64_t most_ns; // the longest time behind the end of the fault that one of them may take
-    int64_t used_ns; // the longest time that one of them took
+    int64_t most_ns; // the longest time after the fault's end that the bounds allow for one of them
+    int64_t used_ns; // the longest time after the fault's end that one of them excused
 };
 
 enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
@@ -55,10 +55,12 @@ struct result {
     struct judged judged[METRIC_COUNT];    // per invariant
     struct excuse excuses[VERB_COUNT];     // per verb
     bool broken[METRIC_COUNT];             // the invariant does not hold
-    bool doubted[METRIC_COUNT];            // it seems not to hold, but the run cannot tell
-    bool *holds;                           // owned; one per scenario.expect
-    double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
-    char reasons[REASONS_MAX][256];        // why it is inconclusive
+    bool doubted[METRIC_COUNT]; // too many cases were found, but the machine or the harness may
+                                // explain them
+    bool *holds;                // owned; one per scenario.expect: it is as expected
+    double *recovery_ms; // owned; one per planned fault: time until the first fresh token; NAN:
+                         // none was seen
+    char reasons[REASONS_MAX][256]; // why the run is inconclusive
     size_t reason_count;
     int64_t slack_ns;  // ns that `late` tolerates: measured, or set by the scenario
     int64_t latest_ns; // ns by which the latest of the late tokens was late
@@ -92,8 +94,8 @@ void result_fini(struct result *r);
 // True when the run judged this invariant.
 bool result_judged(const struct result *r, enum metric_id id);
 
-// True when the invariant is for such a subject and the subject promises it. Any other invariant is
-// not judged.
+// True when the invariant applies to this kind of subject, and the subject promises it or `expect`
+// names it. No other invariant is judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
 
 // Appends the invariants that the subject does not promise, with the words that would promise them:
@@ -103,18 +105,18 @@ void unpromised_text(const struct scenario *s, struct buf *out);
 // Returns the judged share of an invariant, 0 to 1; NAN when there was nothing to judge.
 double judged_share(const struct judged *j);
 
-// The table shows the judged share when it is below this.
+// The table in the terminal shows the judged share of an invariant when it is below this.
 #define JUDGED_SHOWN 0.9
 
 // Writes "42 of 345 tokens judged; excused: 200 by fault, 103 by stall".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
-// Returns the share of time, 0 to 1, for which other programs kept a processor from the load's
-// backends. It is a share of the time in which these ran or were ready to run. NAN: nobody watched.
+// Returns the share, 0 to 1, of the time in which the load's backends ran or were ready to run, for
+// which other programs kept a processor from them. NAN: nobody watched.
 double check_load_starved(const struct ledger *l);
 
-// Returns how much of a plan's load no fault can excuse, ns: less at worst, if each fault takes all
-// of the time that its bound allows.
+// Returns how much of a plan's load, in ns, will be judged by the clock in the worst case: each
+// fault excuses all of the time that its bound allows.
 int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan);
 
 const char *verdict_name(enum verdict verdict);

@@ -13,7 +13,7 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
         const struct fault_record *f = &l->faults[i];
         // After a long outage the generator needs time to send what it could not send before.
         int64_t behind_ns = catch_up_ns + (f->ended_ns - f->began_ns) / 2;
-        // Each token asks about each fault, and the time alone answers nearly always.
+        // This is asked about each insert and each fault, and nearly always the time alone answers.
         if (intended_ns < f->began_ns - catch_up_ns || intended_ns > f->ended_ns + behind_ns)
             continue;
         const struct verb *verb = f->spec->verb;
@@ -68,8 +68,8 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
     r->values[(int)first + 5] = histogram_mean(h) / 1e6;
 }
 
-// Leased mode: measures until the final answer for the token. A token that waits for a retry has
-// none.
+// In leased mode, measures the time from a token's intended insert to its final answer. A token
+// that waits for a retry has no final answer yet.
 static bool put_outcome_latencies(struct result *r, const struct ledger *l, struct err *e)
 {
     struct histogram h = {0};
@@ -110,7 +110,8 @@ static double last_commit_s(const struct ledger *l)
     return last ? ledger_seconds(l, last) : 0;
 }
 
-// Divides by the time that was given to the load, or by its real time when that was longer.
+// Divides by the time that was given to the load, or by the time that it really took if that was
+// longer.
 static double per_second(double count, double given_s, double took_s)
 {
     double s = took_s > given_s ? took_s : given_s;
@@ -127,7 +128,7 @@ static double backlog_tokens(const struct ledger *l)
     return backlog;
 }
 
-// Returns a rate if the last commit and the last line had been earlier by lag_s.
+// Returns what a rate would be if the last commit and the last line had come earlier by lag_s.
 static double rate_less_lag(const struct result *r, const struct ledger *l,
     const struct check_input *in, enum metric_id id, double lag_s)
 {
@@ -168,12 +169,13 @@ double check_less_lag(
     double value = r->values[id];
 
     // The latency of each token contains the token's lag, so each percentile of the latencies
-    // contains that of the lags, and so does their mean.
+    // contains the same percentile of the lags, and their mean contains the mean of the lags.
     if (percentiles[id] > 0)
         return value - (double)histogram_percentile(&r->lag, percentiles[id]) / 1e6;
     if (id == METRIC_LATENCY_MEAN)
         return value - histogram_mean(&r->lag) / 1e6;
-    // A rate counts until its last token, and that one may have been sent that much later.
+    // A rate counts until its last token, which may have been sent late by as much as the largest
+    // lag.
     if (metrics[id].unit == UNIT_PER_S && id != METRIC_RATE_OFFERED)
         return rate_less_lag(r, l, in, id, (double)histogram_percentile(&r->lag, 100) / 1e9);
     return metrics[id].unit == UNIT_COUNT ? NAN : value;

@@ -11,14 +11,14 @@
 #include "base/utf8.h"
 #include "scenario/needs.h"
 
-// An example and a reason may quote bytes of the collector, and may be cut in the middle of a
-// character.
+// The text may quote bytes of the collector, and may be cut in the middle of a character, so
+// utf8_mend repairs it.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
 {
     struct finding *f = &r->findings[id];
     va_list args;
 
-    // In the build for mutants a check can be made silent, to see that a test notices.
+    // In the build for mutation tests a check can be silenced, to see whether a test notices that.
     if (mutant_is("check", metrics[id].name))
         return;
     if (f->count++ >= FINDING_EXAMPLES)
@@ -43,7 +43,7 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
     struct finding *found = &r->findings[id];
     const struct fault_record *before = NULL, *after = NULL;
 
-    // Only the cases that are described have a text to add to.
+    // Only the first cases have a description to which the faults can be added.
     if (found->count > FINDING_EXAMPLES)
         return;
     for (size_t i = 0; i < l->fault_count && !after; i++) {
@@ -114,8 +114,8 @@ void judged_text(const struct result *r, enum metric_id id, char *out, size_t si
     }
 }
 
-// Returns the share of an invariant that must be judged: the value that `judged` names, or half for
-// an invariant that `expect` names.
+// Returns the share of an invariant that must be judged: the value that `judged` names, half for an
+// invariant that only `expect` names, or else 0.
 static double least_share(const struct scenario *s, enum metric_id id)
 {
     const double half = 0.5;
@@ -151,8 +151,8 @@ bool result_judged(const struct result *r, enum metric_id id)
 }
 
 // A scenario that names an invariant in `expect` promises it on behalf of its subject. Whether a
-// collector is small shows only under a load that is made for it, so the scenario has to ask for
-// it.
+// collector is small shows only under a load that is made for it. So the promise `small` counts
+// only where the scenario's `needs` names it.
 bool check_promised(const struct scenario *s, enum metric_id id)
 {
     unsigned promise = metrics[id].promise;

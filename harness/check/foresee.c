@@ -4,9 +4,10 @@
 #include "check/check.h"
 #include "check/sources/sources.h"
 
-static const int64_t restart_ns = 100 * NS_PER_MS; // until a process that the plan ends is started
+static const int64_t restart_ns = 100 * NS_PER_MS; // until an ended process is started again
 
-// Returns until when a fault may excuse all collectors at the latest.
+// Returns until when a planned fault may excuse all collectors at the latest; CLOCK_NEVER: to the
+// end.
 static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];

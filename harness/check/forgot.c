@@ -1,14 +1,16 @@
 // Tells which acknowledged data the server itself lost.
 //
 // The harness commits a counter ten times a second, and the first number that is missing at the end
-// dates the loss. With a disk that lies this says nothing. For a cluster the old leader's WAL says
-// which commits a failover left behind; a token among them is `left_behind`, and `allow` for
-// `vanished` covers no more than these. Where nothing dates the loss (an old history, a lying
-// disk), it lies between the beginning and the end of a promote-standby with `standby: async` or,
-// with `durability: waive`, of a promote-standby, crash-server, kill-server or cut-power.
+// dates the loss. With a disk that lies, the counter says nothing. For a cluster the old leader's
+// WAL says which commits a failover left behind; a token among these commits counts as
+// `left_behind`, and `allow` for `vanished` tolerates no other token. Where nothing dates the loss
+// (an old history, a lying disk), it lies between the beginning and the end of a promote-standby
+// with `standby: async` or, with `durability: waive`, of a promote-standby, crash-server,
+// kill-server or cut-power.
 //
-// A repeated delivery is `redelivered` only if its line may have been confirmed after the first
-// lost commit: if its process had written its next line by then, the collector is to blame.
+// A repeated delivery counts as `redelivered`, which is the server's fault, only if its line may
+// have been confirmed after the first lost commit. If its process had written its next line by
+// then, the line had been confirmed before, and the collector is to blame.
 #include "check/inside.h"
 
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
@@ -44,7 +46,7 @@ bool check_server_forgot(
 }
 
 // True when the token was acknowledged after the first commit that was left behind, and its COMMIT
-// was sent before another member led. From then on the old leader has stepped down.
+// was sent before another member led. By then the old leader has stepped down.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

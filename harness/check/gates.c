@@ -1,7 +1,7 @@
 // Checks that the harness itself did what the plan says. When the generator fell behind or a loop
 // got no processor, the run is inconclusive, because then it says nothing about the collector.
 // Every gate names its figure, its limit, and the programs that used the machine. A scenario that
-// sets its slack says how coarsely it judges time, so no limit in time is finer than that slack.
+// sets its slack says how coarsely it judges time, so each limit in time is at least that slack.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@ static const int64_t lag_limit_ns = 100 * NS_PER_MS; // limit of the p99 of the 
 static const double sent_least = 0.99; // least share of the inserts that must be sent in time
 static const int64_t sent_margin_ns = NS_PER_S; // inserts up to this long after the load's end are
                                                 // still in time
-static const int64_t stall_limit_ns = NS_PER_S; // limit of one turn of a loop
+static const int64_t stall_limit_ns = NS_PER_S; // longest time for which a loop may stand still
 
 static const char *users(const struct check_input *in)
 {
@@ -23,8 +23,8 @@ static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
     return s->slack_ns == SLACK_AUTO || s->slack_ns < limit_ns ? limit_ns : s->slack_ns;
 }
 
-// Returns the share of inserts that left before the load was over. It leaves out the inserts that a
-// fault excuses.
+// Returns the share of inserts that were sent before the end of the load, or within the margin
+// after it. It leaves out the inserts that a fault excuses.
 static double sent_in_time(const struct ledger *l)
 {
     int64_t end_ns = l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);
@@ -81,7 +81,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     if (in->load->lost_workers > 0)
         result_reason(r, "%u of the workers %s lost; %s", in->load->lost_workers,
             NOUN(in->load->lost_workers, "was", "were"), in->load->lost_worker);
-    // Commits and lines are compared across these clocks.
+    // The times of a worker's commits are compared with those of lines, which another clock took.
     if (in->load->clock_bound_ns > r->slack_ns / 2)
         result_reason(r,
             "a worker's clock is known to %.1f ms only, at most %.1f ms, half the slack",

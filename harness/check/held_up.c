@@ -1,12 +1,13 @@
-// Puts together what can have held a collector up: the only file that asks more than one source.
+// Puts together what can have held a collector up: faults, stalls and waits for a processor. No
+// other file combines them.
 //
-// Faults take whole spans of time. An invariant asks the timeline for these, and hands over what
-// they leave. Slow faults lengthen a way, and so add to the slack. Two things take a part of a
-// time:
-// - A stall of the harness, the machine or the server. It may delay two steps of a way, so it
-//   explains twice its length.
-// - A wait for a processor that others caused. Up to slack/2 is what every machine shows, and
-//   explains nothing.
+// Faults take whole spans of time. An invariant asks the timeline what the faults leave of a time,
+// and passes that on to the functions here. Slow faults make a token's way longer, so they add to
+// the slack. Two things take only a part of a time:
+// - A stall of the harness, the machine or the server. It may delay two steps of a token's way, so
+//   it explains twice its length.
+// - A wait for a processor that others caused. A wait of up to slack/2 explains nothing, because
+//   every machine shows it.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -18,7 +19,8 @@ struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t unt
     return (struct free_time){.ns = c->r->slack_ns + slowed.ns, .cause = slowed.cause};
 }
 
-// Returns how long others kept the processors from a process.
+// Returns how long others kept the processors from a process; ANY_PROCESS: from the one that waited
+// longest.
 static int64_t denied_ns(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     int64_t longest_ns = 0;
@@ -33,7 +35,7 @@ static int64_t denied_ns(const struct check *c, uint32_t process, int64_t from_n
     return longest_ns;
 }
 
-// Returns the same; 0 where it is no more than what every machine shows.
+// Returns a wait for a processor, or 0 where it is at most slack/2, which every machine shows.
 static int64_t felt_ns(const struct check *c, int64_t denied_ns)
 {
     return denied_ns > c->r->slack_ns / 2 ? denied_ns : 0;
@@ -77,7 +79,8 @@ int64_t check_written_ns(const struct check *c, const struct line_record *line)
 
     if (stall.kind != CAUSE_NONE)
         kept_ns = clock_min(kept_ns, c->stalls.items[stall.index].from_ns);
-    // Until something kept it, the reader read each line at once, so this one was not there yet.
+    // Until something kept the reader away, it read each line at once, so this line was not there
+    // before.
     return clock_min(clock_max(line->empty_ns, kept_ns), line->read_ns);
 }
 

@@ -1,4 +1,5 @@
-// The parts of this folder share these declarations; nobody else includes them.
+// Declarations that the files of this folder and its subfolders share; no other folder includes
+// them.
 #pragma once
 
 #include "check/check.h"
@@ -16,13 +17,14 @@ struct check {
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
     double budget_per_s;      // tokens per second; 0: no budget
-    bool *spent;              // owned; per line: the budget was spent there; NULL: no budget
-    int64_t *busy_since;      // owned; per line: since when full lines have followed each other
-    // Owned; per line: the latest of the times at which the oldest tokens of the lines before it
-    // were sent.
+    bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
+    int64_t *busy_since; // owned; per line: when the first line of the chain of full lines that
+                         // leads to this line was read
+    // Owned; per line: each line before it has an oldest token; this is the latest time at which
+    // one of these oldest tokens was sent.
     int64_t *overtaken_ns;
-    // The time since which full lines had followed each other at the end of the drain; CLOCK_NEVER:
-    // the drain did not end in such a chain.
+    // When the chain of full lines that still lasted at the end of the drain began; CLOCK_NEVER:
+    // none lasted then.
     int64_t draining_since_ns;
 };
 
@@ -43,8 +45,8 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);
 MUST_USE bool check_budget(struct check *c, struct err *e);
 void check_budget_fini(struct check *c);
 
-// True when `tokens` tokens in a time of `ns` spend a budget of `per_s` tokens a
-// second. False where per_s is 0: no budget.
+// True when `tokens` tokens within `ns` are at least 80% of what a budget of per_s tokens a second
+// allows in that time: then little is left for more. False where per_s is 0: no budget.
 bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- chains.c ----------------------------------------------------------------------
@@ -54,8 +56,8 @@ MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
-// other from due_ns or earlier up to this line, and each of them held a token that was sent at
-// due_ns or before.
+// other from due_ns or earlier up to this line, and each line before this one held a token that was
+// sent at due_ns or before.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // --- check.c -----------------------------------------------------------------------
@@ -67,7 +69,7 @@ static inline bool check_ended_early(const struct check_input *in)
     return in->gave_up || in->interrupted;
 }
 
-// Computes all invariants and the counts that they rest on, without figures and verdict.
+// Judges all invariants, with the counts that they rest on; computes neither figures nor verdict.
 MUST_USE bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
@@ -88,12 +90,12 @@ bool check_killed_by_plan(const struct check *c, const struct process_record *p)
 // Returns when TERM was sent to a process; CLOCK_NEVER: it was not.
 int64_t check_term_ns(const struct check *c, const struct process_record *p);
 
-// A shell, and the runtimes of some languages, tell the signal that ended a program as its number
-// and this.
+// A shell, and the runtimes of some languages, tell by the exit code that a signal ended the
+// program: it is this plus the signal's number.
 enum { check_by_signal = 128 };
 
-// Returns the first fault, other than a TERM, that was at work on an instance between two times.
-// CAUSE_NONE: there was none.
+// Returns the first fault that was at work on an instance between two times, other than one that
+// asks a process to end. CAUSE_NONE: there was none.
 struct cause check_ending_disturbed(
     const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
@@ -106,35 +108,40 @@ MUST_USE bool check_fill(const struct check *c, struct err *e);
 MUST_USE bool check_figures(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
-// True when an insert is late through no fault of the generator: at its time the server was away,
-// or a fault had cut its own connection.
+// True when the generator is not to blame for a late insert that was planned for intended_ns:
+// around that time a fault stopped the server, acted on its disk, or was not aimed at the collector
+// alone.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
 // --- findings.c --------------------------------------------------------------------
 
-// Counts one case of a broken invariant, and describes the first few.
+// Counts one case of a broken invariant. `fmt` describes it; only the first descriptions are kept.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
-// Appends the faults that are next to that time to the finding's last example.
+// Appends to the finding's last description the last fault that began by at_ns, and the first one
+// that began later.
 void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
 
+// Adds a reason why the run is inconclusive, unless there are REASONS_MAX already.
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-// Adds an amount to be judged. It counts as judged unless a cause excuses it.
+// Adds an amount of what there was to judge. It counts as judged with CAUSE_NONE; any other cause
+// excuses it.
 void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause);
 
-// Makes the run inconclusive when too little was judged of an invariant that the scenario is about.
+// Makes the run inconclusive when too little was judged of an invariant that the scenario names in
+// `judged` or `expect`.
 void check_judged(struct result *r, const struct scenario *s);
 
 // --- forgot.c ----------------------------------------------------------------------
 
-// True when a fault between the two times made the server lose acknowledged data that was committed
-// at `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data when the scenario
-// waives durability, when an asynchronous standby is promoted, or in a failover whose timelines say
-// so.
+// True when a fault that lasted between the two times may have made the server lose data that it
+// had acknowledged, unless the data were committed before the first lost commit. They were
+// committed by committed_ns (CLOCK_NEVER: nobody knows when). forgot.c says which faults lose data.
 bool check_server_forgot(
     const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
 
-// True when a failover left this acknowledged token on the old leader's timeline.
+// True when a failover left this acknowledged token on the old leader's timeline, so that the new
+// leader lacks it.
 bool check_left_behind(const struct ledger *l, uint32_t token);
 
 // True when the run had a failover and the harness knows what each one left behind.
@@ -144,67 +151,76 @@ bool check_failovers_known(const struct ledger *l);
 
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
 
-// True when the generator fell behind its plan.
+// True when the generator fell behind its plan: the p99 of its lag is above 100 ms, or above the
+// slack where the scenario sets a larger one.
 bool check_generator_lags(const struct result *r, const struct scenario *s);
 
-// The same, though a set slack may forgive it.
+// True when the p99 of the generator's lag is above 100 ms, whatever slack the scenario sets.
 bool check_generator_lags_unforgiven(const struct result *r);
 
-// Returns what a figure would be without the generator's lag. How many lines there are, and other
-// counts, may depend on the lag in any way: NAN.
+// Returns an estimate of what a figure would be without the generator's lag; NAN for a count, such
+// as that of lines, which may depend on the lag in any way.
 double check_less_lag(const struct result *r, const struct ledger *l, const struct check_input *in,
     enum metric_id id);
 
 // --- held_up.c ----------------------------------------------------------------------
 
-// Returns the slack of a way between two times: the run's, and what slow faults add to it
-// meanwhile. `cause` is the last of these.
+// Returns how late something may be that took from from_ns until until_ns: the run's slack, and
+// what slow faults of that time add to it. `cause` is the last of these faults; CAUSE_NONE: there
+// was none.
 struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t until_ns);
 
 #define ANY_PROCESS UINT32_MAX
 #define NO_PROCESS (UINT32_MAX - 1)
 
 struct left {
-    int64_t ns, felt_ns; // felt_ns: without a short wait for a processor, which every machine shows
+    int64_t ns, felt_ns; // felt_ns: as ns, but a wait for a processor up to slack/2 is not taken
+                         // off, because every machine shows such waits
 };
 
-// Returns what is left of a stretch of time, of which the faults leave free_ns, without the stalls,
-// each of which delays so many steps, and without the time in which others kept the processors from
-// the process; ANY_PROCESS: from the one that waited longest.
+// Starts from free_ns, which is what the faults leave of the time between from_ns and until_ns.
+// Returns what remains when two things are taken off: each stall `steps` times, because it may
+// delay that many steps, and the time for which others kept the processors from the process;
+// ANY_PROCESS: from the one that waited longest.
 struct left check_left(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns,
     int64_t free_ns, int steps);
 
-// Returns the one cause that explains that something came so much later than it may: the stalls,
-// twice their length, or the wait for a processor.
+// Returns the one cause that explains that something came beyond_ns later than it may: the stalls
+// between two times, if twice their length is enough, or the process's wait for a processor, if
+// that is. CAUSE_NONE: neither is enough.
 struct cause check_explained_by(
     const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns);
 
-// Returns `fault` or, if that is CAUSE_NONE, what else can have disturbed a process between two
-// times: a stall of that length or more, or others that kept the processors away. NO_PROCESS: only
-// a stall.
+// Returns `fault` or, if that is CAUSE_NONE, what else may have disturbed a process between two
+// times: a stall of least_ns or more, or others that kept the processors from it for more than
+// slack/2. NO_PROCESS: only a stall. CAUSE_NONE: nothing did.
 struct cause check_kept_by(const struct check *c, uint32_t process, int64_t from_ns,
     int64_t until_ns, int64_t least_ns, struct cause fault);
 
-// Returns when a line was written at the earliest. The reader wakes when something comes, so that
-// is when it was read, unless a span of its instance or a stall lies between its reading and the
-// last time at which the reader found the pipe empty: then since both the pipe was empty and the
-// first of them began.
+// Returns the earliest time at which a line can have been written. The reader wakes when something
+// is in the pipe, so that is usually when it read the line. But a span of the line's instance, or a
+// stall, may lie between the last time at which the reader found the pipe empty and the reading.
+// Then the line may have waited since the pipe was empty and the first of these had begun.
 int64_t check_written_ns(const struct check *c, const struct line_record *line);
 
-// Returns for how long lines of an instance, EVERY: of any, may have lain unread between two times.
+// Returns for how long lines of an instance (EVERY: of any instance) may have lain unread between
+// two times: the stalls, and the faults that kept the reader away.
 int64_t check_unread_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns how much of a stretch of time an instance had for its work: no fault kept its lines,
-// nothing stood still, and its processes had a processor when they were ready to run, by the
-// samples that tell them from those of other instances.
+// Returns how much of a stretch of time an instance had for its work: the time in which no fault
+// kept its lines back, nothing stood still, and its processes got a processor when they were ready
+// to run. Their waits come from the samples of each process, because only these tell one instance
+// from another.
 int64_t check_awake_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
 struct sight {
-    int64_t by_ns;      // when all have seen what happened: the slack later, or more in a stall
-    struct cause cause; // the fault that may have disturbed one of them until then
+    int64_t by_ns; // when all have seen what happened: slack after it, or slack after the end of a
+                   // stall that lasted then
+    struct cause cause; // the fault that may have kept one of them from it, or CAUSE_NONE
 };
 
-// Asks about what happened at a time, and what came of it until another.
+// Returns when everybody must have seen what happened at at_ns, and what may have disturbed
+// somebody between at_ns and until_ns.
 struct sight check_seen(const struct check *c, int64_t at_ns, int64_t until_ns);
 
 // --- holds.c ------------------------------------------------------------------------
@@ -268,14 +284,14 @@ int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
 // Returns the longest time between two times for which other programs can have kept the processors
-// from the collector or its backends, by the samples of the watch around them. Where nobody
-// watched, the samples of the process itself tell how long it starved.
+// from the collector or its backends, by the samples of the watch (os/starved.h) around them. Where
+// nobody watched, the samples of the process itself tell how long it starved.
 int64_t check_denied_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
 // Returns the length of a stretch of time in which the harness stood still, less what the
-// collector, all below it and its backends ran beyond one processor meanwhile: that was their own
-// doing.
+// collector, its descendants and its backends used beyond one processor meanwhile: that part of the
+// stall was their own doing.
 int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
 // --- tokens.c ----------------------------------------------------------------------
@@ -284,19 +300,21 @@ MUST_USE bool check_tokens(const struct check *c, struct err *e);
 
 // --- unrecorded.c -------------------------------------------------------------------
 
-// Returns why an answer may be unrecorded: it came when the collector had given the attempt up; or
-// after it had read the answer and before it recorded it, the process died or its session ended. A
-// token with a final answer comes again for no other reason.
+// Returns why the collector may not have recorded the sender's answer to an attempt: the answer
+// came after the answer timeout, or, before again_ns and before the answer could be recorded, the
+// process ended or a fault hit its instance. CAUSE_NONE: it must have recorded the answer. A token
+// with a final answer may come again for no other reason.
 struct cause check_unrecorded_by(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
 
-// True when the collector may have given the attempt up by that time, because it had no answer yet.
+// True when the answer timeout of an attempt may have passed by at_ns, so that the collector may
+// have given the attempt up.
 bool check_timed_out(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns);
 
 // --- verdict.c ---------------------------------------------------------------------
 
-// Judges all that the other checks have found, and fills in the verdict and its reasons.
+// Fills in the verdict and its reasons, from all that the other checks have found.
 void check_verdict(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // --- vitals.c ----------------------------------------------------------------------

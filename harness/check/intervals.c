@@ -111,7 +111,8 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
     return ok;
 }
 
-// The plan's transactions, and so its tokens, are in phase order.
+// Adds the tokens of a phase, from *token on, and moves *token past them. The plan's transactions,
+// and so its tokens, are in the order of the phases.
 static void add_interval_phase(
     struct interval *i, const struct ledger *l, size_t phase, uint32_t *token)
 {

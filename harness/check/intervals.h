@@ -11,17 +11,18 @@ struct interval {
     uint64_t committed;         // tokens acknowledged in it
     uint64_t delivered;         // first deliveries read in it
     uint64_t lines;             // whole lines read in it
-    int64_t backlog;            // committed tokens that must be delivered and are not yet, at its
-                                // end
+    int64_t backlog; // at the interval's end: committed tokens that must still be delivered
     struct histogram *from_intended, *from_commit; // latencies of its deliveries, ns
 };
 
 typedef bool intervals_use(void *arg, const struct interval *interval, struct err *e);
 
-// Calls `use` for every second until the end of the drain, in order.
+// Calls `use` for every second until the end of the drain, in order. Stops and returns false when
+// `use` does.
 MUST_USE bool intervals_each_second(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);
 
-// Calls `use` for every phase. The latencies of a phase are those of the tokens planned in it.
+// Calls `use` for every phase, in order; the figures of a phase are those of the tokens planned in
+// it. Stops and returns false when `use` does.
 MUST_USE bool intervals_each_phase(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);

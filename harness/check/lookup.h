@@ -1,17 +1,20 @@
-// Lookups for the checks of time: transactions by their time, and full lines.
+// Lookups for the checks of time: what comes first after a time, which transactions were open, and
+// which lines are full or fresh.
 #pragma once
 
 #include "ledger/ledger.h"
 
-// Returns the first of `count` times that is later than at_ns, or `count`. They are in the order of
-// time, and `size` bytes lie between two of them.
+// Returns the index of the first of `count` times that is later than at_ns; `count` when none is.
+// The times are sorted, and each begins `size` bytes after the one before.
 size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t at_ns);
 
-// The same for a field of the items of an array.
+// Returns the index of the first item whose `field`, a time, is later than at_ns; `count` when none
+// is. The items are sorted by this field.
 #define FIRST_AFTER(items, count, field, at_ns)                                                    \
     lookup_after((count) ? &(items)->field : NULL, count, sizeof *(items), at_ns)
 
-// Returns the first line that was read after a time.
+// Returns the index of the first line that was read after a time; the number of lines when none
+// was.
 static inline size_t line_after(const struct subject_log *log, int64_t at_ns)
 {
     return FIRST_AFTER(log->lines, log->line_count, read_ns, at_ns);
@@ -30,19 +33,20 @@ struct spans {
 
 // Lists all transactions, from their first statement on. Returns false without memory.
 MUST_USE bool spans_make(struct spans *s, const struct ledger *l);
-// Sorts spans that were made elsewhere.
+// Sorts spans that were made elsewhere, and raises each until_ns to the latest end so far.
 void spans_index(struct spans *s);
 void spans_fini(struct spans *s);
 
-// Returns the latest end of all spans that began at `at_ns` or before; 0 without one.
+// Returns the latest end of all spans that began at `at_ns` or before; 0 when none did.
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns);
 
-// True when more tokens may wait behind this line. A torn line may have been full.
+// True when the line is full, so that further tokens may still wait. A line that is not whole
+// counts as full, because it may have been.
 static inline bool check_is_full(const struct ledger *l, const struct line_record *line)
 {
     return line->state != LINE_WHOLE ||
            line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }
 
-// True when a line holds a token that was committed at that time or later.
+// True when a line holds a token whose COMMIT was sent at since_ns or later.
 bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);

@@ -6,14 +6,16 @@
 // waited longest, that of its backend, and that of the program that serves a crashable disk.
 // Threads to which the collector gave a lower priority do not count.
 //
-// w is their sum from the last look before a token's start to the first one after its reading, up
-// to the length of that time, times the share of the busy processors that others had. So a crowd of
-// its own excuses nobody.
+// The wait w of a token is what these three together grew by, from the last look before the token's
+// clock began to the first look after its line was read, but at most the length of that time. It is
+// multiplied by the share of the busy processors that others used. So a crowd of the collector's
+// own processes excuses nobody.
 // - w ≤ slack/2 is no excuse. Otherwise a token that is late by no more than w is not judged.
-// - Where full lines led to the token, only their beginning has to be explained.
-// - A kernel without schedstat gives no excuse. Where nobody watched, as in old histories, w is
-//   what starved the process that wrote the token, less what it ran beyond one processor. early and
-//   idle_instance use this one, because it tells one instance from another.
+// - Where full lines led to the token, only the time before the first of them has to be explained.
+// - A kernel without schedstat gives no excuse. Where nobody watched, as in old histories, w is the
+//   wait in the samples of the process that wrote the token, less what the process ran beyond one
+//   processor. early and idle_instance use these samples as well, because they tell one instance
+//   from another.
 #include "check/inside.h"
 
 #include <math.h>
@@ -22,8 +24,8 @@
 
 // --- by the samples of a process --------------------------------------------------
 
-// Returns for how long the process and its descendants ran on more than one processor. During that
-// time its other threads may have waited because of its own work.
+// Returns for how long, between two samples, the process and its descendants ran beyond one
+// processor. In that time its other threads may have waited because of its own work.
 static int64_t own_doing_ns(const struct process_sample *before, const struct process_sample *after)
 {
     int64_t ran_ns = (int64_t)(after->cpu_ms - before->cpu_ms) * NS_PER_MS;
@@ -39,7 +41,8 @@ int64_t check_starved_ns(
     struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
     size_t first = FIRST_AFTER(log->samples, log->sample_count, at_ns, from_ns), i = first;
 
-    // The samples of all processes lie in one array.
+    // The samples of all processes lie in one array, so look for the last earlier one of this
+    // process.
     while (i > 0 && log->samples[i - 1].process != process)
         i--;
     if (i > 0)
@@ -81,8 +84,8 @@ static struct starved_sample watched(const struct ledger *l, int64_t from_ns, in
         .load_ran_us = b->load_ran_us - a->load_ran_us};
 }
 
-// Returns the share of the busy processors that programs other than the collector used, 0 to 1. The
-// collector's own work is no excuse.
+// Returns the share of the busy processors that programs other than the collector used, 0 to 1,
+// because the collector's own work is no excuse.
 static double share_of_others(const struct starved_sample *w)
 {
     return w->busy_us > w->own_us ? (double)(w->busy_us - w->own_us) / (double)w->busy_us : 0;
@@ -100,7 +103,7 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
 
 int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
-    // Between samples that stand the wrong way round, unsigned counts would wrap.
+    // With from_ns after until_ns, the differences of the unsigned counts would wrap.
     if (until_ns <= from_ns)
         return 0;
     if (l->starved_count == 0)

@@ -87,7 +87,7 @@ struct sim {
 // Records the history up to where sim_history_settle takes over; the owner calls sim_history_fini.
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);
 
-// Returns the time on our clock.
+// Returns the time on the run's clock; `ms` counts from the beginning of the load.
 int64_t sim_at_ns(const struct sim *m, int64_t ms);
 
 // Draws a time from `from` up to below `to`.
@@ -97,7 +97,8 @@ int64_t sim_between(struct sim *m, int64_t from, int64_t to);
 
 void sim_start_process(struct sim *m, int instance, int64_t at_ms);
 
-// Lets the session open at `ms`, or that much after a cut that is under way.
+// Lets the session open at `ms` or, while a cut lasts, as long after the cut's end as `ms` is after
+// now.
 void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms);
 
 // Opens the session. Tokens that were taken and not written are free again.

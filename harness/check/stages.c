@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-// The collector's timer may fire this much earlier than the timeout by our clock.
+// How much earlier than the timeout the collector's timer may fire by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
 static bool is_stage_closed(const struct ledger *l, uint32_t token)
@@ -57,13 +57,13 @@ const char *fired_name(enum fired_by why)
     return names[why];
 }
 
-// When the process wrote: last_ns is when its last line was read, and settled_ns when its last
-// short line was read, behind which no tokens waited. 0: none.
+// What a process has written so far: last_ns is when its last line was read, and settled_ns when
+// its last short line was read, after which no tokens waited. 0: it has written no such line.
 struct catching_up {
     int64_t last_ns, settled_ns;
 };
 
-// True for the short line that a collector sends behind the full lines when it catches up after a
+// True for the short line that a collector sends after the full lines when it catches up after a
 // fault. This line looks early, but its first token waited already when the line before was read.
 static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
@@ -93,10 +93,11 @@ static enum fired_by stage_reason(
 
     if (why == FIRED_BY_LIMIT || fire_ns == CLOCK_NEVER)
         return why;
-    // Since when the first token of the line waited.
+    // When the first token of the line was acknowledged, and so began to wait.
     int64_t first_ns = fire_ns - l->scenario->collector.batch_timeout_ns;
     bool first = c->settled_ns == 0;
-    // A process does not make tokens wait again that waited before it began.
+    // Tokens that waited before a process started are sent at once, because the process does not
+    // let them wait for the timeout again.
     if (first && (first_ns < started_ns || (early && c->last_ns == 0)))
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))
@@ -124,7 +125,8 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
             continue;
         whys[i] = (unsigned char)stage_reason(l, line, c);
         c->last_ns = line->read_ns;
-        // Behind a full line more tokens may wait, so only a short one settles what a fault left.
+        // After a full line more tokens may wait, so only a short line shows that nothing is left
+        // of what a fault held up.
         if (whys[i] != FIRED_BY_LIMIT)
             c->settled_ns = line->read_ns;
     }

@@ -22,20 +22,19 @@ struct stage_times {
 };
 
 enum fired_by {
-    FIRED_BY_LIMIT,    // full
-    FIRED_BY_TIMEOUT,  // the line is full
+    FIRED_BY_LIMIT,    // the line is full
+    FIRED_BY_TIMEOUT,  // short: its first token had waited for the batch timeout
     FIRED_AT_START,    // the first line of a process, of tokens that waited for it
     FIRED_AFTER_FAULT, // the first line after a fault, of tokens that waited for its end
-    FIRED_AT_END,      // short, sent because the collector got TERM
-    FIRED_OTHERWISE,   // short and early, for none of these reasons
+    FIRED_AT_END,      // short: sent because the collector got TERM
+    FIRED_OTHERWISE,   // short and early, for none of the other reasons
     FIRED_KINDS,
 };
 
 struct stages {
     struct histogram lag, insert, wait, dequeue; // length of each stage, ns
     struct histogram sizes;                      // tokens per line
-    uint64_t before_ack;                         // tokens that committed and were read before their
-                                                 // acknowledgement
+    uint64_t before_ack; // acknowledged tokens that were read before their acknowledgement
     uint64_t fired[FIRED_KINDS];
 };
 
@@ -43,20 +42,21 @@ struct stages {
 MUST_USE bool stages_make(struct stages *s, const struct ledger *l, struct err *e);
 void stages_fini(struct stages *s);
 
-// Returns when the batch of a whole line fired, and whether by limit, by timeout, or otherwise.
-// CLOCK_NEVER: none of its tokens has an acknowledgement.
+// Returns when the batch of a whole line fired; CLOCK_NEVER: none of its tokens has an
+// acknowledgement. Sets *why to FIRED_BY_LIMIT, FIRED_BY_TIMEOUT or FIRED_OTHERWISE.
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why);
 
-// Returns a new array with the reason of each line, one byte (enum fired_by) a line; NULL without
-// memory. The entries of lines that are not whole have no meaning.
+// Returns a new array of bytes with the reason (enum fired_by) why each line fired; NULL without
+// memory. The caller frees it. The entries of lines that are not whole have no meaning.
 MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
 
-// Returns "full", "timeout", …, to be shown.
+// Returns the reason as a word to be shown: "full", "timeout", …
 const char *fired_name(enum fired_by why);
 
 // Returns the stages of a token. fire_ns is when the batch of its first delivery fired.
 struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns);
 
-// True when the token's latency can be measured: it was sent and delivered. The stages and the
-// latency since the intended insert also need an intended time, which a closed loop does not have.
+// True when the token's stages, and its latency since the intended insert, can be measured: it was
+// sent and delivered, has an intended time, which a closed loop does not give, and did not wait for
+// the collector's start.
 bool stages_measurable(const struct ledger *l, uint32_t token);

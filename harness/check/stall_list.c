@@ -18,7 +18,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// True when a fault lasts in a stretch of time: it may slow the probe as well.
+// True when a fault lasts in a stretch of time, because the fault may then have slowed the probe.
 static bool is_stall_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
     return timeline_strike(t, NULL, EVERY, from_ns, until_ns) ||
@@ -76,7 +76,8 @@ static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, 
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Adds the parts of a stretch that lie outside of all faults, which take their time already.
+// Adds the parts of a stretch of time that lie outside of all faults. The timeline excuses the
+// other parts already.
 static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     const struct timeline *t, int64_t least_ns)
 {
@@ -89,13 +90,14 @@ static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     add_stall(s, from_ns, until_ns - from_ns, least_ns);
 }
 
-// Adds the time by which a sample was late. A sample without an answer waited for a connection.
+// Adds the time by which a sample of the probe began late. A sample without an answer waited for a
+// connection.
 static void add_late(struct stall_list *s, const struct probe_sample *p, const struct ledger *l,
     const struct timeline *t, int64_t least_ns)
 {
     if (p->stall_ns <= least_ns)
         return;
-    // The time without a connection may be a fault's, which is on the timeline already.
+    // A fault may be why there was no connection, and its time is on the timeline already.
     if (p->took_ns == CLOCK_NEVER)
         add_between(s, p->due_ns, p->due_ns + p->stall_ns, t, least_ns);
     else
@@ -103,8 +105,8 @@ static void add_late(struct stall_list *s, const struct probe_sample *p, const s
             s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
 }
 
-// Adds the times of slow answers. Such an answer began to be slow at an unknown time after the
-// answer before it.
+// Adds the times of late samples and slow answers. A slow answer began to be slow at an unknown
+// time after the answer before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct ledger *l, const struct timeline *t, int64_t least_ns)
 {
@@ -119,7 +121,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
     }
 }
 
-// True when a fault stops the server. It then starts with empty caches.
+// True when this fault stopped the server, which then starts with empty caches.
 static bool is_cold_after(const struct fault_record *f)
 {
     return f->began_ns && f->ok && verb_stops_server(f->spec->verb);
@@ -164,7 +166,7 @@ static void merge(struct stall_list *s)
         struct stall *last = kept ? &s->items[kept - 1] : NULL;
         if (!last || s->items[i].from_ns > last->until_ns)
             s->items[kept++] = s->items[i];
-        // Both probes and the reader see the same stall, which must count once.
+        // Both probes and the reader may see the same stall, which must count once.
         else if (s->items[i].until_ns > last->until_ns)
             last->until_ns = s->items[i].until_ns;
     }
@@ -174,7 +176,8 @@ static void merge(struct stall_list *s)
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct timeline *t, int64_t least_ns, struct err *e)
 {
-    // The samples of one probe do not overlap, so a fault cuts at most one of each probe.
+    // A fault may cut a late sample in two. The samples of one probe do not overlap, so it cuts at
+    // most one of each probe.
     size_t samples = l->probe_count + l->flush_count;
     size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
                   (reader ? reader->kept_count : 0);

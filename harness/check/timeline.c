@@ -1,12 +1,12 @@
 // The questions that the invariants ask about excused time.
 //
-// Spans lie in the order of their beginning, with the latest end of each and all before it, so a
-// search by halves finds the first that may matter. Spans overlap, and an instant is taken once:
-// free time is what none of them covers. Strikes, slowdowns and bequests are few, and are walked
-// through.
+// Spans are sorted by their beginning, and latest_ns keeps the latest end of each span and of all
+// before it, so a binary search finds the first span that may matter. Spans may overlap, but no
+// instant counts twice: free time is what none of them covers. Strikes, slowdowns and bequests are
+// few, so the functions walk through all of them.
 //
-// An instance that is away leaves its time free where others can do its work; only its reader and
-// its sender keep its lines from all (excuses_lines).
+// Time in which an instance is away is free where others can do its work. Only a fault of its
+// reader or its sender keeps its lines from everybody (excuses_lines).
 #include "check/timeline.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct free_time timeline_free(
         int64_t end_ns = clock_min(s->until_ns, until_ns);
         if (s->from_ns >= until_ns)
             break;
-        // Spans overlap, and an instant is taken once.
+        // Spans may overlap, but no instant counts twice.
         if (!excuses_lines(s, instance) || end_ns <= begin_ns)
             continue;
         f.ns -= end_ns - begin_ns;
@@ -78,7 +78,7 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
         if (!excuses_lines(s, instance) || s->until_ns <= at_ns)
             continue;
         if (s->from_ns > at_ns) {
-            // What is needed has passed before this span begins.
+            // The needed time has passed before this span begins.
             if (s->from_ns - at_ns >= need_ns)
                 break;
             need_ns -= s->from_ns - at_ns;
@@ -129,7 +129,7 @@ struct cause timeline_hit(const struct timeline *t, int instance, int64_t from_n
     for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns < until_ns; i++) {
         const struct strike *k = &t->strikes[i];
         bool on_it = instance == ANYBODY || k->instance == EVERY || k->instance == instance;
-        // One that never comes back disturbs the others until they have taken over.
+        // An instance that never comes back disturbs the others until they must have taken over.
         bool left = instance == ANYBODY && k->back_ns == CLOCK_NEVER;
         if (on_it && clock_max(k->undone_ns, left ? k->others_ns : k->back_ns) > from_ns)
             return k->cause;
@@ -163,13 +163,13 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
         const struct slowdown *s = &t->slowdowns[i];
         if (s->from_ns >= until_ns || s->until_ns + s->tail_ns <= from_ns)
             continue;
-        // A request that is on its way keeps the next one waiting.
+        // The fault is over, but a request that is still on its way keeps the next one waiting.
         if (s->until_ns <= from_ns) {
             sum.ns += s->until_ns + s->tail_ns - from_ns;
             sum.cause = s->cause;
             continue;
         }
-        // What is on its way when the fault ends still arrives late, and nothing behind it.
+        // What is on its way when the fault ends still arrives late; what starts later does not.
         int64_t lasts_ns = clock_min(s->until_ns, until_ns) - clock_max(s->from_ns, from_ns);
         sum.ns += clock_min(s->allows_ns, lasts_ns + s->step_ns);
         sum.cause = s->cause;

@@ -10,11 +10,13 @@
 // - With any slack: programs outside of the run took more than half of the processors, and the
 //   generator fell behind its plan.
 //
-// A slack that was set loosens these limits for what it loosens. It does not loosen recovery_limit,
-// so unrecovered, and what `expect` says, have limits that no slack moves.
+// A slack that was set switches the first two rules off for the invariants that it loosens. It does
+// not loosen recovery_limit, nor what `expect` says. So for unrecovered and for `expect`, limits
+// hold that do not depend on the slack (crowd_felt).
 //
-// Nor does time convict, or a token that is lost or vanished, or the end state, where the harness
-// failed to make or undo a fault that stops the server: it may have left the server broken.
+// Where the harness failed to make or to undo a fault that stops the server, it may have left the
+// server broken. There neither time convicts anybody, nor a token that is lost or vanished, nor the
+// end state.
 //
 // The probe that measures the slack runs too seldom to see all that a collector waits for: its own
 // processor, its backend's, a flush, a new process. late is judged all the same, because each token
@@ -46,8 +48,8 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
-// True when a token came for the first time within apart_ns of the drain's end. The tokens that
-// come just behind the load belong to the first half of the drain, which does not count.
+// True when a token came for the first time within apart_ns of the drain's end. The first half of
+// the drain does not count, because tokens come there just after the load.
 static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 {
     int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
@@ -62,9 +64,9 @@ static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 
 // True when the missing tokens may still have been on their way: the drain used all its time, and
 // until its end full lines arrived, or as many tokens as the budget allows. A subject that promises
-// no limit has no full lines; there it is enough that new tokens came. A drain that ended earlier
-// had nothing left to wait for. Lines that were read before the drain say nothing about its end.
-// With a slack of seconds, lines may be that far apart.
+// no limit has no full lines; for such a subject it is enough that new tokens came. A drain that
+// ended earlier had nothing left to wait for. Lines that were read before the drain say nothing
+// about its end. With a slack of seconds, two lines may be as far apart as the slack.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
@@ -122,8 +124,8 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
-// Recovery flushes each file, so a disk that was slow meanwhile explains a server that was not
-// ready in the time that we wait.
+// True when a disk was slow during this fault. Recovery flushes each file, so that explains why a
+// server was not ready in the time that the harness waits.
 static bool was_disk_slow(const struct ledger *l, const struct fault_record *fault)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -136,10 +138,10 @@ static bool was_disk_slow(const struct ledger *l, const struct fault_record *fau
 }
 
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
-// may have left the server broken, and nobody can work with it. `unread`: count only those after
-// which nobody can tell what it still has, either. A server that does not start after its power was
-// cut has lost everything, unless its disk was slow; but one whose processes were killed has its
-// disk.
+// may have left the server broken, and no collector can work with it. `unread`: count only faults
+// after which nobody can tell what data the server still has. A server whose processes were killed
+// still has its disk. But one that does not start after its power was cut has lost everything,
+// unless a disk was slow, so that fault does not count.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -172,7 +174,7 @@ static bool crowded_out(
            (in->others_share > others_felt && check_generator_lags(r, l->scenario));
 }
 
-// The same for what no slack loosens.
+// True when other programs used too much of the processors for a verdict on what no slack loosens.
 static bool crowd_felt(const struct result *r, const struct check_input *in)
 {
     return in->others_share > others_most ||
@@ -200,13 +202,13 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
 
 // The reasons why some invariants of a run cannot be judged; doubted() says which.
 struct doubts {
-    bool draining;        // tokens may still have been on their way
-    bool nobody_left;     // the plan ended the last collector
-    bool crowded_out;     // other programs used the processors
-    bool crowd_felt;      // the same, for what no slack loosens
+    bool draining;    // tokens may still have been on their way
+    bool nobody_left; // the plan ended the last collector
+    bool crowded_out; // other programs used the processors
+    bool crowd_felt;  // other programs used the processors too much even for what no slack loosens
     bool as_late_as_load; // other programs may explain each late token
     bool server_broken;   // the harness may not have undone a fault that stops the server
-    bool server_unread;   // and nobody can tell what the server has
+    bool server_unread;   // the server is broken, and nobody can tell what data it has
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
@@ -243,6 +245,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
 
 // --- expectations --------------------------------------------------------------
 
+// Compares a value with what is wanted; `how` is an operator such as "<=". NAN never holds.
 static bool by_importance(double got, const char *how, double want)
 {
     if (isnan(got))
@@ -272,11 +275,12 @@ static bool lacks_faults(
 }
 
 // True when the machine may explain why a figure is not as expected:
-// - The generator's lag says nothing of the subject. Nor does a load that it did not send whole.
-// - A figure that depends on time is spoiled where other programs used the processors, where the
-//   harness may have left the server broken, and where it would be as expected without the
-//   generator's lag, or that cannot be told. The run's own load is no excuse: how much a subject
-//   bears is what such a figure is for.
+// - The generator's lag says nothing of the subject. Nor does any figure when the generator did not
+//   send the whole load.
+// - A figure that depends on time is spoiled where other programs used the processors or the
+//   harness may have left the server broken. It is also spoiled where the generator fell behind and
+//   the figure would be as expected without the generator's lag, or nobody can tell. The run's own
+//   load is no excuse: how much a subject bears is what such a figure is for.
 static bool spoiled(const struct result *r, const struct ledger *l, const struct check_input *in,
     const struct doubts *d, const struct expectation *x)
 {
@@ -331,7 +335,8 @@ static void judge_expectations(struct result *r, const struct ledger *l,
 
 // --- reasons -------------------------------------------------------------------
 
-// A repeated fault may leave out some of its turns, but not all of them.
+// Adds a reason for each fault of the scenario that found nobody to hit at any of its times. A
+// repeated fault may find nobody at some of them.
 static void find_missed_verbs(struct result *r, const struct ledger *l)
 {
     const struct scenario *s = l->scenario;
@@ -440,7 +445,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
 
     find_reasons(r, l, in, &doubts);
     judge_expectations(r, l, in, &doubts, &violated, &missed);
-    // The harness is not to blame for a collector that cannot be kept running.
+    // A collector that cannot be kept running is to blame for that itself.
     violated = violated || (in->gave_up && !doubts.nobody_left && !doubts.server_broken);
     r->verdict = violated          ? VERDICT_VIOLATED
                  : r->reason_count ? VERDICT_INCONCLUSIVE

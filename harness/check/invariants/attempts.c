@@ -3,16 +3,16 @@
 // attempt.
 //
 // A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
-// are matched to the lines in their order, and some of them to no line.
+// are matched to the lines in their order, and some attempts to no line.
 //
-// This and the ends in leased_outcome.c make misrecorded. There are five cases. A collector may
-// die, or its session may end, before it has recorded something. That is excused as for
-// resurrected.
+// misrecorded is found here and, from the recorded ends, in leased_outcome.c. There are five cases.
+// A collector may die, or its session may end, before it has recorded something. That is excused as
+// for resurrected.
 // - A token is recorded as sent, but the last answer was not `sent`. Or it is recorded as dead, but
 //   it was sent, or was neither refused nor tried often enough.
 // - The number of an attempt does not follow the one before.
-// - An attempt ended with an answer that no line at its turn had.
-// - An attempt was given back although its error was heard.
+// - An attempt ended with an answer that no line to which it can belong had.
+// - An attempt was given back although the collector had heard its error.
 // - A line has no attempt.
 #include "check/inside.h"
 
@@ -89,7 +89,8 @@ static bool may_have_no_line(const struct match *h, const struct attempt_record 
     }
 }
 
-// Returns a set; its bit n is set when the attempts so far may be those of the first n lines.
+// Matches one more attempt. `set` and the result say how the attempts so far can be matched: bit n
+// is set when they may be those of the first n lines.
 static uint64_t match_next(const struct match *h, const struct attempt_record *a, uint64_t set)
 {
     uint64_t next = may_have_no_line(h, a) ? set : 0;
@@ -171,7 +172,7 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
     if (l->attempt_count == 0 || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         l->tokens[token].flags & TOKEN_NAMED)
         return;
-    // The set of ways is one word of 64 bits.
+    // A set of match_next is one word of 64 bits, so it has room for no more lines.
     for (uint32_t i = first; i != UINT32_MAX; i = next[i]) {
         if (h.count == LINES_MAX)
             return;

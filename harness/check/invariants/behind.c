@@ -1,12 +1,13 @@
 // falls_behind: the backlog grows although the subject can sustain the rate, or what a fault left
 // does not shrink. It is judged where `collector.capacity` is known and the rate is at most 0.8 of
-// it. A lower MAILROOM_BUDGET takes its place.
-// - The backlog grows: this needs 2 s or more without faults. The slope of the backlog, of the
-//   means of ten blocks, is above 0 with 95% and above 2% of the rate. The backlog also grew by
-//   three batches and three times the root of what comes in a second.
+// it. A lower MAILROOM_BUDGET takes the place of the capacity.
+// - The backlog grows: this needs 2 s or more without faults. A line through the mean backlogs of
+//   ten blocks of that time has a slope that is above 0 with a confidence of 95%, and above 2% of
+//   the rate. The backlog also grew by three batches and three times the square root of what comes
+//   in a second.
 // - The backlog stays: recovery_limit + 2 × backlog ÷ (capacity − rate) has passed since a fault's
-//   end, and more waits than usual. Usual are two batches and twice what comes in T + slack. The
-//   rate is the highest of that time.
+//   end, and at no moment since then did as few tokens wait as usual: two batches and twice what
+//   comes in T + slack. The rate is the highest of that time.
 #include "check/invariants/backlog.h"
 
 #include <math.h>
@@ -102,8 +103,8 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         t->capacity);
 }
 
-// Checks the parts of a phase outside of troubles and of the time in which the subject works off
-// what they left.
+// Checks the parts of a phase outside of troubles and outside of the time in which the subject
+// works off what the troubles left.
 static void judge_phase_growth(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {
@@ -135,7 +136,7 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
     for (size_t i = 0; i < l->scenario->load_count && begin_ns <= until_ns; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
         begin_ns += phase->for_ns;
-        // This phase is over before the time begins.
+        // This phase is over before from_ns.
         if (begin_ns <= from_ns)
             continue;
         if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
@@ -145,7 +146,7 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
     return highest;
 }
 
-// Returns when the backlog that a fault left must be gone at such a rate.
+// Returns when the backlog that a fault left must be gone while tokens come at this rate.
 static int64_t made_up_ns(
     const struct behind *t, const struct trouble *out, double rate, double waiting)
 {
@@ -166,7 +167,8 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     double rate = -1, next = highest_rate(c->l, out->until_ns, out->until_ns);
     int64_t due_ns = 0;
 
-    // With a higher rate in a later phase the backlog needs longer, and may last into the next one.
+    // A later phase with a higher rate makes the backlog last longer, perhaps into yet another
+    // phase.
     while (next > rate && next <= load_most * t->capacity) {
         rate = next;
         due_ns = made_up_ns(t, out, rate, b->waiting[first]);
@@ -176,7 +178,7 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
     judged_add(c->r, METRIC_FALLS_BEHIND, (double)(due_ns - out->until_ns) / 1e9, CAUSE_IS_NONE);
-    // It is enough to have been as low as usual once.
+    // It is enough that the backlog was once as low as usual.
     for (size_t i = first; i <= backlog_step(b, due_ns); i++) {
         if (b->waiting[i] <= usual)
             return;
@@ -195,7 +197,8 @@ static int by_beginning(const void *a, const void *b)
 }
 
 // Lists the faults that struck or slowed the subject. Where others go on in the place of a struck
-// one, they must keep up from then on. Of an instance that never comes back, nothing is known.
+// instance, the trouble ends when they must work. A strike from which nobody comes back is left
+// out.
 static bool list_troubles(struct behind *t)
 {
     const struct timeline *line = &t->c->timeline;
@@ -236,7 +239,7 @@ bool check_behind(const struct check *c, struct err *e)
 
     if (t.capacity <= 0)
         return true;
-    // A collector that obeys its budget sustains no more than that.
+    // A collector that obeys its budget sustains no more than the budget.
     if (c->spent)
         t.capacity = fmin(t.capacity, c->budget_per_s);
     if (!backlog_make(&t.backlog, c->l, e))

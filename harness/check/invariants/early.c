@@ -1,26 +1,29 @@
 // Judges early: a short line came before the timeout of its tokens.
 //
-// A line is judged when it is short and has a new token. It is early unless one of these is
-// true:
-// - A token that it or a later line delivered first had its COMMIT sent T ago (less 2 ms, because
-//   clocks are read on both sides of a pipe).
+// A line is judged when it is short and holds a token that no line held before. It is early unless
+// one of these is true:
+// - A token that this line or a later one delivered for the first time had its COMMIT sent T before
+//   (less 2 ms, because clocks are read on both sides of a pipe).
 // - A token that never came out opened a window that can fire just then, and that the process's
-//   short line before had not closed. Where several share the work, any token may have done so. An
-//   announcement lasts from COMMIT to ack + min(slack, T/4); its window fires T later, at most
-//   slack late.
-// - A token was announced when a line had carried it already, and that started the timer that
-//   fired. The announcement of the youngest token that had gone out T before need not have been
-//   later for this than 5 ms and three times the p99 of a flush, and min(slack, T/4) at most. What
-//   the machine took in that time is added; the line is then not judged.
-// - A retry, the budget, a stall of the reader at the line before, others that kept the processors
-//   away for more than min(slack, T/4), or a span that touches the time from T before the line was
-//   written until it was read; or the line holds what a struck instance had taken.
+//   short line before had not closed. Where several share the work, any token may have opened one.
+//   An announcement may arrive from the COMMIT until ack + min(slack, T/4); its window fires T
+//   after that, at most slack late.
+// - A token was announced after a line had carried it already, and this announcement started the
+//   timer that fired. This explains the line when the announcement of the youngest token that had
+//   gone out T before need not have been later for it than 5 ms and three times the p99 of a flush,
+//   nor than min(slack, T/4). If that holds only when the time that the machine took is added to
+//   these, the line is not judged.
+// - Something else may explain the line, which is then not judged: a retry; the budget; a stall of
+//   the reader at the line before; others that kept the processors away for more than min(slack,
+//   T/4); a span that touches the time from T before the line was written until it was read; or
+//   tokens in the line that a struck instance had taken.
 //
-// With lanes, a collector may write a line for each: a short line within the slack behind one of
-// another lane is judged like that one.
+// With lanes, a collector may write a line for each lane: a short line that follows a short line of
+// another lane within the slack is judged by the time of that line.
 //
-// So a full line that takes all tokens which were announced before it closes their window. Sharers
-// that are rung by a bell or answer in leased mode are not judged.
+// By the first rule, a full line that takes all tokens which were announced before it closes their
+// window. Collectors that share the work are not judged in leased mode, nor where a bell rings
+// instead of an announcement for each token.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -43,11 +46,11 @@ struct early {
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
                           // it was acknowledged
-    uint32_t *short_since; // per line: the last line of the same process behind which no tokens
-                           // waited
+    uint32_t *short_since; // owned; per line: the last line of the same process before it after
+                           // which no tokens waited; NO_LINE: there was none
 };
 
-// True when the budget may have cut the line. Then tokens may wait behind it.
+// True when the budget may have cut the line, so that tokens may wait after it.
 static bool is_cut(const struct check *c, uint32_t line)
 {
     return c->spent && c->spent[line];
@@ -72,7 +75,7 @@ static bool index_all(struct early *t)
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         t->short_since[i] = emptied[line->process];
-        // Behind a full line, or one that the budget cut, more tokens may wait.
+        // After a full line, or one that the budget cut, more tokens may wait.
         if (!check_is_full(l, line) && !is_cut(t->c, i))
             emptied[line->process] = i;
     }
@@ -111,8 +114,9 @@ static bool holds_a_retry(const struct ledger *l, uint32_t index)
     return false;
 }
 
-// In leased mode, a token that is due for a retry opens a window of its own. The retry may have
-// gone out in a full line, behind which other tokens stayed.
+// True when a retry may have opened the window in leased mode, because a line after `before`, up to
+// the line `index`, holds one. A token that is due for a retry opens a window of its own. It may
+// have gone out in a full line, after which other tokens still waited.
 static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t index)
 {
     bool any = false;
@@ -169,8 +173,8 @@ static int64_t travel_ns(const struct check *c)
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// Notes which tokens can have opened windows that they did not go out in: those that never came
-// out, and those that were announced behind their line.
+// Fills in oldest_ns, youngest_ns and `fired`. A token can have opened a window in which it did not
+// go out when it never came out, or when it was announced after its line.
 static bool index_openers(struct early *t)
 {
     const struct check *c = t->c;
@@ -198,7 +202,7 @@ static bool index_openers(struct early *t)
         // A transaction that was rolled back announces nothing.
         if (!txn->commit_ns || (txn->outcome != TXN_COMMITTED && txn->outcome != TXN_UNKNOWN))
             continue;
-        // A token that never came out belongs to no line, and gets the place behind the last.
+        // A token that never came out belongs to no line, and gets the place after the last.
         int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
         if (seen->deliveries)
             *oldest = clock_min(*oldest, txn->commit_ns);
@@ -213,9 +217,9 @@ static bool index_openers(struct early *t)
     return true;
 }
 
-// A token may be announced when a line has taken it already: that starts a timer for nothing.
+// A token may be announced after a line has taken it already: that starts a timer for nothing.
 // Returns how long after its acknowledgement the announcement must have come to start the timer
-// that fires when this line was written; CLOCK_NEVER: no announcement can have done so, because
+// that fires when this line was written. CLOCK_NEVER: no announcement can have started it, because
 // the process's short line before has stopped all timers.
 static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
 {
@@ -241,8 +245,8 @@ static int64_t usually_late_ns(const struct check *c)
 }
 
 // True when a token that was committed by `latest_ns` may have opened this line's window: it still
-// waited, or its window fires at no other time. The process's short line before has closed all
-// windows that were opened before it.
+// waited, or it is one of `fired` and its window may fire just then. The process's short line
+// before has closed all windows that were opened before it.
 static bool is_opened(const struct early *t, uint32_t before, uint32_t index, int64_t latest_ns)
 {
     const struct check *c = t->c;
@@ -257,7 +261,8 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// Returns what another instance had left behind and this line holds: that goes out at once.
+// Returns the cause of a bequest of which this line may hold tokens, because the heir writes these
+// at once. CAUSE_NONE: there is none.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {
@@ -270,10 +275,10 @@ static struct cause of_bequest(
     return CAUSE_IS_NONE;
 }
 
-// True when its writer or its backend may have had no processor. If that was between its look and
-// its write, an announcement may have come in between. If it was before, a look showed tokens long
-// before their announcements arrived, and the collector had to treat them as tokens that nobody
-// announced.
+// True when the line's writer or its backend may have had no processor. If that was between the
+// writer's look and its write, an announcement may have come in between. If it was before the look,
+// the look showed tokens long before their announcements arrived, and the collector had to treat
+// them as tokens that nobody announced.
 static bool is_starved(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
@@ -289,9 +294,10 @@ static bool is_starved(const struct check *c, const struct line_record *line,
                    usually_late_ns(c));
 }
 
-// Returns what held up the collector or the harness: what waits at the end of a span goes out at
-// once, under a slow fault nobody knows when an announcement arrives, and a line that was read late
-// was written earlier than it seems.
+// Returns what held up the collector or the harness, and so may explain an early line; CAUSE_NONE:
+// nothing did. Tokens that wait at the end of a span go out at once; under a slow fault nobody
+// knows when an announcement arrives; and when the line before was read late, it was written
+// earlier than it seems.
 static struct cause held_up_by(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
@@ -307,8 +313,9 @@ static struct cause held_up_by(const struct check *c, const struct line_record *
                : cause;
 }
 
-// Returns what may explain an early line; `before` is the last line behind which no tokens waited,
-// and late_ns how late the announcement was that may have opened it.
+// Returns what may explain an early line; CAUSE_NONE: nothing does. `before` is the last line after
+// which no tokens waited; late_ns is how late the announcement came that may have opened the
+// window.
 static struct cause why_early(
     const struct check *c, uint32_t before, uint32_t index, int64_t late_ns)
 {

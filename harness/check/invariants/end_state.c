@@ -55,8 +55,8 @@ static bool is_hit(const struct check *c, uint32_t token, int64_t from_ns, int64
     return timeline_hit(&c->timeline, writer_of(c->l, token), from_ns, until_ns).kind != CAUSE_NONE;
 }
 
-// True when the same process had the time to write and to confirm, and nothing came in between. An
-// unconfirmed token goes out again, but the run may end before that.
+// True when nothing disturbed the writer until slack after the line was read, so that it had the
+// time to confirm the token. An unconfirmed token goes out again, but the run may end before that.
 static bool had_time_to_mark(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token);
@@ -75,7 +75,8 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 }
 
 // Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
-// dead letter and the cursor's move past it are one transaction.
+// dead letter and the cursor's move past it are one transaction, so a token in dead_letters cannot
+// wait.
 static const char *contradiction(
     const struct check *c, uint32_t token, const struct last_words *words)
 {
@@ -113,7 +114,7 @@ bool check_end_state(const struct check *c, struct err *e)
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const char *wrong = contradiction(c, token, &words);
-        // What never was committed is in no table.
+        // A token that was never committed is in no table.
         if (ledger_committed(l, token))
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)

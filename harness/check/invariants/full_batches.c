@@ -1,11 +1,12 @@
 // Judges what a batch has to be where the subject promises that it fills its batches: a full one
 // goes out at once (late), and a short one leaves nothing behind (underfull).
 //
-// underfull is judged where `fills` is promised. A token is left behind when it is in a later line
-// and was acknowledged slack + the p99 of a flush before the line ahead of this one was written:
-// the collector may look while that line is on its way. A fault, a stall, or no processor since
-// then excuses. It is not judged beside tokens that nobody may send, with a budget, lanes or an
-// adaptive window, in leased mode, or where the queue is shared.
+// underfull is judged where `fills` is promised. A short line leaves a token behind that is in a
+// later line, although it was acknowledged slack + the p99 of a flush before the line before this
+// one was written. The time must be that long because the collector may look for the tokens of this
+// line while the line before is on its way. A fault, a stall, or a collector without a processor
+// since then excuses. underfull is not judged beside tokens that nobody may send, with a budget,
+// lanes or an adaptive window, in leased mode, or where the queue is shared.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -47,8 +48,8 @@ static int64_t waits_since_ns(const struct fill *f, uint32_t token)
     return waits ? clock_max(ack_ns, spans_latest_end(&f->txns, ack_ns)) : ack_ns;
 }
 
-// True when the token waited from then until its line was read. Nobody promises when a token goes
-// out that changes meanwhile.
+// True when the token waited from waits_since_ns until its line was read, and did not change
+// meanwhile. Nobody promises when a token goes out that changes.
 static bool waited(const struct fill *f, uint32_t token)
 {
     const struct ledger *l = f->c->l;
@@ -89,8 +90,9 @@ static bool list_tokens(struct fill *f)
 
 // --- a full batch waits -------------------------------------------------------------
 
-// Returns how long a full batch may wait: for the look, for the commit of the line before and its
-// own, and for as long as it takes to read so many rows.
+// Returns how long a full batch may wait: slack_ns for the look, and three flushes for the commits
+// of the line before and of its own, or for as long as it takes to read so many rows if that is
+// longer.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -149,7 +151,9 @@ static void token_leaves(struct fill *f, uint32_t index)
     f->lanes[0].since_ns = f->lanes[1].since_ns = line->read_ns;
 }
 
-// With a shorter timeout a full batch that waits for it is late by less than the bound is wide.
+// True when the run can show that a full batch waits: tokens are announced one by one, and the
+// timeout is at least five times the bound. With a shorter timeout, a batch that wrongly waits for
+// it is late by too little.
 static bool shows_full(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
@@ -168,7 +172,7 @@ static void check_full(struct fill *f)
         const struct line_record *line = &l->log->lines[i];
         token_arrives(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
-            // A backlog may be out before the load begins, which is then a wait of nothing.
+            // Only time in the load counts. A backlog that was out before has waited for nothing.
             if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
                 judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }
@@ -178,8 +182,8 @@ static void check_full(struct fill *f)
 
 // --- a short line leaves tokens behind ---------------------------------------------
 
-// Returns the last time at which a token had to be acknowledged to be seen by the look of the line
-// behind this one: a collector may look while this one is on its way.
+// Returns by when a token must have been acknowledged for the collector to see it in the look for
+// the line after this one. A collector may look while this line is on its way.
 static int64_t seen_ns(const struct check *c, uint32_t before)
 {
     const struct line_record *line = &c->l->log->lines[before];
@@ -187,8 +191,8 @@ static int64_t seen_ns(const struct check *c, uint32_t before)
     return check_written_ns(c, line) - c->r->slack_ns - c->flush_ns;
 }
 
-// Returns what may explain that the line left tokens behind: a fault, or a collector that got no
-// processor between its look and its write.
+// Returns what may explain that the line left tokens behind; CAUSE_NONE: nothing does. It may be a
+// fault, a stall, or a collector that got no processor between its look and its write.
 static struct cause why_left(const struct check *c, const struct line_record *line, int64_t seen)
 {
     int instance = c->l->log->processes[line->process].instance;
@@ -197,7 +201,7 @@ static struct cause why_left(const struct check *c, const struct line_record *li
     return check_kept_by(c, line->process, seen, line->read_ns, 0, cause);
 }
 
-// Returns a token that waited since `seen` at the latest and is of a later line; NO_TOKEN: none is.
+// Returns a token of a later line that had waited since `seen` or longer; NO_TOKEN: there is none.
 static uint32_t left_behind(struct fill *f, uint32_t index, int64_t seen)
 {
     const struct ledger *l = f->c->l;
@@ -217,7 +221,8 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
     uint32_t token = left_behind(f, index, seen);
     struct cause cause = why_left(c, line, seen);
 
-    // Also where nobody is to blame: this tells how many lines were excused, and by what.
+    // A line that left nothing behind counts as well, to tell how many lines were excused, and by
+    // what.
     judged_add(c->r, METRIC_UNDERFULL, 1, cause);
     if (token == NO_TOKEN || cause.kind != CAUSE_NONE)
         return;
@@ -230,8 +235,9 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
     finding_add_faults(c->r, METRIC_UNDERFULL, c->l, line->read_ns);
 }
 
-// A look reads a bounded number of rows, so one that nobody may send can take a token's place. A
-// retry comes at its own time, and each lane has lines of its own.
+// True when the run can show that a short line left tokens behind. A look reads a bounded number of
+// rows, so a token that nobody may send can take the place of another. A retry comes at its own
+// time, and each lane has lines of its own.
 static bool shows_short(const struct fill *f)
 {
     const struct ledger *l = f->c->l;
@@ -253,7 +259,7 @@ static void check_short(struct fill *f)
     for (uint32_t i = 1; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         bool same = log->lines[i - 1].process == line->process;
-        // Behind the line of another process nobody knows when this one began to look.
+        // After the line of another process, nobody knows when this one began to look.
         if (!check_is_full(f->c->l, line) && same && line->tokens > 0)
             judge_short(f, i, seen_ns(f->c, i - 1));
     }

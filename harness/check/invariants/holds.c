@@ -1,21 +1,22 @@
 // holds: a transaction of the collector, with its snapshot, was open in two looks a second apart.
 //
-// The harness looks once a second, by its own clock, and knows a transaction by its session
-// and its start, or a prepared one by its name. It takes the time from a transaction in which it
-// waits for something in the server, such as a lock or a disk; in which a fault hits the session,
-// the process, the network or the server; and in which others kept the processors from the
-// collector. A paused reader takes nothing: that is when no transaction may stay open. It is judged
-// where `releases` is promised, and not where our rights do not show the collector's sessions.
+// The harness looks once a second, by its own clock, and knows a transaction by its session and its
+// start, or a prepared one by its name. Time does not count while the transaction waits for
+// something in the server, such as a lock or a disk; while a fault hits the session, the process,
+// the network or the server; or while others keep the processors from the collector. Time with a
+// paused reader counts, because just then no transaction may stay open. holds is judged where
+// `releases` is promised and our rights show the collector's sessions.
 #include "check/inside.h"
 
 #include "base/clock.h"
 
 static const int64_t held_ns = NS_PER_S;
-static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart say nothing of between
+static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart show too little
 
-// Returns the length of a time without the faults that may keep the collector from ending its
-// transaction, and the last of these. While only nobody reads its output it can end one, and that
-// is when it matters most. Nobody knows whose session it is, so a strike on any instance counts.
+// Returns the length of a stretch of time, less the faults in it that may keep the collector from
+// ending its transaction. *cause is the last of these faults; CAUSE_NONE: there was none. While
+// nobody reads its output, a collector can end its transaction, and it matters most then. Nobody
+// knows whose session it is, so a strike on any instance counts.
 static int64_t free_ns(
     const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {
@@ -26,8 +27,8 @@ static int64_t free_ns(
     *cause = slack.cause;
     while ((k = timeline_strike(&c->timeline, k, EVERY, from_ns, until_ns))) {
         if (k->verb->hits == HITS_READER || k->verb->hits == HITS_SENDER ||
-            // A lock of the database holds the transaction that waits for it; the looks take that
-            // time out themselves.
+            // A transaction waits for the lock of another client; the looks themselves leave that
+            // time out.
             k->verb->hits == HITS_DATABASE)
             continue;
         ns -= clock_min(until_ns, k->undone_ns) - clock_max(from_ns, k->struck_ns);
@@ -60,7 +61,7 @@ bool check_holds(const struct check *c, struct err *e)
     for (size_t i = 1; i < l->look_count; i++) {
         int64_t from_ns = l->looks[i - 1].at_ns, until_ns = l->looks[i].at_ns;
         struct cause cause;
-        // Such a gap is judged neither right nor wrong.
+        // Nothing is known of so long a gap, so it is not judged.
         if (until_ns - from_ns > apart_most_ns)
             continue;
         free_ns(c, from_ns, until_ns, &cause);

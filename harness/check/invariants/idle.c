@@ -1,10 +1,10 @@
 // Judges idle_instance: several collectors share the work, and one of them writes nothing though it
 // could work.
 //
-// There is work for the instance while more waits than two batches and four for each
-// other instance. Its process must be at least a second old, no fault may be on it, and time in
-// which it was starved does not count. Nor does time in which the budget is spent or, in leased
-// mode, in which `MAILROOM_IN_FLIGHT` of its lines have no answer.
+// There is work for the instance while more tokens wait than two batches and four more for each
+// other instance. Its process must be at least a second old, and no fault may be on it. Time does
+// not count in which it was starved, in which the budget is spent or, in leased mode, in which
+// `MAILROOM_IN_FLIGHT` of its lines have no answer.
 #include "check/invariants/backlog.h"
 
 #include <stdlib.h>
@@ -20,12 +20,14 @@ struct idle {
     const struct check *c;
     struct backlog backlog;
     struct leased leased;
-    int32_t *unanswered; // owned; per step: how many lines of the instance awaited answers
+    int32_t *unanswered; // owned; per step of the backlog: how many lines of the instance awaited
+                         // answers
     int instance;
     size_t line; // index of the next line to be looked at
 };
 
-// Returns until when a line awaited answers: each token has its own, or none within the timeout.
+// Returns until when a line awaited answers: until each token had its answer or had waited for the
+// timeout, or the process ended.
 static int64_t answered_ns(const struct idle *t, const struct line_record *line)
 {
     const struct subject_log *log = t->c->l->log;
@@ -39,7 +41,8 @@ static int64_t answered_ns(const struct idle *t, const struct line_record *line)
     return clock_min(last_ns, log->processes[line->process].ended_ns);
 }
 
-// In leased mode a collector awaits the answers to a few lines at most, and then writes no more.
+// Counts, for each step of the backlog, the lines of the instance that await answers. In leased
+// mode a collector with too many of them writes no more.
 static void count_unanswered(struct idle *t)
 {
     const struct subject_log *log = t->c->l->log;
@@ -58,7 +61,7 @@ static void count_unanswered(struct idle *t)
         t->unanswered[i] += t->unanswered[i - 1];
 }
 
-// True when the line before this time or the one behind it had spent the budget.
+// True when the budget was spent at the last line so far, or at the next one.
 static bool is_spent(const struct idle *t)
 {
     const struct check *c = t->c;
@@ -120,7 +123,8 @@ static void check_instance(struct idle *t)
         bool able = is_left(t, i) && could_work(t, i);
         if (able)
             judged_add(c->r, METRIC_IDLE_INSTANCE, (double)t->backlog.step_ns / 1e9, CAUSE_IS_NONE);
-        // Any reason not to write begins the two seconds anew: idle time must be in one piece.
+        // Any reason not to write lets the two seconds begin anew, because idle time must be in one
+        // piece.
         if (wrote_until(t, at_ns) || !able) {
             since_ns = able ? at_ns : CLOCK_NEVER;
             told = false;

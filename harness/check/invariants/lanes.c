@@ -1,15 +1,16 @@
-// starved: a higher lane overtakes a lower one. The lower lane gets its share (one line in four)
-// once its oldest token has waited for the ageing bound. Only first deliveries count, because a
-// retry goes before all lanes. There are three cases:
+// starved: a lane got less or more than its share. A higher lane goes before a lower one, but once
+// the oldest token of the lower lane has waited for the ageing bound, the lower lane gets one line
+// in four. Only first deliveries count, because a retry goes before all lanes. There are three
+// cases:
 // - While a token of a higher lane waited, more lines of a lower lane went out than one in four.
 // - While a token of a higher lane waited, lines went out whose tokens had not aged.
 // - A token of a lower lane had waited for MAILROOM_AGEING + 1 s + slack, and more than 4 ×
 //   instances lines went out without any token of its lane.
 //
-// In each case as many lines more are allowed as may have been taken before: in leased mode in
-// flight × instances, else 2 × instances, for the line in hand and the next one. When the wait
-// begins in a stall, it counts from the stall's end. Lines and tokens that a fault touches are not
-// judged.
+// In each case more lines are allowed, as many as may have been taken before the token was visible:
+// in leased mode in flight × instances, else 2 × instances, for the line in hand and the next one.
+// A wait that begins in a stall counts from the stall's end. Lines and tokens that a fault touches
+// are not judged.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -28,11 +29,11 @@
 struct lanes {
     const struct check *c;
     struct leased m;
-    int margin;           // number of lines that may have been taken before the token was visible
-    uint32_t *lower;      // lower[i] counts the lines before line i that held a token of a lower
-                          // lane
-    uint32_t *young;      // young[i] counts those of them whose tokens had all not aged
-    const uint32_t *wait; // tokens of the lower lanes, in the order of their acknowledgement
+    int margin;      // number of lines that may have been taken before the token was visible
+    uint32_t *lower; // lower[i] counts the lines before line i that held a token of a lower
+                     // lane
+    uint32_t *young; // young[i] counts those of them in which no token of a lower lane had aged
+    const uint32_t *wait; // tokens of the lower lane, in the order of their acknowledgement
     size_t waiting;
 };
 

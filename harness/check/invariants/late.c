@@ -1,23 +1,25 @@
 // Judges late: a token waited longer than the timeout in fault-free time.
 //
-// The clock of a token begins at ack; for a subject that waits for writers at the end of the
-// last transaction that was sent before ack and still open. The token is late when the free time
-// from then to read is more than T + slack. When that much time has passed, the token is due.
+// The clock of a token begins at ack or, for a subject that waits for writers, at the end of the
+// last transaction that was sent before ack and was still open then. The token is late when the
+// free time from then until it was read is more than T + slack. When that much free time has
+// passed, the token is due.
 // - Full lines: a token is not late when full lines followed each other from the time at which it
-//   was due until it was written. Two such lines may be slack of free time apart, or limit ÷
-//   capacity if that is more. A torn line may have been full. Where several share the work, a short
-//   line during a fault does not end the chain, and nowhere does a starved process.
+//   was due until it was written. Two lines of such a chain may be slack of free time apart, or
+//   limit ÷ capacity if that is more. A torn line may have been full. Where several share the work,
+//   a short line during a fault does not end the chain. A process without a processor never ends
+//   it.
 // - Budget: a short line does not end the chain where the budget is spent. The next line may then
 //   be T and the time of one token away.
 // - Overtaken: a line with only tokens that were sent after this one was due has overtaken it. Then
 //   full lines explain nothing, except between lanes.
-// - A full batch waits: a subject that promises `fills` writes L tokens of a lane that wait at
-//   once. A batch is late when it waited in free time for more than slack + 3 × the p99 of a flush,
-//   or L ÷ capacity (at most 5,000/s) if that is more. It is judged where T is five times that,
-//   tokens are announced one by one, and no budget or sharer holds them back.
+// - A full batch waits: a subject that promises `fills` writes a line at once when L tokens of a
+//   lane wait. A batch is late when it waited in free time for more than slack + 3 × the p99 of a
+//   flush, or L ÷ capacity (at most 5,000/s) if that is more. This is judged where T is at least
+//   five times that, tokens are announced one by one, and no budget or sharer holds them back.
 // - Stalls: a stall excuses a token that is late by no more than twice the stall's length.
 // - Slack: `auto` is 50 ms for scheduling + 5 × p99 of `SELECT 1`, at most 500 ms, because a batch
-//   costs a few queries. The queries run beside the load and count outside of faults.
+//   costs a few queries. The queries run beside the load; those during a fault do not count.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -34,7 +36,7 @@ struct late {
 // --- one token --------------------------------------------------------------------
 
 // Returns when a token's clock starts: at its acknowledgement. For a subject that waits for
-// writers, it starts when the last older transaction that was still open ends.
+// writers, it starts when the last older transaction that was still open then has ended.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
     int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
@@ -43,10 +45,11 @@ static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
     return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
-// Returns the cause that excuses a late token. The cause must explain all the fault-free time by
-// which the token was late. If a chain of full lines led to the token, only the time before the
-// chain's beginning needs an excuse, because the lines of a chain follow each other as they should.
-// A stall may delay two steps of a token's way, so it explains twice its length.
+// Returns the cause that excuses a late token; CAUSE_NONE: nothing does. The cause must explain all
+// the fault-free time by which the token was late. If a chain of full lines led to the token, only
+// the time before the chain's beginning needs an excuse, because the lines of a chain follow each
+// other as they should. A stall may delay two steps of a token's way, so it explains twice its
+// length.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
     uint32_t process = c->l->log->lines[line].process;
@@ -66,7 +69,7 @@ struct lateness {
 };
 
 // Decides whether a token whose clock starts at start_ns is late. It is not late when it came in
-// time, when it came in time without the faults, or when a cause excuses it.
+// time, when it would have come in time without the faults, or when a cause excuses it.
 static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -76,7 +79,7 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + c->r->slack_ns};
 
-    // Nearly all tokens end here, and the spans need not be asked.
+    // Nearly all tokens end here, so that the spans need not be asked.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
@@ -89,8 +92,8 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
 }
 
-// True when a token that was due at due_ns had to wait as long as this line, which does not hold
-// it.
+// True when a token that was due at due_ns rightly still waited when this line, which does not hold
+// it, was read.
 static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns, int64_t due_ns)
 {
     return check_had_to_wait(c, (uint32_t)line, due_ns) ||
@@ -113,13 +116,13 @@ static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_n
                waited_rightly(c, next - 1, start_ns, due_ns));
 }
 
-// Returns until when a token of a bequest must be written by the instance that wrote it.
+// Returns by when this instance had to write a token of a bequest.
 static int64_t handed_ns(const struct bequest *b, int instance)
 {
     return b->instance == EVERY || b->instance == instance ? b->own_until_ns : b->until_ns;
 }
 
-// Returns when a token of this line is due that came with a bequest.
+// Returns when a token of this line is due if it came with this bequest.
 static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b, uint32_t index)
 {
     const struct ledger *l = c->l;
@@ -139,8 +142,8 @@ static bool explains(const struct check *c, const struct bequest *b, uint32_t in
            why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
 }
 
-// Returns a second bequest that explains the line: a fault struck again while the heir, who has it
-// from the end of the grace on, had yet to write it. NULL: none does.
+// Returns a second bequest that explains the line: a fault struck again while the heir, which has
+// the token from the end of the grace on, had yet to write it. NULL: none explains it.
 static struct bequest *second_bequest(
     const struct check *c, const struct bequest *first, uint32_t index)
 {
@@ -159,8 +162,8 @@ static struct bequest *second_bequest(
 }
 
 // Decides whether a token is late. A fault may have hit the collector that had taken the token when
-// it was not yet late. Others had to write it within a time that counts once for each token, or
-// twice where the heir may have been struck, too.
+// it was not yet late. Then others had to write it within a bounded time. Each token may take this
+// time once, or twice where the heir may have been struck, too.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -195,7 +198,7 @@ static void check_token(const struct late *t, uint32_t token)
     int64_t read_ns = ledger_read_ns(l, token);
     char login[NAMES_MAX];
 
-    // A token that changed while it waited may go out again, and nobody promises when.
+    // Nobody promises when a token goes out that changed while it waited.
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         ledger_changed_ns(l, token) < read_ns)
         return;
@@ -204,7 +207,7 @@ static void check_token(const struct late *t, uint32_t token)
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;
-    // The verdict compares it with the lag of the load on a busy machine.
+    // On a busy machine the verdict compares the largest lateness with the lag of the load.
     if (read_ns - late.due_ns > r->latest_ns)
         r->latest_ns = read_ns - late.due_ns;
     ledger_name(l, token, login);

@@ -3,10 +3,10 @@
 //
 // Memory goes up and down with what is in hand. What a leak raises is the lower envelope: the least
 // of each tenth of the last three quarters of the process's life under load. It must grow by 256
-// kB, a quarter of that in each half of the time, because a buffer that grows to its final size
-// does so in one step. So many pairs of tenths must agree (Kendall's S) that chance makes it once
-// in 1,000 times. It needs seven tenths with a sample, of which there are two a second. With
-// `collector.memory: collected` memory is not judged.
+// kB, and by a quarter of its growth in each half of the time, because a buffer that grows to its
+// final size does so in one step. So many pairs of tenths must show growth (Kendall's S) that
+// chance alone does it once in 1,000 times. Seven of the tenths must have a sample; there are two
+// samples a second. With `collector.memory: collected` memory is not judged.
 //
 // The descriptors and the processes of a collector and of all below it, and its sessions, may not
 // climb: a leak is also more of them in each quarter of the time than in the one before, and six
@@ -21,7 +21,8 @@ enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 static const uint32_t least_kb = 256;
 static const uint32_t count_least = 6; // descriptors, processes or sessions
 
-// Kendall's S of so many values in random order reaches this with a probability of at most 0.1%.
+// By the number of values: in random order, their Kendall's S reaches this with a probability of at
+// most 0.1%.
 static const int trend_least[BLOCKS + 1] = {[7] = 21, [8] = 26, [9] = 30, [10] = 33};
 
 struct envelope {
@@ -93,7 +94,8 @@ static void take_leak_sample(
     q->seen[i] = true;
 }
 
-// Counts are whole and small, so each quarter must have more than the one before.
+// True when the counts climb. They are whole and small, so each quarter must have more than the one
+// before.
 static bool climbs(const struct quarters *q)
 {
     for (int i = 1; i < 4; i++) {
@@ -141,7 +143,8 @@ static void check_process(struct result *r, const struct ledger *l, uint32_t pro
     int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
     // In its first quarter a process still fills its caches and buffers.
     int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
-    // A garbage collector lets memory grow until it runs, which is more than a run shows.
+    // A runtime with a garbage collector lets memory grow until that runs, which may be after the
+    // run's end.
     bool plain = l->scenario->collector.memory == MEMORY_PLAIN;
 
     if (end_ns <= born_ns)

@@ -4,29 +4,30 @@
 // The harness was the sender, so it knows every attempt, its answer, and the times of both. The
 // collector's history must agree.
 //
-// double_leased: It is broken only if the process of the earlier attempt lived and the answer
+// double_leased: it is broken only if the process of the earlier attempt still lived and the answer
 // timeout had not passed. A fault in between that hit this instance excuses, as does one that ended
 // within slack before: a line may have waited unread for a paused reader.
 //
-// resurrected: It is excused where the answer may not have been recorded, which takes slack + 2 ×
-// the p99 of the probe's commits: the process ended within that time of the answer (1 s more where
-// it was not killed; time in which it had no processor, or the harness stood still, does not
-// count), a fault hit this instance in it, or the answer came when the answer timeout had passed.
-// Neither this nor double_leased nor misrecorded is judged where the later line may be the older
-// one: another instance wrote it, and its reader was away since before the attempt before was read.
+// resurrected: it is excused where the answer may not have been recorded, which takes slack + 2 ×
+// the p99 of the probe's commits. That is so when the process ended within that time of the answer
+// (1 s more where it was not killed; time in which it had no processor, or the harness stood still,
+// does not count), when a fault hit this instance in that time, or when the answer came after the
+// answer timeout. resurrected, double_leased and misrecorded are not judged where the later line
+// may be the older one: another instance wrote it, and that instance's reader had been away since
+// before the earlier line was read.
 //
 // early_retry judges the mean, because any single retry may come at once.
 //
-// never_retried: The time for a retry is the longest delay + 2T + slack + 1 s, fault-free. With
+// never_retried: the time for a retry is the longest delay + 2T + slack + 1 s without faults. With
 // less time the token is `pending`, and the run inconclusive. Each attempt may have made that delay
-// longer. A token that was answered finally and has no end is lost.
+// longer. A token that had a final answer and has no recorded end is lost.
 //
 // over_attempts counts an error unless it may not have been recorded, as for resurrected.
 //
 // over_budget has its slack because a line is read a little after its tokens were taken. Lines that
 // lay unread come together: while a fault or a stall keeps a reader away, the harness's bucket
-// fills beyond the burst. While a fault keeps the collectors away, it does so by what they may have
-// had in hand: two lines each.
+// fills beyond the burst. While a fault keeps the collectors away, the bucket fills beyond the
+// burst by at most what they may have had in hand: two lines each.
 #include "check/inside.h"
 
 #include <math.h>
@@ -43,9 +44,9 @@ struct chain {
     const struct leased *m;
     uint32_t token;
     const struct delivery *last; // the latest attempt so far; NULL before the first
-    int errors;                  // attempts that failed for certain, as the collector knows
-    int failures;                // attempts that may have failed
-    struct cause unread;         // why the attempts were not read in their order
+    int errors;          // attempts of which the collector knows for certain that they failed
+    int failures;        // attempts that may have failed
+    struct cause unread; // why they may have been read out of order, or CAUSE_NONE
 };
 
 struct waits {
@@ -59,15 +60,15 @@ static const struct line_record *line_of(const struct ledger *l, const struct de
     return &l->log->lines[d->line];
 }
 
-// False when the attempt killed the sender: a dead sender does not answer.
+// True when the sender answered the attempt. A sender that died of it did not answer.
 static bool is_answered(const struct delivery *d)
 {
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
 // Returns why another attempt may begin although this attempt had no answer: the collector had
-// given this attempt up. A reader that was paused until just before the line was read may have left
-// the line unread for as long as the answer may take.
+// given this attempt up. CAUSE_NONE: there is no reason. A reader that was paused until just before
+// the line was read may have left the line unread for as long as the answer may take.
 static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = h->c->l;
@@ -147,8 +148,8 @@ static void judge_first(struct result *r)
     judged_add(r, METRIC_DOUBLE_LEASED, 1, CAUSE_IS_NONE);
 }
 
-// False when the collector may not have learned of the error, or not have recorded it. Then the
-// attempt does not count as one that failed.
+// True when the attempt failed, and the collector must have learned of the error and recorded it.
+// Only such an attempt counts for the limit.
 static bool is_known_error(const struct chain *h, const struct delivery *d)
 {
     return d->reply == REPLY_TRANSIENT && d->replied_ns != 0 &&

@@ -1,9 +1,10 @@
 // meddles: a column of a token or its account is not as the load and the schema's triggers left it.
 //
-// The columns are status, email, and the four times of an account, and action, consumed_at
-// and expires_at of a token; of a time it matters whether it is set, and whether a token lives for
-// 15 minutes. They are read once, at the end. A token that the plan changes while it waits is not
-// judged. A collector that owns one of these columns says so: `collector.writes`.
+// The columns are status, email, and the four times of an account, and action, consumed_at and
+// expires_at of a token; of a time it only matters whether it is set and, for expires_at, whether
+// the token lives for 15 minutes. They are read once, at the end. A token that the plan changes
+// while it waits is not judged. A collector that owns one of these columns says so:
+// `collector.writes`.
 #include "check/inside.h"
 
 #include <string.h>

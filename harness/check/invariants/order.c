@@ -4,8 +4,9 @@
 // ineligible has three cases:
 // - The token was made ineligible in its own transaction.
 // - The token changed (`changes`), and the change was not taken back before the read. The change
-//   counts if it was acknowledged before the reader last found the pipe empty ahead of the line two
-//   before this one. If the process has no such line yet, its start stands for it.
+//   counts if it was acknowledged before a certain time: when the reader last found the pipe empty
+//   before it read the line two lines before this one. If the process has written no such line yet,
+//   its start takes the place of that time.
 // - The token expired more than 3 s before that time. 2 s of these are in the specification, and 1
 //   s is there because the server's clock is known to the second.
 //
@@ -30,7 +31,7 @@ struct past {
                          // the line before, and the one before that; at first, the process's start
     int64_t this_ns;     // when the line that is being looked at was read
     uint32_t this_line;  // index of the line that is being looked at
-    struct youngest lanes[2]; // of activations, or of all tokens, and of recoveries
+    struct youngest lanes[2]; // [0]: activations or, without lanes, all tokens; [1]: recoveries
 };
 
 // Before its start a process has read nothing from the database.
@@ -89,7 +90,7 @@ static bool is_reader_slow(const struct check *c, const struct past *p)
 }
 
 // The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
-// expired after 3 s. It convicts when it expired before empty_ns[2], as a change does.
+// expired after 3 s. Like a change, the expiry convicts when it came before empty_ns[2].
 static void check_expiry(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;
@@ -97,7 +98,7 @@ static void check_expiry(const struct check *c, const struct past *p, uint32_t t
     char login[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
-    // A token that was made expired is counted by its kind elsewhere.
+    // A token that was inserted as an ineligible one is judged in tokens.c.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         expires_ns + 3 * NS_PER_S >= p->empty_ns[2] || is_reader_slow(c, p))
         return;

@@ -1,10 +1,10 @@
 // Judges unrecovered: the time until fresh tokens came out after a fault.
 //
-// The time counts from a fault's end or, where others must go on in the place of the
-// struck one, from then on. The subject has also recovered when a chain of full lines that leads to
-// a fresh token began in time. Not counted are later faults, the starts of processes that they end,
-// once the return from them, stalls, and time in which others kept the processors from the
-// collector.
+// The time counts from a fault's end or, where others must go on in the place of the struck one,
+// from then on. The subject has also recovered when a chain of full lines that leads to a fresh
+// token began in time. Time does not count while other faults last, while the processes that they
+// ended start again, while the subject returns from them (this counts once only), in stalls, and
+// while others keep the processors from the collector.
 #include "check/inside.h"
 
 #include <math.h>
@@ -33,10 +33,11 @@ static int64_t over_ns(const struct fault_record *f, const struct strike *k)
 }
 
 // Returns how much of a stretch of time is taken by faults other than the judged one. The strikes
-// are sorted by their start, but overlap, so each instant counts once. One that hits one of several
-// instances counts only until the others have taken over, and one that ended a process until the
-// next one has had its time to start. A session may have to be opened anew as well, but only once:
-// a collector that is given the time for it must not need all of it again and again.
+// are sorted by their start. They may overlap, but no instant counts twice. A strike on one of
+// several instances counts only until the others have taken over. A strike that ended a process
+// counts until the next process has had its time to start. The longest return from a strike is
+// added as well, but only once: a collector must not need all of the time for a return again and
+// again.
 static int64_t covered_ns(
     const struct check *c, const struct strike *judged, int64_t from_ns, int64_t until_ns)
 {
@@ -60,9 +61,9 @@ static int64_t covered_ns(
     return covered_ns + return_ns;
 }
 
-// Returns when the first token that was committed after since_ns was read. Sets *working_ns to the
-// beginning of the chain of full lines that led to this token, or that the end of the drain cut
-// off. A collector that works off the backlog counts as recovered.
+// Returns when the first token whose COMMIT was sent after since_ns was read; CLOCK_NEVER: none
+// was. Sets *working_ns to the beginning of the chain of full lines that led to this token, or that
+// the end of the drain cut off. A collector that works off the backlog counts as recovered.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;
@@ -79,7 +80,8 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
     return CLOCK_NEVER;
 }
 
-// Returns the first acknowledgement after since_ns of a token that must come out.
+// Returns when the first token was acknowledged that must come out and whose COMMIT was sent after
+// since_ns; CLOCK_NEVER: there is none.
 static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 {
     int64_t first = CLOCK_NEVER;

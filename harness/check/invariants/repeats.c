@@ -2,12 +2,13 @@
 //
 // A repeated delivery needs a cause of its own:
 // - A death: the delivery before was in the last line of a process that died before this line was
-//   read. A process that ended at TERM by itself gives no cause with 0, because 0 says that all is
-//   confirmed, and with 75 only if since the line was written a fault hit this instance, a stall
-//   lasted, or others kept the processors away. A death is seen up to slack after it happened.
+//   read. A process that ended by itself at TERM gives no cause with exit code 0, because 0 says
+//   that all is confirmed. With 75 it gives one only if, since the line was written, a fault hit
+//   this instance, a stall lasted, or others kept the processors away. The harness sees a death up
+//   to slack after it happened.
 // - A lost turn, with several collectors: the delivery before was in the last line of a collector
-//   that lost its turn, and another writes it. The collector may even have returned and written
-//   more, if one that may have taken the line over died meanwhile.
+//   that lost its turn, and another writes the token again. The collector may even have returned
+//   and written more, if another one that may have taken the line over died meanwhile.
 // - A late line (`late_lines`): a collector that lost its turn may write one line on its return,
 //   with tokens that another wrote meanwhile.
 //
@@ -19,10 +20,10 @@
 //
 // A collector lost its turn when a fault kept it away (pause-collector, partition, half-open,
 // exhaust-connections, or the server away or paused) for B (sources/takeovers.c) or more. It also
-// lost its turn when another fault ended its session in that time or at most the grace before it,
-// and more than the grace passed until it could return: until the fault's end and a quarter of the
-// grace, but not more than returns_within. A stall of B or more takes the turn of whoever had it.
-// terminate-backend alone takes nobody's turn.
+// lost its turn when another fault ended its session, in that time or at most the grace before it,
+// and more than the grace passed until it could return. It could return when the fault that kept it
+// away had ended and a quarter of the grace, or returns_within if that is shorter, had passed. A
+// stall of B or more takes the turn of whoever had it. terminate-backend alone takes nobody's turn.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -51,9 +52,9 @@ static bool ends_sessions(const struct verb *v)
            v->hits != HITS_SENDER && v->ends != ENDS_NOTHING;
 }
 
-// True when sessions were gone for longer than the grace: they ended while a strike kept collectors
-// away, or before it by the grace at most. A session takes time to open, so they count as gone for
-// a quarter of the grace more, or for what a return may take if that is less.
+// True when sessions were gone for longer than the grace. They ended while a strike kept collectors
+// away, or at most the grace before it. A session takes time to open, so they count as gone for a
+// quarter of the grace after the strike as well, or for returns_within if that is shorter.
 static bool outlasts_grace(const struct check *c, const struct strike *away)
 {
     const struct timeline *t = &c->timeline;
@@ -79,8 +80,8 @@ static bool takes_turn(const struct check *c, const struct strike *away)
 
 // --- causes -----------------------------------------------------------------------
 
-// True when the line may not have been confirmed although its writer ended at TERM as it liked. 75
-// says so, and has a reason: something was in the way since the line was written.
+// True when the line may not have been confirmed although its writer ended by itself at TERM: exit
+// code 75 says so, and something was in the way since the line was written.
 static bool ended_unconfirmed(
     const struct check *c, const struct process_record *p, const struct line_record *line)
 {
@@ -93,9 +94,10 @@ static bool ended_unconfirmed(
                    .kind != CAUSE_NONE;
 }
 
-// A process that died may not have confirmed its last line. The harness saw its end a little after
-// its death. Of one that ended at TERM by itself we expect that it confirmed it; a queue's worker
-// says nothing by its exit code.
+// True when the line `first` was the last of a process that died, which may not have confirmed it,
+// and another process wrote `again`. The harness sees an end a little after the death. A process
+// that ended by itself at TERM must have confirmed its last line, but the exit code of a queue's
+// worker says nothing.
 static bool died_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -135,7 +137,8 @@ static bool heir_died(const struct ledger *l, uint32_t writer, int64_t from_ns, 
 }
 
 // True when the writer lives, but lost its turn before it could confirm the last line that it had
-// written. Once it has written another line, only a death explains why this one comes again.
+// written. Once it has written another line, only the death of an heir explains why this one comes
+// again.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -157,16 +160,17 @@ static bool lost_turn_unconfirmed(
                               heir_died(l, line->process, k->struck_ns, again->read_ns))))
             lost = k->cause;
     }
-    // A stall has no instance, and nobody knows whose turn it took; but whoever writes again after
-    // it still had its turn.
+    // A stall hits no particular instance, and nobody knows who lost the turn by it. But a
+    // collector that writes again after it still had its turn.
     if (!returned)
         lost = check_kept_by(
             t->c, NO_PROCESS, written_ns, again->read_ns, bounds_hang_ns(l->scenario), lost);
     return lost.kind != CAUSE_NONE;
 }
 
-// A collector that hung between its last look and its write may still write one line on its return.
-// This is its first line since the fault began, and others have written its tokens meanwhile.
+// True when the line `again` is a late line. A collector that hung between its last look and its
+// write may still write one line on its return. This is its first line since the fault began, and
+// others have written its tokens meanwhile.
 static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;
@@ -205,7 +209,7 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
 
     if (died_unconfirmed(t, first, line))
         return batch;
-    // The turns of a single collector go to nobody else.
+    // A single collector loses its turn to nobody.
     if (l->scenario->collector.instances == 1)
         return CAUSE_IS_NONE;
     if (lost_turn_unconfirmed(t, first, line))
@@ -218,7 +222,7 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
     return (struct cause){CAUSE_BATCH, again};
 }
 
-// Tells both readings: the second one, and who wrote it, is what went wrong.
+// Describes both readings, because the second one, and who wrote it, shows what went wrong.
 static void add_readings(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;
@@ -277,7 +281,8 @@ static void walk_repeats(struct repeats *t)
         t->last[log->lines[i].process] = i;
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
-        // Lines without a delivery count as written, too: they end what the one before may excuse.
+        // Lines without a delivery count as written, too: after them, the line before is no longer
+        // the process's last.
         while (noted <= d->line)
             note_repeat_line(t, noted++);
         if (d->flags || d->token >= l->plan->token_count)

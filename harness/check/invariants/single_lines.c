@@ -1,10 +1,11 @@
 // Invariants of lines and of unplanned deliveries.
 //
-// torn: Half a line counts only if its reader read. A process that a signal ends may stop anywhere
-// in a line. Half a line is excused when a fault, or a stall of half a second, kept the reader
-// away.
+// torn: half a line counts only if its process ended by itself, because a process that a signal
+// ends may stop anywhere in a line. It is excused when a fault, or a stall of half a second, kept
+// the reader away.
 //
-// forged also counts where the name tears the line.
+// forged: a line counts as forged, and not as torn, when a name that the wire cannot carry tears
+// it.
 #include "check/inside.h"
 
 #include <sys/wait.h>

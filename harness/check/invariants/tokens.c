@@ -1,6 +1,6 @@
 // Invariants of single tokens.
 //
-// lost: A committed token counts when it is sendable and stays eligible to the end. A token that
+// lost: a committed token counts when it is sendable and stays eligible to the end. A token that
 // expires, or whose change is sent, before the end counts as well if it had max(2T + slack, 2 s) of
 // fault-free time before that. A token lives for 15 minutes; an earlier end that the collector
 // itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
@@ -13,9 +13,9 @@
 // - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
 //
-// phantom: The token was rolled back, or was never attempted, or its outcome is unknown and it is
-// not in the database. A token that was read before the server lost data (forgot.c) may have been
-// among these data, and is excused.
+// phantom: a delivered token was rolled back, or was never attempted, or its outcome is unknown and
+// it is not in the database. A token that was read before the server lost data (forgot.c) may have
+// been among these data, and is excused.
 //
 // premature has no slack: the collector cannot know of a commit before the server does.
 #include "check/inside.h"
@@ -153,8 +153,8 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
     return change && change->kind == CHANGE_DELETE;
 }
 
-// Returns the fault that kept the token from being sent before it expired. Without such a fault its
-// transaction is the cause, because it gave the token too short a life.
+// Returns the fault that kept the token from being sent before it expired. Without such a fault the
+// token's transaction is the cause, because it gave the token too short a life.
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
@@ -164,7 +164,7 @@ static struct cause expired_by(const struct check *c, uint32_t token)
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};
 }
 
-// Counts a token that did not stay eligible long enough to be lost.
+// Counts a token that did not stay eligible long enough to count as lost.
 static void check_passed(const struct check *c, uint32_t token)
 {
     bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;
@@ -189,7 +189,7 @@ static void check_committed(const struct check *c, uint32_t token)
         r->values[METRIC_LEFT_BEHIND] += check_left_behind(l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
-        // Only such a subject has a table of dead letters to look into.
+        // Only a subject that keeps dead letters has a table to look into.
         bool looked = scenario_buries(l->scenario);
         if (looked)
             judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
@@ -239,7 +239,7 @@ bool check_tokens(const struct check *c, struct err *e)
         METRIC_GENERATOR_DROPPED};
 
     (void)e;
-    // Sums begin at 0. What is not known stays NaN, which these never are.
+    // These counts are always known, so they begin at 0. Other values are NAN until they are known.
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {

@@ -1,5 +1,5 @@
-// unplanned_exit: a process ended though nobody asked it to, or at TERM too late or with a code
-// that says neither "all is confirmed" nor "my last line is not".
+// unplanned_exit: a process ended though nobody asked it to; or it ended at TERM too late, or with
+// a code that says neither "all is confirmed" nor "my last line is not".
 //
 // There are four cases; the last two are not judged for a queue:
 // - The process ended though nobody asked, or it had to be killed at the end. SIGKILL comes 5 s
@@ -54,7 +54,7 @@ bool check_ended_as_asked(const struct check *c, const struct process_record *p)
     }
 }
 
-// A process that started after a fault had begun was asked to end by a later one, or not at all.
+// A fault asks only the processes that started before it struck.
 int64_t check_term_ns(const struct check *c, const struct process_record *p)
 {
     int64_t at_ns = p->ended_ns >= c->l->drain_end_ns ? c->l->drain_end_ns : CLOCK_NEVER;
@@ -142,7 +142,7 @@ static void find_end(const struct check *c, const struct process_record *p)
 
 // --- the time ----------------------------------------------------------------------
 
-// A process that the plan pauses cannot end.
+// True when the plan paused the process between from_ns and its end. A paused process cannot end.
 static bool is_paused(const struct check *c, int64_t from_ns, const struct process_record *p)
 {
     const struct strike *k = NULL;
@@ -170,7 +170,7 @@ static bool is_late(const struct check *c, const struct process_record *p, int64
 bool check_exits(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;
-    size_t stalled = 0; // number of ends that came late, perhaps only because of a stall
+    size_t stalled = 0; // number of late ends that a stall may explain
 
     (void)e;
     for (size_t i = 0; i < l->log->process_count; i++) {

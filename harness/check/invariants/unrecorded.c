@@ -13,15 +13,16 @@ bool check_timed_out(
            m->answer_timeout_ns - c->r->slack_ns;
 }
 
-// Returns within what time an answer is recorded: the commit that holds it may be behind another.
+// Returns how long it may take to record an answer that came at at_ns: the commit that records it
+// may have to wait for another one.
 static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
 {
     return check_slack(c, at_ns, at_ns + NS_PER_S).ns + 2 * c->flush_ns;
 }
 
-// True when the process ended so soon after the answer that it may not have recorded it. One that
-// is asked to end may take a second for it, and may leave out what comes meanwhile. One that got no
-// processor could not read the answer.
+// True when the process ended so soon after the answer that it may not have recorded it. A process
+// that is asked to end may take a second for it, and need not record what comes meanwhile. A
+// process that got no processor could not read the answer.
 static bool ended_before_record(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
     uint32_t process = c->l->log->lines[d->line].process;

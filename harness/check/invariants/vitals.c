@@ -1,14 +1,13 @@
 // busy_idle: a collector does not rest when there is nothing to do.
 //
-// It is judged in a phase of rate 0, from 2T + slack after the last event and
-// undisturbed, and from a second after the process's start, over at least 1 s. Where T is 2 s or
-// more, it is judged as well between one event of the load and the next, from slack after the
-// first, because a batch that waits gives a collector nothing to do. The process and all its
-// descendants count together, and so do the backends of its sessions: 5% of a processor for each
-// collector. Where the harness cannot see the backends, they cost nothing. There are two samples a
-// second, and CPU time comes in ticks of 10 ms. A health check every second wakes a process fewer
-// than 10 times a second. busy_idle and leak are judged where `small` is promised or `expect` names
-// them.
+// It is judged in a phase of rate 0, over at least 1 s without a fault. This time begins 2T + slack
+// after the last event, and not before the process is a second old. Where T is 2 s or more, it is
+// also judged between one event of the load and the next, from slack after the first of them on,
+// because a batch that waits gives a collector nothing to do. The process and all its descendants
+// count together, and so do the backends of its sessions: 5% of a processor for each collector.
+// Where the harness cannot see the backends, they count as idle. There are two samples a second,
+// and CPU time comes in ticks of 10 ms. A health check every second wakes a process fewer than 10
+// times a second. busy_idle and leak are judged where `small` is promised or `expect` names them.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -103,8 +102,8 @@ static void check_backends(
             seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
 }
 
-// Checks a time in which nothing happens, without its part in which a fault lasts, or the return
-// from it.
+// Checks a time in which nothing happens. It begins later when a fault, or the return from it,
+// lasts into this time.
 static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     const struct ledger *l = c->l;
@@ -129,7 +128,8 @@ static void judge_idle_phase(const struct check *c, int64_t from_ns, int64_t unt
 
 // --- busy_idle while a batch waits ----------------------------------------------------
 
-// With a shorter timeout there are too few samples before it is over.
+// The shortest batch timeout for which waits are judged. A shorter one is over before there are
+// enough samples.
 static const int64_t wait_least_ns = 2 * NS_PER_S;
 
 struct events {
@@ -150,7 +150,7 @@ static int by_rest_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Gathers all that may give a collector something to do.
+// Gathers the times of all that may give a collector something to do.
 static bool gather_events(struct events *t, const struct ledger *l, struct err *e)
 {
     const struct subject_log *log = l->log;

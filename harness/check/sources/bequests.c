@@ -1,21 +1,23 @@
 // The tokens that an instance had taken when a fault struck it wait until it is back, or until
 // another may take them.
 //
-// Where the work is shared, an instance that is away excuses no token as such: the others can write
-// it. What it had taken waits until grace + 1 s after a death, a lost session or B (takeovers.c);
-// if it writes it itself, until its return, unless it hung for longer than a promised lease while
-// another was free.
+// Where the work is shared, an instance that is away does not excuse tokens as such, because the
+// others can write them. Only the tokens that it had taken may come later. Another must write them
+// within grace + 1 s of a death, of a lost session, or of the time B of a hang (takeovers.c). The
+// instance itself must write them by its return, unless it hung for longer than a promised lease
+// while another was free.
 //
-// A token claims one bequest, or a second one if a fault struck again while the heir had yet to
-// write it. Each covers no more tokens than the struck ones can have taken.
+// A late token is excused by one bequest, or by two if a fault struck again before the heir had
+// written the token. A bequest excuses no more tokens than the struck instances can have taken.
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 
-// Returns until when others must have written what the instance had taken. One that hangs keeps it
-// until its lease is over, or until another strike ends its session.
+// Returns by when others must have written what the instance had taken. A hung instance keeps its
+// tokens until its lease is over or another strike ends its session or, without a lease, until it
+// goes on.
 static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 {
     const struct timeline *t = s->out;
@@ -24,7 +26,7 @@ static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 
     if (k->verb->ends == ENDS_PROCESSES || k->verb->ends == ENDS_SESSIONS)
         return k->undone_ns + handed_ns;
-    // Without a lease, what a hung one has stays with it until it goes on.
+    // Without a lease, a hung instance keeps its tokens until it goes on.
     if (!(sc->collector.promises & PROMISE_LEASE))
         return k->undone_ns + clock_max(handed_ns, scenario_returns_ns(sc));
     int64_t until_ns = clock_min(k->struck_ns + bounds_hang_ns(sc), k->undone_ns) + handed_ns;
@@ -36,7 +38,7 @@ static int64_t others_until_ns(const struct sources *s, const struct strike *k)
     return until_ns;
 }
 
-// True when a fault left one of the other instances alone all that time.
+// True when one of the other instances was disturbed by no fault in all that time.
 static bool another_was_free(
     const struct sources *s, int instance, int64_t from_ns, int64_t until_ns)
 {
@@ -47,23 +49,24 @@ static bool another_was_free(
     return false;
 }
 
-// Returns until when the struck instance itself must have written what it had taken.
+// Returns by when the struck instance itself must have written what it had taken.
 static int64_t own_until_ns(const struct sources *s, const struct strike *k, int64_t until_ns)
 {
     bool leases = s->l->scenario->collector.promises & PROMISE_LEASE;
 
-    // One that never comes back writes nothing itself.
+    // An instance that never comes back writes nothing itself.
     if (k->back_ns == CLOCK_NEVER)
         return until_ns;
-    // One that hangs loses its lease. If another could take that, nothing waits for its return.
+    // A hung instance loses its lease. If another could take its tokens, they need not wait for its
+    // return.
     if (leases && k->instance != EVERY && k->verb->hits == HITS_PROCESS &&
         k->undone_ns > until_ns && another_was_free(s, k->instance, k->struck_ns, until_ns))
         return until_ns;
     return clock_max(until_ns, k->back_ns);
 }
 
-// Returns how many tokens the instances can have taken. One that shares a backlog may take several
-// lines at once, and nobody but it knows how many.
+// Returns how many tokens the instances can have taken. Outside of leased mode an instance may take
+// several lines at once, and nobody else knows how many, so 16 are assumed.
 static uint64_t most_tokens(const struct scenario *s, int instances)
 {
     const int at_once = 16;
@@ -81,7 +84,7 @@ void source_bequests(struct sources *s)
 
     for (size_t i = 0; scenario_shares(sc) && i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
-        // A strike at all of them may leave what each had taken.
+        // A strike on all instances may leave what each of them had taken.
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {
             s->full = true;

@@ -1,9 +1,9 @@
 // From the blow until the fault is undone, the struck instance cannot work.
 //
-// The time for which a fault looks for its victim excuses nothing. A fault of the load alone takes
-// nothing. A foreign transaction (hold-horizon) takes nothing either, unless the subject waits for
-// writers. A reader that is away excuses its instance where the work is shared; where instances
-// take turns it excuses all, because the holder rightly keeps its turn.
+// A fault excuses nothing while it still looks for its victim. A fault of the load alone excuses
+// nothing, nor does a foreign transaction (hold-horizon), unless the subject waits for writers.
+// Where the work is shared, a reader that is away excuses only its own instance; where instances
+// take turns, it excuses all, because the holder rightly keeps its turn.
 #include "check/sources/sources.h"
 
 void source_faults(struct sources *s)

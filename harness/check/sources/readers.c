@@ -1,8 +1,8 @@
-// While a slow reader takes its time, the lines that it has not read yet lie in the pipe, and
-// perhaps no further line finds room there. The harness knows when it last found the pipe empty.
+// While a slow reader takes its time, unread lines lie in the pipe, and further lines may find no
+// room in it. The reader notes when it last found the pipe empty.
 //
-// So each of these lines is excused from when its pipe was last empty, but not before the reader
-// became slow, until it was read.
+// So each line that was read slowly is excused until it was read: since its pipe was last empty,
+// but not since before the reader became slow.
 #include "base/clock.h"
 #include "check/sources/sources.h"
 
@@ -16,7 +16,7 @@ static void lie_unread(struct sources *s, const struct strike *k)
         int instance = log->processes[line->process].instance;
         bool read_slowly = line->read_ns >= k->struck_ns && line->empty_ns <= k->undone_ns;
         if (read_slowly && (k->instance == EVERY || k->instance == instance))
-            // Until the reader became slow, it read each line at once.
+            // Before the reader became slow, it read each line at once.
             sources_span(s, (struct span){clock_max(line->empty_ns, k->struck_ns), line->read_ns,
                                 share ? instance : EVERY, {CAUSE_READER, k->cause.index}});
     }

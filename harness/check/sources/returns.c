@@ -1,20 +1,21 @@
 // After a fault, the struck instances have a bounded time in which they must work again.
 //
-// The bound is `collector.returns_within` (1s); twice that behind a server that refused,
-// recovery_limit behind silence; `starts_within` (500ms) from the start of a process that the plan
-// ended.
+// The bound is `collector.returns_within` (1s). It is twice that after a fault that let no session
+// be opened, recovery_limit after a fault of which the subject was not told and, after a fault that
+// ended the process, `starts_within` (500ms) from the start of the next process.
 //
-// It ends early with the second line of one process, the first of which has a token whose COMMIT
-// was sent after the fault's end (leased: as many lines as may be in flight, and one). In a trial
-// of --every-cut and --every-kill it also ends when as many connections as before are open and have
-// rested for 20 ms.
+// The time ends early with the second line of one process, the first of which has a token whose
+// COMMIT was sent after the fault's end (in leased mode: with one line more than may be in flight).
+// In a trial of --every-cut and --every-kill it also ends when as many connections as before are
+// open and have rested for 20 ms.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 
-// Returns when the next process of the instance started; CLOCK_NEVER: none did.
+// Returns when the next process of the instance (EVERY: of any) started after since_ns;
+// CLOCK_NEVER: none did.
 static int64_t started_ns(const struct ledger *l, int instance, int64_t since_ns)
 {
     int64_t first = CLOCK_NEVER;
@@ -35,8 +36,8 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
     int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
-    // A process that the plan ended for good comes back no more; one that ought to have ended, but
-    // lives, was never away.
+    // No process started. One that the plan ended for good never comes back; one that should have
+    // ended, but lives, was never away.
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);
@@ -44,7 +45,8 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
 }
 
 // Returns how many lines a process must have written, from its first fresh one on, to show that it
-// works. The first alone may come from memory, behind a session that does not work yet.
+// works. The first line alone proves nothing: its tokens may have been in the process's memory,
+// while its session does not work yet.
 static int lines_that_show(const struct scenario *s)
 {
     struct leased m;
@@ -69,7 +71,7 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     int64_t back_ns = sources_bound_ns(s, k, instance);
     int lines = lines_that_show(l->scenario);
 
-    // A connection that rests has looked at what waits.
+    // Connections that rest have looked for waiting tokens, so the instance is back.
     if (k->ready_ns > k->undone_ns)
         back_ns = clock_min(back_ns, k->ready_ns);
     for (size_t i = line_after(l->log, k->undone_ns);
@@ -82,7 +84,8 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     return back_ns;
 }
 
-// Another process has to start where the fault ended one.
+// Returns the cause of the time until the return. Where the fault ended the process, that is the
+// start of another one.
 static struct cause cause_of_return(const struct strike *k)
 {
     bool starts = k->verb->ends == ENDS_PROCESSES;
@@ -90,7 +93,8 @@ static struct cause cause_of_return(const struct strike *k)
     return (struct cause){starts ? CAUSE_START : CAUSE_RETURN, k->cause.index};
 }
 
-// Instances that share the work return one by one.
+// Instances that share the work return one by one, so each gets its own span. All are excused until
+// the first is back.
 static void return_each(struct sources *s, const struct strike *k)
 {
     int64_t first_ns = CLOCK_NEVER;

@@ -1,12 +1,13 @@
-// A collector in leased mode writes no further line while as many lines as it may have in flight
-// have no answer. The harness is the sender, so it knows.
+// A collector in leased mode writes no further line while it has as many unanswered lines as may be
+// in flight. The harness is the sender, so it knows when that was.
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 
-// Returns when the collector has the last answer to a line: CLOCK_NEVER without a line.
+// Returns when a line awaits no more answers: each of its tokens is answered or has passed the
+// answer timeout, or its process has ended.
 static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -21,7 +22,8 @@ static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t
     return clock_min(last_ns, end_ns);
 }
 
-// Walks over the lines of one instance, and keeps the ends of those that are in flight.
+// Walks over the lines of one instance, and adds a span where as many lines as allowed await
+// answers. `in_flight` keeps when each of the latest lines awaits no more answers.
 static void walk_senders(
     struct sources *s, const struct leased *m, int instance, int64_t *in_flight)
 {
@@ -36,11 +38,11 @@ static void walk_senders(
         int slot = 0, first = 0;
         for (int k = 1; k < m->in_flight; k++)
             slot = in_flight[k] < in_flight[slot] ? k : slot;
-        // A line takes the place of the one that was answered first.
+        // A line takes the place of the line whose answers were complete first.
         in_flight[slot] = settled_ns(l, m, i);
         for (int k = 1; k < m->in_flight; k++)
             first = in_flight[k] < in_flight[first] ? k : first;
-        // The spans of a collector that is alone count for every question.
+        // Where there is one collector, its spans count for all questions.
         int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
         sources_span(s,
             (struct span){line->read_ns, in_flight[first], blamed, {CAUSE_SENDER, line->process}});

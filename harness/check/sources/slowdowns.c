@@ -1,9 +1,9 @@
-// A fault that delays each step by a known time excuses no time as a whole: while it lasts, a
-// token's way may take longer by some steps.
+// A fault that delays each step by a known time does not excuse its whole time: while it lasts, a
+// token's way may take longer by ten such delays.
 //
-// While it lasts, a token may take ten steps longer. A step of a delayed network is a round trip;
-// one of a throttled network is a batch at 1 kB a token. A network that passes less than twice what
-// the load needs stops the subject.
+// A step of a delayed network is a round trip; one of a throttled network is a batch at 1 kB a
+// token. A network that passes less than twice what the load needs counts as one that stops the
+// subject.
 #include <math.h>
 
 #include "base/array.h"
@@ -11,11 +11,11 @@
 #include "check/sources/sources.h"
 
 static const int steps =
-    10; // round trips or flushes of a token's way, with those of the line before
+    10; // round trips or flushes on a token's way, including those of the line before
 
-static const int64_t piece_ns = 100 * NS_PER_US; // the proxy wakes up for each piece
+static const int64_t piece_ns = 100 * NS_PER_US; // the proxy needs this to wake up
 
-static const double token_bytes = 1000; // on the wire: announcement, row, confirmation
+static const double token_bytes = 1000; // of one token on the wire: announcement, row, confirmation
 
 // Returns the highest rate of the load; INFINITY where a phase has no rate of its own.
 static double highest_load_rate(const struct scenario *s)
@@ -31,8 +31,8 @@ static double highest_load_rate(const struct scenario *s)
     return highest;
 }
 
-// A narrow network that still passes twice what the load needs delays each answer by what it is
-// long. One that passes less makes a backlog, and nobody knows how long that lasts.
+// Returns by how much a network that passes only `rate` bytes a second delays each answer. 0: it
+// passes less than twice what the load needs, so a backlog grows, and nobody knows for how long.
 static int64_t narrow_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
@@ -47,7 +47,7 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
     bool network = f->verb->hits == HITS_NETWORK;
 
     if (f->verb->params & PARAM_BY)
-        // A delayed network is passed twice in a round trip.
+        // A round trip passes a delayed network twice.
         return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
     if (f->verb->params & PARAM_GAP)
         return narrow_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
@@ -61,7 +61,8 @@ void source_slowdowns(struct sources *s)
     for (uint32_t i = 0; i < s->l->fault_count; i++) {
         const struct fault_record *f = &s->l->faults[i];
         int64_t step_ns = sources_step_ns(s->l->scenario, f->spec);
-        // Without a step of a known length the fault is a strike, and takes its whole time.
+        // A fault without a delay of known length is no slowdown. It may be a strike, which takes
+        // its whole time.
         if (!f->began_ns || step_ns == 0)
             continue;
         if (!array_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns)) {

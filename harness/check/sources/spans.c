@@ -1,4 +1,5 @@
-// What the sources share: which strikes take no time as a whole, and the list of spans.
+// Functions that the sources share: which strikes do not excuse their whole time, and how a span is
+// added.
 #include "base/array.h"
 #include "check/sources/sources.h"
 

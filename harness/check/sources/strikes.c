@@ -1,8 +1,8 @@
-// Lists the blows that stop the subject: of the plan's faults, and the deaths of the sender that
-// the harness plays.
+// Lists the strikes that stop the subject: those of the plan's faults, and the deaths of the sender
+// that the harness plays.
 //
-// A sender that dies (`collector.sender.dies`) is like kill-sender: from its death until the
-// collector has ended, at most 1 s + grace later.
+// A sender that dies (`collector.sender.dies`) counts like the fault kill-sender: it strikes from
+// its death until the collector has ended, for 1 s + grace at most.
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
 
     if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || sources_step_ns(s, f) > 0)
         return false;
-    // A sender that does not answer is measured; its end takes the collector with it.
+    // How long a sender does not answer is measured (senders.c); only its end stops the collector.
     if (v->hits == HITS_SENDER)
         return v->ends == ENDS_PROCESSES;
     return v->does == STOPS || v->does == SLOWS || (v->does == HOLDS_UP && waits);
@@ -44,7 +44,8 @@ static bool is_death(const struct delivery *d)
     return d->reply == REPLY_DIED && d->replied_ns != 0;
 }
 
-// The sender's end takes the process with it, as the reference collector promises.
+// Makes a strike of a sender's death. The process ends with its sender, as the reference collector
+// promises.
 static struct strike death_of(const struct ledger *l, const struct delivery *d)
 {
     uint32_t process = l->log->lines[d->line].process;
@@ -64,7 +65,8 @@ static int by_strike(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Returns when the last of the instances that the strike hit must work again.
+// Returns when the last of the instances that the strike hit must work again, or showed that it
+// does.
 static int64_t all_back_ns(const struct sources *s, const struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
@@ -106,12 +108,12 @@ bool strikes_make(struct sources *s, struct err *e)
     qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, by_strike);
     for (size_t i = 0; i < s->out->strike_count; i++) {
         struct strike *k = &s->out->strikes[i];
-        // A return depends on this strike alone.
+        // These times depend on this strike alone.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
         k->back_ns = all_back_ns(s, k);
     }
     for (size_t i = 0; i < s->out->strike_count; i++)
-        // A takeover depends on the returns of all the others, so it comes in a second pass.
+        // The time of a takeover depends on when the others are back, so it comes in a second pass.
         s->out->strikes[i].others_ns = sources_others_ns(s, &s->out->strikes[i]);
     return true;
 }

@@ -1,19 +1,20 @@
 // Where one collector works and others stand by, one of them takes over from an instance that a
 // fault struck, within a time that the collectors promise.
 //
-// This holds where the struck one had the turn: until grace + 1 s after a death or lost session, or
-// B after a hang or a lost network, counted from when one of the others is free; or until the
-// return of the struck one. B is the shorter of MAILROOM_LEASE (30 s) and the health-check interval
-// + 5 s. It ends early with a fresh line of another.
+// This excuses the lines of all if the struck instance had the turn: for grace + 1 s after a death
+// or a lost session, or for B after a hang or a lost network, counted from when one of the others
+// is free, but not beyond the return of the struck instance. B is the shorter of MAILROOM_LEASE (30
+// s) and the health-check interval + 5 s. The span ends early with a fresh line of another
+// instance.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
 
-static const int64_t read_within_ns = 100 * NS_PER_MS; // a line is read that soon after its writing
+static const int64_t read_within_ns = 100 * NS_PER_MS; // how soon after its writing a line is read
 
-// True when the holder of the turn, who wrote the line, may have lost it before the blow: a fault
-// struck it, or its process ended.
+// True when the holder of the turn, which wrote this line, may have lost the turn before until_ns:
+// a fault struck it, or its process ended.
 static bool lost_turn(const struct sources *s, const struct line_record *line, int64_t until_ns)
 {
     const struct process_record *p = &s->l->log->processes[line->process];
@@ -27,15 +28,15 @@ static bool lost_turn(const struct sources *s, const struct line_record *line, i
     return p->ended_ns < until_ns;
 }
 
-// True when the struck instance may have had the turn: it wrote the last line before, or the one
-// that did may have lost the turn since then.
+// True when the struck instance may have had the turn: it wrote the last line before the strike, or
+// the instance that did may have lost the turn since then.
 static bool had_turn(const struct sources *s, const struct strike *k)
 {
     const struct subject_log *log = s->l->log;
 
     for (size_t i = log->line_count; i-- > 0;) {
         const struct line_record *line = &log->lines[i];
-        // What is read after the blow may be of the one that took over.
+        // A line that was read after the blow may be from the instance that took over.
         if (line->read_ns > k->struck_ns)
             continue;
         return log->processes[line->process].instance == k->instance ||
@@ -44,7 +45,7 @@ static bool had_turn(const struct sources *s, const struct strike *k)
     return true;
 }
 
-// Returns since when at least one of the others was not under a fault itself.
+// Returns when at least one of the other instances was free of faults, from the strike on.
 static int64_t others_free_ns(const struct sources *s, const struct strike *k)
 {
     int64_t first_ns = CLOCK_NEVER;
@@ -64,8 +65,8 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
     return first_ns;
 }
 
-// Returns when an instance other than the struck one wrote a token that was committed after the
-// blow; CLOCK_NEVER: none did.
+// Returns when the first line was read that another instance wrote after the blow, with a token
+// whose COMMIT was sent after it; CLOCK_NEVER: there was none before until_ns.
 static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
 {
     for (size_t i = 0; i < l->log->line_count && l->log->lines[i].read_ns < until_ns; i++) {
@@ -78,7 +79,8 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
     return CLOCK_NEVER;
 }
 
-// Where all share the work, the others have only to find out that they are fewer.
+// Where all share the work, the others have only to notice that one is missing, and that takes the
+// grace.
 int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
@@ -99,7 +101,8 @@ static void take_over(struct sources *s, const struct strike *k)
     sources_span(s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
 }
 
-// When a fault ends all sessions, the holder has the grace in which only it may go on.
+// Adds the time after a fault that ended all sessions. During the grace only the old holder may go
+// on; then another may need its time to take over.
 static void take_over_from_all(struct sources *s, const struct strike *k)
 {
     int64_t back_ns = sources_back_ns(s, k, EVERY);
@@ -120,7 +123,7 @@ void source_takeovers(struct sources *s)
     for (size_t i = 0; i < s->out->strike_count; i++) {
         const struct strike *k = &s->out->strikes[i];
         bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
-        // A strike on one that stood by changes nothing for the tokens.
+        // A strike on an instance that stood by changes nothing for the tokens.
         if (strike_is_taken_over(s, k) && had_turn(s, k))
             take_over(s, k);
         else if (k->instance == EVERY && lost)

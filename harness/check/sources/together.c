@@ -8,7 +8,7 @@
 struct edge {
     int64_t at_ns;
     int instance;
-    int by; // 1: a span begins, -1: one ends
+    int by; // 1: a span begins, -1: a span ends
     struct cause cause;
 };
 
@@ -44,7 +44,7 @@ static void walk_together(struct sources *s, const struct edge *edges, size_t co
         int before = open[e->instance];
         open[e->instance] += e->by;
         away += (open[e->instance] > 0) - (before > 0);
-        // The last edge ends a span, so nothing follows it.
+        // After the last edge no span is open.
         if (away == instances && i + 1 < count)
             sources_span(s, (struct span){e->at_ns, edges[i + 1].at_ns, EVERY, e->cause});
     }
