@@ -233,7 +233,7 @@ static bool build_row(struct build *b, struct event *event, struct err *e)
         struct ledger_token *token = &b->t->history.ledger.tokens[t];
         struct event row = *event, without = usual_row(token, token);
         event_complete(&row, &(struct usual){.row = &without});
-        // An unread row is 0, which no difference can say.
+        // A row that was not read is 0, which cannot be said as a difference.
         if (!event_has(event, "changed") || row.row.row)
             row.row.row ^= token->row;
         *token = row.row;
@@ -253,7 +253,8 @@ static bool build_attempt(struct build *b, struct event *event, struct err *e)
 
 // --- all of it ------------------------------------------------------------------------------
 
-// Add to an event what its kind alone knows, and to the history what is no record of that kind.
+// Each function adds to an event what only its kind knows, and to the history what is no record of
+// that kind.
 static bool (*const build_further[EVENT_KINDS])(struct build *, struct event *, struct err *) = {
     [EVENT_LOAD] = build_load,
     [EVENT_RUN] = build_run,
@@ -279,11 +280,11 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
         return origin_err(&told->origin, e, "%s", k->why);
     b->told = told;
     b->usual.before = k->size ? event_record_before(h, &event, *count) : NULL;
-    // Each token of a row has a usual one of its own.
+    // Each token of a row has defaults of its own, so build_row completes it.
     if (told->kind != EVENT_ROW)
         event_complete(&event, &b->usual);
-    // The history keeps sums, the story differences. This comes first: what follows may move the
-    // records.
+    // The history keeps sums, the story differences. This comes first, because what follows may
+    // move the record to which `before` points.
     event_grow(&event, b->usual.before, 1);
     bool ok = !build_further[told->kind] || build_further[told->kind](b, &event, e);
     b->told = NULL;
@@ -294,7 +295,8 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
            append((char *)h + k->array, count, event.record, k->size, e);
 }
 
-// Processes, tokens and attempts come by number, all others in the order of time.
+// Returns the key by which the events of a kind are sorted: for processes, tokens and attempts the
+// number, for all others the time.
 static int64_t order_of(const struct event *event)
 {
     struct event full = *event;
@@ -327,7 +329,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     for (size_t i = 0; i < count; i++)
         if (!build_event(b, b->kind[i], e))
             return false;
-    // Without a word about processes, each collector is one.
+    // A story that tells of no process has one for each collector.
     for (int i = 0; kind == EVENT_PROCESS && count == 0 && i < b->t->scenario.collector.instances;
          i++) {
         struct event alone = {.kind = EVENT_PROCESS, .first = (uint32_t)i};
@@ -338,7 +340,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     return true;
 }
 
-// Finds out when the lines were written that do not say it.
+// Fills in the times of writing of the lines that do not say them.
 static bool find_written(struct history *h, struct err *e)
 {
     struct line_record *lines = h->log.lines;
@@ -350,7 +352,7 @@ static bool find_written(struct history *h, struct err *e)
     if (count > 0)
         memcpy(told, lines, count * sizeof *told);
     for (size_t i = 0; i < count; i++)
-        lines[i].seen_ns = 0; // so that it is guessed
+        lines[i].seen_ns = 0; // so that ledger_guess_written guesses it
     h->ledger.log = &h->log;
     h->ledger.faults = h->faults;
     h->ledger.fault_count = h->plan.fault_count;
@@ -378,7 +380,7 @@ static bool build_all(struct build *b, struct err *e)
     h->version = HISTORY_VERSION;
     h->notes.reconnects = UINT64_MAX;
     h->plan.load_ns = h->plan.end_ns = b->usual.load_ns;
-    // The ledger has room for the plan's tokens, and counts what follows.
+    // The ledger has room for just the plan's tokens, so these come first.
     bool ok = build_kind(b, EVENT_LOAD, e) && build_kind(b, EVENT_TOKEN, e) &&
               ledger_init(l, s, &h->plan, e);
     for (enum event_kind kind = EVENT_TOKEN + 1; ok && kind < EVENT_ROW; kind++)

@@ -1,8 +1,8 @@
 // What a story says must come out.
 //
 // Claims are no events and have a small grammar of their own, with commas and brackets, because a
-// claim is read like the line of a report: "late 1, judged late 3 of 5 (fault 2)". What no claim
-// names must be as in a good run, so that a story also notices what it did not think of.
+// claim is read like the line of a report: "late 1, judged late 3 of 5 (fault 2)". An invariant
+// that no claim names must hold, so that a story also notices what its author did not think of.
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
     if (!read_metric(word, &claim->origin, false, claim, e))
         return false;
     w->at += strspn(w->at, " \t");
-    // NAN stands for any number above 0, where the number is chance.
+    // `some` claims any number above 0, where the number depends on chance; NAN stands for it.
     if (strncmp(w->at, "some", 4) != 0)
         return read_claim_number(w, &claim->number, e);
     w->at += 4;
@@ -189,7 +189,7 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
 {
     char text[200];
 
-    // A claim without a number holds for any number but 0.
+    // A claim without a number holds for any number above 0.
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))
@@ -235,7 +235,8 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     }
     struct claim usual = {
         .what = CLAIM_VERDICT, .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS};
-    // Without a claim there is nothing to hold, and a claim about the verdict needs no usual one.
+    // Without any claim, nothing has to hold. A claim about the verdict takes the place of the
+    // usual one.
     if (!first || verdict)
         return all;
     usual.origin = *first;

@@ -145,7 +145,7 @@ void event_shift(struct event *e, int64_t by_ns, bool all)
     {
         bool flagged = word->time && event_get(e, word) == word->flag;
         int64_t ns = event_value(e, word);
-        // 0 and CLOCK_NEVER say never, each in other fields.
+        // For never, some fields hold 0 and others CLOCK_NEVER.
         if ((flagged || word->type <= VALUE_END) && ns != 0 && ns != CLOCK_NEVER &&
             (all || is_given(e, word)))
             event_put_value(e, word, ns + by_ns);

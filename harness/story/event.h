@@ -1,15 +1,15 @@
-// The parts of this folder share these declarations; nobody else includes them.
+// Declarations that the files of this folder share; no other folder includes them.
 //
 // The table in vocabulary.c has a row for each kind of event: the words of its line, the field of
 // the history's record that each word fills, with its unit and its default, and the array of the
-// history in which the records stand. An event holds such a record as it will be stored. So one row
-// serves to read an event, to repeat, compare and write it, and what is special about a kind is
-// left for build.c (text to history) and write.c, records.c (history to text).
+// history in which the records stand. An event holds its record in the form in which it will be
+// stored. So one row serves to read, repeat, compare and write an event. What is special about a
+// kind is left for build.c (text to history) and write.c, records.c (history to text).
 //
 // Rejected: events as maps of YAML, read by the scenario's tables. A word here may fill a bit, a
 // flag with a time, or the growth since the record before, none of which a scenario has; `at 150`
-// would need a unit and braces; and what nobody said must be known apart from its default, because
-// only the former is written.
+// would need a unit and braces; and a value that was said must be told from a default, because only
+// the former is written.
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #define STORY_TOKENS_MAX 100000u // tokens, and tokens in lines
 #define STORY_PROCESSES_MAX 1000u
 #define STORY_START_NS (1000 * NS_PER_S)           // the time 0 of a story on the run's clock
-#define TIME_MAX (INT64_C(100) * 86400 * NS_PER_S) // most ns before or behind the load's beginning
+#define TIME_MAX (INT64_C(100) * 86400 * NS_PER_S) // most ns before or after the load's beginning
 #define NUMBER_NONE UINT32_MAX // a token that the plan does not have; a fault with a map of its own
 
 // --- vocabulary.c ------------------------------------------------------------------------
@@ -33,7 +33,7 @@ enum event_kind {
     EVENT_LIKE,
     EVENT_REPEAT,
     EVENT_LOAD,
-    EVENT_TOKEN, // from here on, there is a ledger
+    EVENT_TOKEN, // after this kind, the ledger is made; all kinds below need it
     EVENT_RUN,
     EVENT_PROCESS,
     EVENT_CHANGE,
@@ -48,39 +48,41 @@ enum event_kind {
     EVENT_STALL,
     EVENT_PRESENCE,
     EVENT_HOLD,
-    EVENT_ROW, // from here on, what the tables hold at the end
+    EVENT_ROW, // this and the next say what the tables hold at the end
     EVENT_ATTEMPT,
     EVENT_KINDS
 };
 
 enum value_type {
     VALUE_TIME,   // ns on the run's clock; in the text, ms since the load began
-    VALUE_WHEN,   // the same; 0: never
-    VALUE_END,    // the same; CLOCK_NEVER: never
-    VALUE_EXPIRY, // the same, but since the load began
-    VALUE_LENGTH, // ns; in the text, ms
-    VALUE_ANSWER, // the same; CLOCK_NEVER: never
+    VALUE_WHEN,   // as VALUE_TIME; the field is 0 for never
+    VALUE_END,    // as VALUE_TIME; the field is CLOCK_NEVER for never
+    VALUE_EXPIRY, // as VALUE_TIME, but the field, too, counts from the load's beginning
+    VALUE_LENGTH, // ns; in the text ms
+    VALUE_ANSWER, // as VALUE_LENGTH; the field is CLOCK_NEVER for never
     VALUE_COUNT,
-    VALUE_SHARE,     // millionths; in the text percent, read as if they were ms: `unit` is 100
-    VALUE_TEXT,      // within quotes
-    VALUE_COLUMNS,   // names of columns, with commas; bits of enum token_row
-    VALUE_FLAG,      // the word says it all: the field is `flag`
-    VALUE_FLAG_TIME, // the same, and a VALUE_WHEN for the field at `time`
+    VALUE_SHARE,   // millionths; in the text percent, which is read as if it were ms; `unit` is 100
+    VALUE_TEXT,    // within quotes
+    VALUE_COLUMNS, // names of columns, with commas; bits of enum token_row
+    VALUE_FLAG,    // the word has no value behind it: it sets the field to `flag`
+    VALUE_FLAG_TIME, // as VALUE_FLAG, and the time behind the word (as VALUE_WHEN) goes into the
+                     // field at `time`
 };
 
 struct event_word {
     const char *name;
     enum value_type type;
-    size_t at, size; // the field within struct event
+    size_t at, size; // place and size of the field within struct event
     int64_t flag;
     int64_t mask; // the bits of the field that the word is about; 0: all
-    int64_t unit; // ns that are 1 in the field; 0: 1
+    int64_t unit; // how many ns make 1 in the field; 0 means 1
     size_t time;
-    bool grows; // the story says by how much the field exceeds that of the record before
-    // Without a word the field is `usual`; or that of the word `like`, and this much later.
+    bool grows; // the story says by how much the field exceeds that of the record before this one
+    // The default of the field: `usual` or, with `like`, the field of the word with that name plus
+    // `usual`.
     int64_t usual;
     const char *like;
-    bool said; // no value is usual, or usual.c knows it
+    bool said; // this table has no default: there is none, or usual.c knows it
 };
 
 #define WORDS_MAX 20 // words of one kind
@@ -90,10 +92,11 @@ struct kind {
     enum { HEAD_NONE, HEAD_NUMBER, HEAD_RANGE, HEAD_REST, HEAD_FAULT } head;
     struct event_word words[WORDS_MAX]; // the order in which they are written
     const char *time;                   // the word by which the events are sorted
-    // Where a history keeps the records, and how large one is; size 0: elsewhere.
+    // Where struct history has the array of these records and their number, and the size of one
+    // record. size 0: they are kept elsewhere.
     size_t array, count, size;
     const char *needs; // a word that must be said
-    const char *why;   // the error without it
+    const char *why;   // the error when it is missing
 };
 
 extern const struct kind vocabulary[EVENT_KINDS];
@@ -102,12 +105,13 @@ struct event {
     enum event_kind kind;
     struct origin origin;
     uint32_t first,
-        last;         // the numbers of tokens, of a process, of a fault; how often it is repeated
+        last; // the first and the last number of its tokens, or the number of its process or fault;
+              // of a repeat, `first` is how often
     uint32_t items;   // of a line: how many items follow it
     uint64_t given;   // the words that have a value, a bit for each
     const char *text; // a setting, a fault's map, a reason; the story owns it
     union {
-        char record[512]; // any of them
+        char record[512]; // the record, whatever its kind
         struct {
             int64_t every_ns, step;
         } repeat;
@@ -145,7 +149,7 @@ struct event {
         struct stall stall;
         struct presence_look presence;
         struct presence_hold hold;
-        struct ledger_token row; // but in `row` the columns that changed
+        struct ledger_token row; // but its field `row` says which columns differ from the default
         struct attempt_record attempt;
     };
 };
@@ -160,7 +164,9 @@ struct event {
          each < vocabulary[(e)->kind].words + WORDS_MAX && each->name; each++)
 // NOLINTEND(bugprone-macro-parentheses)
 
-// The number of a field, or the bits of it that the word is about; and the number behind the word.
+// event_get returns the field of a word, or those bits of it that the word is about. event_value
+// returns the number that stands behind the word in the text: for a flag with a time, the time; for
+// all others, what event_get returns. The other two set what these return.
 int64_t event_get(const struct event *e, const struct event_word *word);
 int64_t event_value(const struct event *e, const struct event_word *word);
 void event_put(struct event *e, const struct event_word *word, int64_t value);
@@ -170,7 +176,7 @@ void event_put_value(struct event *e, const struct event_word *word, int64_t val
 // one of them can be said.
 uint64_t event_bit(const struct event *e, const struct event_word *word);
 
-// Returns the first word for the field of the word with this name.
+// Returns the word with this name or, where several words fill the same field, the first of them.
 const struct event_word *event_word(const struct event *e, const char *name);
 
 // True when this word was said, or another one for the same field.
@@ -180,29 +186,31 @@ void event_forget(struct event *e, const char *name);
 // Gives a field a value unless a word has done so.
 void event_usual(struct event *e, const char *name, int64_t value);
 
-// Says what the other event says, over what this one says.
+// Takes over what the other event says. Where both say something, the other one counts.
 void event_say(struct event *e, const struct event *other);
 
-// Says all words.
+// Marks all words as said.
 void event_give_all(struct event *e);
 
-// True when the second event says of the next numbers what the first one says.
+// True when `next` says the same as `e`, of the numbers just after those of `e`.
 bool event_follows(const struct event *e, const struct event *next);
 
-// Returns the time by which the events of a kind are sorted, 0 without one.
+// Returns the time by which the events of this kind are sorted; 0 when they have none.
 int64_t event_time(const struct event *e);
 
-// Moves the times of an event; with `all` also those that no word has said.
+// Moves the times of an event; with `all`, those that no word has said as well.
 void event_shift(struct event *e, int64_t by_ns, bool all);
 
-// Adds to each field that grows the value that the record before has, or takes it away.
+// Adds to each field that grows the value in the record before, or with sign -1 subtracts it.
+// `before` NULL: does nothing.
 void event_grow(struct event *e, const void *before, int sign);
 
-// Returns the history's records of a kind, NULL without any.
+// Returns the history's records of a kind and sets *count to their number; NULL when there are
+// none.
 const char *event_records(const struct history *h, enum event_kind kind, size_t *count);
 
-// Returns the record before the one with this index, NULL without one; of a sample, the one of the
-// same process.
+// Returns the record before the one with this index; for a sample, the one before it of the same
+// process. NULL: there is none.
 const void *event_record_before(const struct history *h, const struct event *e, size_t index);
 
 // --- usual.c -----------------------------------------------------------------------------
@@ -218,11 +226,11 @@ struct usual {
 // Fills in what the event does not say.
 void event_complete(struct event *e, const struct usual *u);
 
-// Takes away each word whose value is the usual one.
+// Marks each word as not said whose value event_complete would fill in again.
 void event_spare(struct event *e, const struct usual *u);
 
-// Makes the row of a token at the end of the run; `without` is the token that no row would say
-// anything about.
+// Returns an event that says all that the tables hold of a token at the end. `without` is the same
+// token as usual_rows leaves it; changed columns are given as the difference from it.
 struct event usual_row(const struct ledger_token *token, const struct ledger_token *without);
 
 // Fills in what the tables hold at the end where no row says otherwise: every committed token is
@@ -234,18 +242,20 @@ void usual_rows(struct ledger_token *tokens, const struct history *h, const bool
 
 // One line while it is read.
 struct words {
-    const char *at; // what is left of it
+    const char *at; // what is left of the line
     const char *start;
     struct origin origin; // of the line's first character
     struct told *told;    // keeps the texts
-    bool claims;          // , ( and ) are words of their own, and a ':' is none
+    bool claims; // the line is one of claims: , ( and ) are words of their own, and a ':' is an
+                 // ordinary character
 };
 
 // Takes the next word, quotation or map of the line; false at the end of the line and before a ':'.
 // The word is cut at `size`, and `place` is its origin.
 bool words_next(struct words *w, char *word, size_t size, struct origin *place);
 
-// Returns which of the known words it is; `count` with an error that shows them.
+// Returns the index of the word among the known ones. Without a match it returns `count`, and the
+// error names the nearest known word or, if none is near, all of them.
 size_t words_which(const struct origin *at, const char *word, const char *const *known,
     size_t count, struct err *e);
 
@@ -256,7 +266,8 @@ MUST_USE bool words_text(
 // Reads an event up to the end of the line, or up to its ':'.
 MUST_USE bool event_read(struct words *w, struct event *event, struct err *e);
 
-// Reads one token or range of tokens of a line, with what became of it; sets *end behind the last.
+// Reads one token or range of tokens of a line, with what became of it; sets *end when there was no
+// further one.
 MUST_USE bool event_read_item(struct words *w, struct event *item, bool *end, struct err *e);
 
 // Appends an event as event_read reads it, without a newline; an item begins with a blank.
@@ -272,7 +283,8 @@ MUST_USE bool story_build(
 MUST_USE bool story_specs(
     const struct event *events, size_t count, struct node *root, struct err *e);
 
-// Finds the number of the fault's map among all maps; the event may name an earlier fault.
+// Sets *spec to the number of the fault's map among all maps. An event without a map names an
+// earlier fault; false when that has none.
 MUST_USE bool story_spec_of(const struct event *events, size_t count, const struct event *event,
     uint32_t *spec, struct err *e);
 
@@ -291,8 +303,8 @@ const char *story_keep(struct told *t, const char *text);
 
 #define DROPPED UINT32_MAX // the new number of what is not written
 
-// The text of one event. Events are written in the order of time; before them what lasts, and
-// behind them what was measured and what the tables hold.
+// The text of one event. The text has events in the order of time; before them stands what lasts,
+// and after them what was measured and what the tables hold.
 struct piece {
     int64_t ns;
     size_t number, from, len;
@@ -307,10 +319,12 @@ struct writer {
     struct usual usual;
     struct subject_log log; // the processes with their new numbers, for the default of `by`
     uint32_t *token_no, *process_no;
-    uint32_t *fault_no; // of each fault of the scenario: the first event that has its map
+    uint32_t *fault_no; // per fault of the scenario: the number of the first written event that has
+                        // its map; DROPPED: none yet
     uint32_t fault_count;
     bool *line_kept;
-    struct line_record *guessed; // when each line was written, if nobody says it
+    struct line_record *guessed; // the lines, with the times of writing that a reader guesses when
+                                 // the text does not say them
     struct buf *out, map;
     struct piece *pieces;
     size_t piece_count;
@@ -332,7 +346,7 @@ static inline bool write_keeps_numbers(const struct writer *w)
 // Chooses what is written, and gives tokens and processes their new numbers.
 void write_pick(struct writer *w);
 
-// Writes the settings that are not those of every story.
+// Writes the settings that differ from those with which every story begins.
 MUST_USE bool write_scenario(const struct writer *w);
 
 // Writes the records of a kind, one event each.
@@ -341,14 +355,14 @@ void write_records(struct writer *w, enum event_kind kind);
 // Writes what the tables hold at the end, where a reader would not expect it.
 MUST_USE bool write_rows(struct writer *w);
 
-// Returns the record as an event of which everything is said.
+// Returns the record as an event in which all words are said.
 struct event write_event_of(const struct writer *w, enum event_kind kind, const void *record);
 
-// Takes away what a reader fills in by itself.
+// Marks the words as not said that a reader fills in by itself; with `explain`, does nothing.
 void write_spare(const struct writer *w, struct event *event);
 
-// Writes an event without what a reader fills in by itself.
+// Writes an event without the words that a reader fills in by itself.
 void write_event(struct writer *w, struct event *event);
 
-// Writes an event that is spared already, at its place in the order of time.
+// Writes an event to which write_spare was applied already; `ns` is its place in the order of time.
 void write_spared(struct writer *w, const struct event *event, int64_t ns);

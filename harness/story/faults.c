@@ -40,8 +40,8 @@ static bool add_spec(struct node *faults, const struct event *told, struct err *
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
     if (map->kind != NODE_MAP)
         return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
-    // The scenario refuses a lasting fault without a length, and the story has told it by struck
-    // and undone.
+    // The scenario refuses a lasting fault without a length, and the story gives the length by
+    // struck and undone.
     if (v && (v->params & PARAM_NEEDS_FOR) &&
         !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
         return false;

@@ -1,9 +1,9 @@
 // The neighbourhood of a token: the smallest part of a history that shows the same about it.
 //
 // Nothing here knows what convicts a token. The part is written, read back, judged, and widened by
-// the factor four until the findings name the token as those of the whole run do, and none is
-// broken that the run does not break. To follow the causes of a finding instead was rejected: each
-// invariant would need a rule for what belongs to it.
+// the factor four until its findings name the token as those of the whole run do, and no invariant
+// is broken that the run does not break. To follow the causes of a finding instead was rejected:
+// each invariant would need a rule for what belongs to it.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static bool shows_the_same(const struct result *part, const struct result *whole
 }
 
 // Writes a part, and reads it back and judges it, because only that shows what a reader of the
-// story will see. *same: it shows the same.
+// story will see. *same says whether it shows the same.
 static bool try_part(const struct scenario *s, const struct history *h, const struct result *whole,
     struct part *part, struct buf *out, bool *same, struct err *e)
 {

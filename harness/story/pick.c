@@ -1,4 +1,4 @@
-// Which tokens, lines and processes of a history are written.
+// Chooses which tokens, lines and processes of a history are written.
 #include <string.h>
 
 #include "story/event.h"
@@ -36,7 +36,8 @@ static void pick_tokens(struct writer *w)
         if (d->token < plan->token_count && w->line_kept[d->line])
             w->token_no[d->token] = 0;
     }
-    // The names of a run's findings stay those of the run, unless a story cannot count so far.
+    // Tokens keep their numbers, so that they have the names of the run's findings, unless a number
+    // is too large for a story.
     for (uint32_t t = 0; t < plan->token_count; t++)
         if (w->token_no[t] != DROPPED)
             w->token_no[t] = write_keeps_numbers(w) ? t : count++;

@@ -14,11 +14,12 @@
 
 #define FILE_MAX ((size_t)4 << 20)
 #define LINE_MAX_BYTES 4096
-#define LIKE_MAX 16 // stories that one is like, and that these are like
+#define LIKE_MAX 16 // how many stories a story may be like, including those that these are like
 #define REPEAT_MAX 100000
 
-// The reference collector, which is asked to be small, too: three tokens a line, a tenth of a
-// second of patience.
+// The scenario with which each story begins: a reference collector that promises everything, and is
+// asked to be small, too, with three tokens a line and a timeout of a tenth of a second. story_base
+// appends the promises.
 static const char base[] =
     "name: story\n"
     "summary: A story.\n"
@@ -87,7 +88,8 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
 static bool read_repeat(
     struct reader *r, const struct event *event, struct words *w, struct err *e);
 
-// Reads an event, and behind the ':' of a line its tokens. What is `repeated` is an event alone.
+// Reads an event and, if it is a line, its tokens after the ':'. With `repeated` the event may be
+// neither a `like` nor a `repeat`.
 static bool read_event(struct reader *r, struct words *w, bool repeated, struct err *e)
 {
     struct event event, item;
@@ -150,7 +152,7 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
     if (!read_event(r, w, true, e))
         return false;
     size_t events = r->count - first;
-    // Without a step the repetitions follow each other without a gap.
+    // Without a step, the numbers of the repetitions follow each other without a gap.
     if (!event_has(event, "step") && events > 0)
         step = numbers_of(&r->events[first]);
     for (int64_t i = 1; events > 0 && i < times; i++) {
@@ -177,7 +179,7 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
 
     if (!story_is_path(event->text))
         return origin_err(&event->origin, e, "name another story, such as other.story");
-    // This also ends stories that are like each other.
+    // This limit also stops stories that are like each other.
     if (r->likes++ >= LIKE_MAX)
         return origin_err(&event->origin, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *event->text == '/' || !slash ? 0 : (int)(slash + 1 - file);
@@ -193,7 +195,7 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
 
 // --- lines --------------------------------------------------------------------------------
 
-// Cuts a comment off: a '#' at the beginning or behind a blank, but not within quotes.
+// Cuts a comment off: a '#' at the beginning or after a blank, but not within quotes.
 static void cut_comment(char *line)
 {
     bool quoted = false;
@@ -278,7 +280,8 @@ static bool read_all(struct told *t, const char *text, const char *path, struct 
     bool ok = story_base(&r.root, e) &&
               (text ? read_lines(&r, text, path, e) : read_story_file(&r, path, NULL, e)) &&
               story_build(t, r.events, r.count, r.root, e);
-    // An error quotes the file, which may hold anything, and a terminal would obey it.
+    // An error quotes the file, which may hold anything, and a terminal would obey control
+    // characters.
     for (char *p = e->text; !ok && *p; p++)
         if (iscntrl((unsigned char)*p))
             *p = '?';

@@ -18,8 +18,8 @@ static void tell_process(
         event_forget(event, "exit");
 }
 
-// True when a time is long enough to be a stall. In a part the slack is set, so nothing shorter
-// matters.
+// True when a stretch of time must be written, because it may be a stall. In a part, the slack is
+// set, so nothing of slack/2 or less matters.
 static bool is_stall(const struct writer *w, int64_t from_ns, int64_t until_ns)
 {
     return !w->part ||
@@ -67,7 +67,7 @@ static bool is_kept(
     return is_inside(w, at_ns - NS_PER_S, at_ns + NS_PER_S);
 }
 
-// Gives a fault its map, or the number of the fault before that has the same: a second map would be
+// Gives a fault its map, or the number of an earlier fault with the same map: a second map would be
 // a second fault of the scenario.
 static void tell_fault(struct writer *w, struct event *event)
 {
@@ -117,7 +117,8 @@ void write_records(struct writer *w, enum event_kind kind)
         if (!is_kept(w, kind, records, count, i))
             continue;
         memcpy(event.record, records + i * vocabulary[kind].size, vocabulary[kind].size);
-        // A sum counts from the record that the reader will have seen before this one.
+        // The text has each sum as the growth since the record that the reader will have seen
+        // before this one.
         const char *before = event_record_before(w->h, &event, i);
         size_t b = before ? (size_t)(before - records) / vocabulary[kind].size : 0;
         w->usual.before = NULL;
@@ -143,7 +144,7 @@ bool write_rows(struct writer *w)
 
     if (!usual)
         return false;
-    // The reader settles the rows by the lines of the part alone.
+    // The reader works the usual rows out from the lines of the part alone.
     usual_rows(usual, w->h, w->line_kept);
     for (uint32_t t = 0; t < w->h->plan.token_count; t++) {
         struct event next = usual_row(&w->l->tokens[t], &usual[t]);

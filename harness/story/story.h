@@ -1,20 +1,22 @@
 // Stories: histories as text, one event a line. README.md has the words.
 //
-// A story is read into the same structs as a stored run, so whatever judges or shows a run does so
-// with a story. What a line does not say is a default; `story_write` with `explain` shows them all.
+// A story is read into the same structs as a stored run, so all that judges or shows a run can do
+// so with a story. What a line does not say has a default; `story_write` with `explain` writes all
+// defaults as well.
 #pragma once
 
 #include "check/check.h"
 #include "scenario/node.h"
 
-// What the story says must come out: a line that begins with =>.
+// One thing of which the story says that it must come out, in a line that begins with =>.
 struct claim {
     struct origin origin;
     enum { CLAIM_METRIC, CLAIM_JUDGED, CLAIM_VERDICT, CLAIM_SAYS } what;
     enum metric_id metric;
     enum verdict verdict;
-    double number, of; // the metric's value, NAN: more than 0; judged, and the whole amount
-    double excused[CAUSE_KINDS]; // -1: not said
+    double number, of; // metric: `number` is its value, NAN: any above 0; judged: `number` is the
+                       // judged amount, `of` the whole amount
+    double excused[CAUSE_KINDS]; // judged: the amount that each cause excuses; -1: not said
     const char *says;
 };
 
@@ -47,18 +49,20 @@ struct part {
     int64_t from_ns, until_ns; // on the run's clock
     uint32_t token;            // the token whose neighbourhood it is
     int64_t slack_ns;          // the slack that was measured
-    uint32_t number;           // its number in the text, which story_write fills in
+    uint32_t number;           // the token's number in the text; story_write fills it in
 };
 
 // Appends a history, or with `part` a part of it, as a story. `explain` writes the defaults, too.
-// Tokens and processes get new numbers; a comment says which is which.
+// Processes get new numbers. Tokens keep theirs unless there are too many for a story; then a
+// comment says which token is which.
 MUST_USE bool story_write(const struct scenario *s, const struct history *h, struct part *part,
     bool explain, struct buf *out);
 
 // Appends the claims that hold for a result.
 void story_write_claims(const struct result *r, struct buf *out);
 
-// Appends the smallest neighbourhood of a token in which the same invariants are broken by it as in
-// the whole history. Fails with ERR_USAGE when there is none that a story can hold.
+// Appends the smallest neighbourhood of a token in which the token breaks the same invariants as in
+// the whole history. Fails with ERR_USAGE when no story can hold it, or when no finding names the
+// token.
 MUST_USE bool story_of_token(const struct scenario *s, const struct history *h,
     const struct result *whole, uint32_t token, struct buf *out, struct err *e);

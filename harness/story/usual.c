@@ -1,15 +1,16 @@
 // What a story leaves out: the words of an event, and what the tables hold at the end.
 //
-// A default that is a number, or follows another word of the same event, stands in the table. Here
-// are the few that depend on more. Reader and writer both come through event_complete.
+// A default that is a number, or follows another word of the same event, stands in the table. This
+// file has the few defaults that depend on more. Reader and writer both use event_complete.
 #include "story/event.h"
 
-// Gives a line the only process that lived when it was read.
+// Fills in what a line usually leaves out. `by` is the only process that lived when the line was
+// read; where none or several lived, it stays unsaid.
 static void complete_line(struct event *e, const struct subject_log *log)
 {
     size_t alive = 0, by = 0;
 
-    // Zero lets build.c guess them.
+    // With 0, build.c guesses the times `empty` and `seen`.
     event_usual(e, "empty", 0);
     event_usual(e, "seen", 0);
     for (size_t i = 0; i < log->process_count; i++) {
@@ -25,7 +26,7 @@ static void complete_line(struct event *e, const struct subject_log *log)
         event_usual(e, "by", (int64_t)by);
 }
 
-// Fills in what depends on more than a field of the same event.
+// Fills in the defaults that depend on more than a field of the same event.
 static void complete_specially(struct event *e, const struct usual *u)
 {
     const struct starved_sample *look = u->before;
@@ -74,7 +75,8 @@ static void complete_specially(struct event *e, const struct usual *u)
     }
 }
 
-// Fills in the field of a word. The first word for a field says what is usual.
+// Fills in a word's default, unless its field was said already. Where several words fill a field,
+// the first of them has the default.
 static void complete(struct event *e, const struct event_word *word)
 {
     int64_t value = word->usual;

@@ -8,10 +8,10 @@
 #include "scenario/suggest.h"
 #include "story/event.h"
 
-// What the ms of a value are in its field.
+// How the field of a word keeps a value that the text has in ms (a share: in percent).
 static const struct rule {
-    int64_t from;  // the value of 0 ms
-    int64_t never; // -1: the word cannot say it
+    int64_t from;  // what the field holds for 0 ms
+    int64_t never; // what the field holds for `never`; -1: the word cannot say `never`
     bool negative;
 } rules[] = {
     [VALUE_TIME] = {STORY_START_NS, -1, true},
@@ -26,7 +26,8 @@ static const struct rule {
 
 // --- the words of a line --------------------------------------------------------------
 
-// Returns the end of a map or of a quotation that begins here; of a word: the next of `ends`.
+// Returns the end of a map or of a quotation that begins here; for a word, that is the next
+// character that `ends` has.
 static const char *end_of(const char *p, const char *ends)
 {
     int depth = 0;
@@ -136,7 +137,7 @@ static bool read_range(const struct origin *at, char *word, struct event *event,
         *dash = '\0';
     if (!words_count(at, word, &from, e) || !words_count(at, dash ? dash + 1 : word, &to, e))
         return false;
-    // The last number stands for none.
+    // NUMBER_NONE stands for no number.
     if (from > to || to >= NUMBER_NONE)
         return origin_err(
             at, e, "'%.40s' should be a number below %u, or two such as 4-9", word, NUMBER_NONE);
@@ -161,7 +162,7 @@ static bool read_columns(const struct origin *at, char *word, int64_t *bits, str
     return true;
 }
 
-// Reads the value of a word as the field has it.
+// Reads the text behind a word; *value is as the word's field keeps it.
 static bool read_value(const struct event_word *word, const struct origin *at, char *text,
     int64_t *value, struct err *e)
 {
@@ -279,7 +280,7 @@ bool event_read(struct words *w, struct event *event, struct err *e)
         return origin_err(&event->origin, e, "an event is missing here, such as 'token 0 at 50'");
     for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++)
         known[kind] = vocabulary[kind].name;
-    // Tokens have no name, because they stand behind the ':' of a line.
+    // Items have no name, because they stand after the ':' of a line, so none is suggested.
     known[EVENT_ITEM] = known[EVENT_LINE];
     event->kind = (enum event_kind)words_which(&event->origin, name, known, EVENT_KINDS, e);
     if (event->kind == EVENT_KINDS)
@@ -370,7 +371,7 @@ void event_write(const struct event *event, struct buf *out)
     FOR_WORDS(word, event)
     {
         uint64_t bit = event_bit(event, word);
-        // Of the words for a field, it is the one that says what the field holds.
+        // Of the flags for a field, only the one that the field holds is written.
         if (!(left & bit) || (word->type >= VALUE_FLAG && event_get(event, word) != word->flag))
             continue;
         left &= ~bit;

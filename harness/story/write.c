@@ -1,9 +1,9 @@
 // From a history to events and their text.
 //
-// Each record becomes an event of which everything is said. Then the words are taken away that a
-// reader fills in by itself: not by a second table of defaults, but by completing the event without
-// the word, as the reader does, and comparing. So the writer cannot leave out too much when a
-// default changes.
+// Each record becomes an event in which all words are said. Then the words are dropped that a
+// reader fills in by itself. No second table of defaults tells which these are: the event is
+// completed without the word, as the reader does it, and compared. So the writer cannot leave out
+// too much when a default changes.
 //
 // A history keeps its records kind by kind, and a story is read in the order of time. So the text
 // is written kind by kind, too, and its pieces are sorted. To sort events instead would take 600
@@ -109,7 +109,7 @@ static void write_run(struct writer *w)
     event.run.strangers = w->l->strangers;
     event.run.logs = w->l->logs;
     event.run.reconnects = n->reconnects;
-    // They are a whole run's, and an old run did not count them.
+    // Reconnects are counted for a whole run only, and in an old run they were not counted.
     if (w->part || n->reconnects == UINT64_MAX)
         event_forget(&event, "reconnects");
     snprintf(why, sizeof why, "%s", n->gave_up);
@@ -203,7 +203,8 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
     return item;
 }
 
-// Writes the items of a line, which begin with the first of `count` deliveries; there is one.
+// Writes the items of a line, which has `count` deliveries from `d` on, at least one. Deliveries
+// that follow each other and say the same become one item.
 static void write_items(struct writer *w, const struct delivery *d, size_t count)
 {
     struct event item = item_of(w, d);
@@ -220,7 +221,8 @@ static void write_items(struct writer *w, const struct delivery *d, size_t count
     event_write(&item, w->out);
 }
 
-// *delivery is the first delivery that belongs to no line before.
+// Writes a line if it is kept. *delivery is the index of the first delivery that belongs to no line
+// before; it moves on past the deliveries of this line.
 static void write_line(struct writer *w, size_t i, size_t *delivery)
 {
     const struct subject_log *log = &w->h->log;
@@ -340,7 +342,7 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     if (ok) {
         for (size_t i = 0; i < s->fault_count; i++)
             w.fault_no[i] = DROPPED;
-        // It takes back in what the part needs.
+        // This also gives the tokens and processes that are written their numbers.
         write_pick(&w);
         if (part)
             part->number = w.token_no[part->token];

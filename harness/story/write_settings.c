@@ -7,7 +7,7 @@
 
 #define SETTINGS_MAX (4u << 20)
 
-// True for what a story says in words of its own, or does not need.
+// True for a setting that a story says in words of its own, or does not need.
 static bool is_other(const struct writer *w, const char *path)
 {
     static const char *const others[] = {
@@ -17,7 +17,8 @@ static bool is_other(const struct writer *w, const char *path)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(path, others[i]) == 0)
             return true;
-    // In a part, the numbers are others. An invariant that is expected is a promise.
+    // The objectives are about the numbers of the whole run, so a part leaves them out. But an
+    // expected invariant is kept, because it is a promise.
     for (size_t i = 0; w->part && i < sizeof objectives / sizeof *objectives; i++) {
         size_t len = strlen(objectives[i]);
         const struct metric *m =
