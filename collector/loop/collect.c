@@ -1,12 +1,12 @@
-// State serve is a list of things to look at, in this order: lines that are too old to begin, what
-// can be settled, what should be given back, the next take, the other collectors, the health of the
-// session, the bell. Each sends what is due and leaves the rest to a later round; none waits for
-// another.
+// The state serve looks at these things, in this order: lines that are too old to begin, what can
+// be settled, what should be given back, the next take, the other collectors, the health of the
+// session, the bell. For each it sends what is due, and leaves the rest to a later round; none
+// waits for another.
 //
-// The end has one way for each kind of mode. Where lines are not answered, a line that was begun is
-// finished and settled. Where they are, the answers to what is out are awaited for a while; then
-// the child is ended before its tokens are given back, so that no other sender gets a token that
-// ours might still send.
+// The end depends on the mode. Where lines are not answered, a line that was begun is finished and
+// settled. Where lines are answered, the answers to lines that are out are awaited for a while;
+// then the child is ended before its tokens are given back, so that no other sender gets a token
+// that ours might still send.
 #include "loop/collect.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 #include "loop/take.h"
 #include "loop/work.h"
 
-#define REMEMBERED 16 // lines that are over and stay known, for late answers
+#define REMEMBERED 16 // how many lines that are over stay known, for late answers
 
 bool collect_init(struct collector *c, int output_fd, char *const command[], struct err *e)
 {
@@ -44,13 +44,14 @@ void collect_fini(struct collector *c)
 
 // --- the loop -----------------------------------------------------------------------
 
-// The reader takes nothing. What was taken and not begun is given back once it is old: meanwhile it
-// may expire, and others may have a reader for it.
+// While the reader takes nothing, gives back what was taken and not begun, once it is old: its
+// tokens may expire meanwhile, and the readers of other collectors may take them.
 static bool give_back_if_old(struct collector *c, struct err *e)
 {
     const struct line *first = lines_first(&c->lines, LINE_TAKEN);
 
-    // One that works alone keeps them: there is nobody else, and their order must stay.
+    // A collector that works alone keeps its lines: nobody else would take them, and their order
+    // must stay.
     if (c->queue.policy->exclusive || output_ready(&c->sender.output) ||
         (!first && c->lines.held_count == 0))
         return true;
@@ -61,7 +62,8 @@ static bool give_back_if_old(struct collector *c, struct err *e)
     return settle_give_back(c, e);
 }
 
-// Idle: nothing waits, and nothing is in hand.
+// Frees the memory that a large answer has needed. Call it when nothing waits and nothing is in
+// hand.
 static void give_back_memory(struct collector *c)
 {
     if (!c->take.large)
@@ -82,7 +84,7 @@ static bool check_health(struct collector *c, struct err *e)
         work_wake_at(c, check_ns);
         return true;
     }
-    take_look_at_all(c); // nobody announces tokens that are tried once more by hand
+    take_look_at_all(c); // nobody announces tokens that a person has tried again
     c->peers.look_at_ns = 0;
     return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
 }
@@ -112,8 +114,8 @@ void collect_lose(struct collector *c)
 {
     struct line *line;
 
-    // The queue keeps lines that we have not begun to write, and our next session takes them again,
-    // unless another collector has adopted them by then.
+    // The database keeps the rows of lines that we have not begun to write. Our next session reads
+    // them again, unless another collector has adopted them by then.
     while ((line = lines_first(&c->lines, LINE_TAKEN)))
         lines_drop(line);
     c->lines.held_count = 0;
@@ -130,7 +132,7 @@ bool collect_owes(const struct collector *c)
 
 // --- the end ------------------------------------------------------------------------
 
-// A line of which nothing is written yet is not begun.
+// Takes the line out of the output again if nothing of it is written yet.
 static void cancel_line(struct collector *c)
 {
     struct line *line = c->sender.writing;
@@ -173,7 +175,7 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
         *done = !collect_owes(c) && c->doubt.n == 0;
         return true;
     }
-    // A sender that is there may still answer the lines that are out, until the time is up.
+    // As long as there is a sender, and time is left, it may still answer the lines that are out.
     if (end->step == STOPPING) {
         cancel_line(c);
         if (lines_in(&c->lines, LINE_OUT) == 0 || c->now_ns >= end->at_ns ||
@@ -182,8 +184,8 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
-    // The database must hear what we gave back, or others free it only after the grace. Without a
-    // session it cannot, so we try for a moment only.
+    // The database must hear what we gave back, or others free it only after the grace. There may
+    // be no session to tell it, so we try for a moment only.
     if (end->step == LEAVING)
         *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
                                                outbox_left(&c->settle.outbox) == 0);
@@ -197,9 +199,9 @@ struct pollfd collect_poll_answers(const struct collector *c)
     return (struct pollfd){.fd = c->sender.in, .events = POLLIN};
 }
 
-// Waits for the reader while a line is to be written, or would be taken. Where lines are not
-// answered it also notices that the reader has gone, but not while something is unconfirmed: that
-// comes first.
+// Polls the output for room while a line is being written, and while the output has no room for
+// one. Where lines are not answered, it also polls for the end of the reader; but not while
+// something is unconfirmed, because confirming comes first.
 struct pollfd collect_poll_output(const struct collector *c)
 {
     const struct output *o = &c->sender.output;

@@ -1,4 +1,4 @@
-// State serve, and the end.
+// The state serve, and the end of the collector.
 #pragma once
 
 #include <poll.h>
@@ -13,17 +13,19 @@ bool collect_init(
     struct collector *c, int output_fd, char *const command[], struct err *e) MUST_USE;
 void collect_fini(struct collector *c);
 
-// The step of the state.
+// The step of the state serve.
 bool collect_serve(struct collector *c, enum state *next, struct err *e) MUST_USE;
-// In every state: what the reader takes and answers.
+// Writes to the reader, and deals with its answers. Call it in every state.
 bool collect_reader(struct collector *c, struct err *e) MUST_USE;
-// The session was lost.
+// Call it when the session was lost: drops the lines that are not begun, and notes that the others
+// are in doubt.
 void collect_lose(struct collector *c);
 
-bool collect_owes(const struct collector *c); // something is out, and the database does not know it
-// The end: TERM, or an error that leaves lines without an answer. True once nothing is left to do.
+bool collect_owes(const struct collector *c); // a line is out, and the database does not know it
+// Goes on with the end, after TERM or an error that leaves lines without an answer. Sets *done once
+// nothing is left to do.
 bool collect_end(struct collector *c, bool *done, struct err *e) MUST_USE;
 
 struct pollfd collect_poll_answers(const struct collector *c);
 struct pollfd collect_poll_output(const struct collector *c);
-void collect_count(struct collector *c); // what only metrics show
+void collect_count(struct collector *c); // sets the figures that only metrics show

@@ -1,10 +1,11 @@
-// One place waits: poll. One place assigns the state: `step`, but for `lose`, which leads back to
-// the start from everywhere. What happens while a round runs waits for the next round. So each
-// round sees events in one order: signals, the answers of the session, the reader, and then the
-// steps.
+// One place waits: poll. One place assigns the state: `step`, but for `lose`, which leads from
+// every state to back off. What happens while a round runs is dealt with in the next round. So each
+// round deals with events in one order: signals, the answers of the session, the reader, and then
+// the steps.
 //
-// Errors travel up to `handle`, and the kind alone decides: one of the connection or of SQL costs
-// the session, any other one ends the collector. So no step decides by itself whether to go on.
+// Errors travel up to `handle`, and the kind alone decides: an error of the connection or of SQL
+// costs the session, and any other error ends the collector. So no step decides by itself whether
+// to go on.
 #include "loop/collector.h"
 
 #include <assert.h>
@@ -93,7 +94,8 @@ static void end_collector(struct collector *c, enum collector_exit exit)
     c->ending.exit = exit;
 }
 
-// Each state's step, and whether it has a session and may have the turn.
+// For each state: its step, whether there is a session in it, and whether the turn may be ours in
+// it.
 static const struct {
     bool (*step)(struct collector *c, enum state *next, struct err *e);
     bool session, turn;
@@ -137,8 +139,8 @@ static void handle(struct collector *c, const struct err *e)
         return;
     }
     log_line("MAIN", "%s", e->text);
-    // Where lines are answered, the unanswered ones are given back first. If the error keeps us
-    // from that, the collector ends at once, and others free them.
+    // Where lines are answered, the unanswered ones are given back first. If another error comes
+    // meanwhile, the collector ends at once, and other collectors free these lines.
     if (c->queue.policy && c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
         c->ending.step = RETURNING;
         c->ending.exit = collector_exit_of(e->kind);
@@ -192,8 +194,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     return ok;
 }
 
-// Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send its
-// notification many times, so no question is asked while another one waits for its answer.
+// Asks how tokens are announced from now on, if mailroom_announce was called. Its notification,
+// too, anybody can send, and many times, so no question is asked while another one waits for its
+// answer.
 static bool recheck(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
@@ -216,8 +219,8 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
-        // Anybody may notify, so a payload is only a hint: a read shows what is there. Of one that
-        // is no number strtoll makes 0, a token that is not known.
+        // Anybody may notify, so a payload is only a hint: a read shows what is there. If the
+        // payload is no number, strtoll makes it 0, which stands for an unknown token.
         if (strncmp(n->extra, "announce ", strlen("announce ")) == 0)
             c->recheck = true;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
@@ -244,7 +247,7 @@ static void serve_signals(struct collector *c)
     c->ending.at_ns = c->now_ns + STOP_NS;
 }
 
-// A line is out, and the database does not know of it yet.
+// True when a line is out, and the database does not know of it yet.
 static bool unconfirmed(const struct collector *c)
 {
     return c->doubt.n > 0 || settle_owes(c);
@@ -259,7 +262,7 @@ static bool stop_if_due(struct collector *c, struct err *e)
     if (!collect_end(c, &done, e))
         return false;
     work_wake_at(c, c->ending.at_ns);
-    // The error that ends us, if one does, says more than what was given back because of it.
+    // If an error ends us, its exit code says more than that tokens were given back because of it.
     if (done) {
         end_collector(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
                          : c->ending.returned           ? COLLECTOR_UNCONFIRMED
@@ -296,8 +299,8 @@ static bool step(struct collector *c, struct err *e)
     do {
         before = c->state;
         validate(c);
-        // Before each step, and not once a round: a state that was just entered must not begin what
-        // a collector that ends should leave.
+        // This comes before each step, and not once a round, because a state that was just entered
+        // must not begin new work in a collector that ends.
         if (!stop_if_due(c, e))
             return false;
         if (c->ending.step == ENDED)
@@ -374,7 +377,7 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
 
     err_clear(&e);
     if (!collector_init(&c, config, output_fd, command, &e))
-        // An error of the start goes the way of all others, so it is logged and sets the exit code.
+        // An error at the start is handled like all others: it is logged and sets the exit code.
         handle(&c, &e);
     while (c.ending.step != ENDED) {
         bool served = serve(&c, &e);

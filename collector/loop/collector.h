@@ -1,14 +1,13 @@
 // The collector: one loop over poll(2) around a table of states.
 //
-// It owns the session, the window, the batches and the output. Whatever state
-// it is in, it serves signals, deadlines, notifications and the reader; no call
-// in the loop waits except poll itself.
+// It owns the session, the window, the batches and the output. In every state it serves signals,
+// deadlines, notifications and the reader; no call in the loop waits except poll itself.
 #pragma once
 
 #include "metrics/metrics.h"
 #include "settings/config.h"
 
-// sysexits(3), as far as the collector uses them.
+// The exit codes: those of sysexits(3) that the collector uses.
 enum collector_exit {
     COLLECTOR_OK = 0,
     COLLECTOR_INTERNAL = 70,    // EX_SOFTWARE
@@ -17,10 +16,11 @@ enum collector_exit {
     COLLECTOR_CONFIG = 78,      // EX_CONFIG: settings or schema do not fit
 };
 
+// Returns the exit code for an error of this kind.
 enum collector_exit collector_exit_of(enum err_kind kind);
 
-// Runs until a byte can be read from signal_fd or something ends it; logs why
-// and returns the exit code. Lines go to output_fd or, unless `command` is NULL, to a child that
-// runs it and answers them.
+// Runs until a byte can be read from signal_fd, or an error ends the collector; logs why, and
+// returns the exit code. With a `command`, lines go to a child that runs it and answers them; else
+// they go to output_fd.
 enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd,
     char *const command[], struct metrics *metrics);

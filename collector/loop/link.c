@@ -14,7 +14,7 @@ bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e)
     return session_open(&l->session, url, l->silent_hosts, now_ns, e);
 }
 
-// True over TCP, but not to an address that is this machine's own on every machine.
+// True for a connection over TCP, unless it goes to the loopback address 127.0.0.1 or ::1.
 static bool is_remote(int fd)
 {
     struct sockaddr_storage at = {0};
@@ -28,7 +28,8 @@ static bool is_remote(int fd)
            !IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&at)->sin6_addr);
 }
 
-// libpq's default, sslmode=prefer, proves nothing and says nothing. GSSAPI proves both sides.
+// Warns if nothing has proved that the server is the right one: libpq's default, sslmode=prefer,
+// proves nothing and says nothing. GSSAPI proves the identity of both sides.
 static void warn_of_unproved_server(struct link *l)
 {
     PGconn *conn = l->session.conn;
@@ -65,8 +66,8 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // If sessions are terminated again and again, a short backoff leaves more of the time between
-    // two terminations, so that a batch can be sent.
+    // If sessions are terminated again and again, a short backoff leaves more time between two
+    // terminations to send a batch.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
         (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;
@@ -85,8 +86,8 @@ void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const stru
 
     l->loss = loss_of(l, now_ns, e);
     meters_add(meters, reasons[l->loss], 1);
-    // The next attempt tries the hosts that were tried so far last. Otherwise libpq would begin
-    // with the first host again, and reach the silent one before the others.
+    // The next attempt leaves the hosts that were tried so far for the end. Otherwise libpq would
+    // begin with the first host again, and reach the silent host before those that were not tried.
     if (l->loss == LOSS_SILENT && !l->session.up)
         l->silent_hosts += l->session.hosts_tried;
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "the session was lost" : "cannot connect",

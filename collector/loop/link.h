@@ -1,4 +1,5 @@
-// A session that is opened again whenever it is lost, and why it was lost. All modes have one.
+// A session that is opened again whenever it is lost, and the reason of the last loss. All modes
+// use it.
 #pragma once
 
 #include "metrics/meters.h"
@@ -11,9 +12,9 @@ struct link {
     struct pooler pooler;
     struct backoff backoff;
     int64_t retry_at_ns; // when the next attempt is due, after link_rest
-    int silent_hosts;    // how many hosts at the beginning of the list are tried last
+    int silent_hosts;    // how many hosts at the start of the list are tried last: they were silent
     bool greeted;        // we have found that no pooler lends the session to others
-    bool warned;         // that nobody has proved who the server is
+    bool warned;         // the log says that nobody has proved who the server is
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
         LOSS_ENDED,     // somebody ended a session that worked
@@ -26,13 +27,13 @@ struct link {
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e) MUST_USE;
 
 // Finds out whether a pooler lends the session to others, which is an error that ends the
-// collector. Warns once if the server is reached over a network that could play its part. Call it
-// with the same `url`, and with the pid that the server itself tells, until the session is greeted:
-// at the latest, that is so at pooler.deadline_ns.
+// collector. Warns once if the server is reached over a network on which another machine could pose
+// as the server. Call it with the `url` of link_open, and with the pid that the server itself
+// tells, until `greeted` is true: that takes until pooler.deadline_ns at the latest.
 bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
     struct err *e) MUST_USE;
 
-// Closes the session, counts and logs why.
+// Closes the session, and counts and logs the reason of the loss.
 void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e);
 
 // Sets the time of the next attempt: how long the pause is depends on the reason of the last loss.

@@ -1,7 +1,7 @@
-// Each collector has a number; a session of it holds the number's lock. One whose lock is free has
-// lost its session, and may come back within the grace. One that holds it and has something in
-// hand, but has not renewed its lease for as long as a lease lasts, hangs. owners.h times both by
-// our own clock, and only while we watch.
+// Each collector has a number, and its session holds the lock of that number. A collector whose
+// lock is free has lost its session, and may come back within the grace. A collector hangs if it
+// holds its lock and has something in hand, but has not renewed its lease for as long as a lease
+// lasts. owners.h times both by our own clock, and only while we watch.
 #include "loop/peers.h"
 
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 #include "loop/work.h"
 #include "queue/queue_lines.h"
 
-#define LOOK_NS (100 * NS_PER_MS) // between two looks while somebody may die
-#define IDLE_NS NS_PER_S          // between two looks at others that are only there
+#define LOOK_NS (100 * NS_PER_MS) // between two looks while some owner may have to be freed
+#define IDLE_NS NS_PER_S          // between two looks at others that have nothing in hand
 
 enum {
     STATE,
@@ -58,12 +58,13 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
     return queue_send_join(&c->queue, &c->link.session,
         &(struct peers_request){.settle = settle,
             .renew = true,
-            // Names whom we may displace. The function refuses if it is another one by then.
+            // Names the holder that we may displace. mailroom_peers refuses if another collector is
+            // the holder by then.
             .over = claim == CLAIM_GRACE ? c->queue.seen.holder : NULL,
             .hung = claim == CLAIM_LEASE ? c->queue.seen.epoch : 0,
             // The history of runs has one row for each process, not one for each session.
             .run = c->peers.recorded ? NULL : &run},
-        // To make a new cursor all that waits is read, which may take any time.
+        // To make a new cursor all waiting tokens are read, which may take any time.
         settle ? CLOCK_NEVER : work_deadline_ns(c), e);
 }
 
@@ -174,7 +175,7 @@ bool peers_step(struct collector *c, struct err *e)
 
     if (shows_life(c))
         renew_ns = p->renewed_ns + work_lease_ns(c->config) / 3;
-    else // then a lease means nothing
+    else // while we need not show life, our lease does not run out
         p->renewed_ns = c->now_ns;
     due_ns = clock_min(due_ns, renew_ns);
     if (session_awaits(&c->link.session, QUEUE_PEERS))
@@ -184,8 +185,8 @@ bool peers_step(struct collector *c, struct err *e)
         return true;
     }
     // We stood still for longer than a lease lasts: others may have taken us for dead. A new
-    // session asks which lines are still ours. Where lines are not answered, settling the line
-    // tells.
+    // session asks which lines are still ours. Where lines are not answered, that is not needed,
+    // because settling a line tells whether it is still ours.
     if (c->queue.policy->answers && holds_something(c) &&
         c->now_ns - p->renewed_ns > work_lease_ns(c->config))
         return err_set(e, ERR_CONNECTION, "we have not renewed our lease in time");
@@ -240,7 +241,8 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     if (p->freeing.alive)
         owners_freed(&p->others, p->freeing.number, c->now_ns);
     p->freeing = (struct owner){0};
-    // Nobody announces what others give back, and what a person gives to mailroom_retry.
+    // Nobody announces what others give back, or what a person gives to mailroom_retry, so we look
+    // for it.
     if (adopted > 0 || p->others.n < before || PQgetvalue(r, 0, WAITS)[0] == 't')
         take_look_at_all(c);
     return true;

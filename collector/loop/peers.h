@@ -1,5 +1,5 @@
-// Our place among the collectors of a queue: claiming or joining it, our lease, and those that die
-// or hang.
+// Our place among the collectors of a queue: claims or joins the queue, keeps our lease, and frees
+// what collectors that died or hang have in hand.
 #pragma once
 
 #include <stdbool.h>
@@ -12,18 +12,21 @@
 
 struct peers {
     struct owners others;
-    int64_t look_at_ns;
-    int64_t looked_ns; // when we looked last
-    int64_t renewed_ns;
-    struct owner freeing; // the one that the request under way frees; number 0: none
-    bool recorded;        // the row in `runs` is written
+    int64_t look_at_ns;   // when to look at the others again
+    int64_t looked_ns;    // when we looked last
+    int64_t renewed_ns;   // when we renewed our lease last
+    struct owner freeing; // the owner whose lines the request under way frees; number 0: none
+    bool recorded;        // the row of this process in `runs` is written
     bool settling;        // the request to join makes a new cursor
 };
 
 struct collector;
 
+// Forgets the others. Call it when we have claimed or joined the queue.
 void peers_restart(struct collector *c);
+// Asks to claim the queue or, where several collect, to join it. settle: makes a new cursor first.
 bool peers_join(struct collector *c, bool settle, struct err *e) MUST_USE;
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
+// Renews our lease and looks at the others, if that is due.
 bool peers_step(struct collector *c, struct err *e) MUST_USE;
 bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

@@ -1,4 +1,4 @@
-// The bell's requests; bell.h says what it is for.
+// Sends the bell's requests, and deals with the answers. bell.h says what the bell is for.
 #pragma once
 
 #include <stdbool.h>
@@ -10,18 +10,20 @@
 
 struct collector;
 
-// To be called before each look. Takes the bell, if it is to be taken now; or asks whether the look
-// must be made again.
+// Call it before each look. Asks for the bell, if it is wanted; or asks whether a transaction that
+// may have been silent still runs, so that another look must follow.
 bool ring_take(struct collector *c, struct err *e) MUST_USE;
 // Lets the bell go: from here on we look by ourselves.
 bool ring_let_go(struct collector *c, struct err *e) MUST_USE;
 // Lets the bell go if tokens come fast, and plans the next look.
 bool ring_let_go_if_fast(struct collector *c, struct err *e) MUST_USE;
-// True while the bell is let go and the planned look has not come.
+// True while the bell is let go and a look is planned instead.
 bool ring_rests(const struct collector *c);
+// Returns when to look without an announcement; 0: at once; CLOCK_NEVER: not at all.
 int64_t ring_due_ns(const struct collector *c);
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
-// Call this when we shall not look for a while: other sleeping collectors must hear of new tokens.
+// Takes the bell where several collectors share it. Call it when we shall not look for a while, so
+// that producers announce new tokens to the other collectors that sleep.
 bool ring_keep(struct collector *c, struct err *e) MUST_USE;

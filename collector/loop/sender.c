@@ -1,16 +1,16 @@
 // A line goes through here twice: out, as bytes to the reader, and back, as answers to its tokens.
 // The reader is a child that we start, and start again when it ends; or a program that somebody
-// else connected to our output and, with answers, to our input. That one we cannot start again, so
-// its end is ours.
+// else connected to our output and, with answers, to our input. We cannot start such a program
+// again, so when it ends, we end.
 //
-// A sender counts lines from 1 since it began, so nothing but the order has to be agreed on, and a
-// line needs no number of its own on the wire. Answers of an earlier sender fit no line.
+// A sender counts the lines that it reads, from 1, and so do we. So a line needs no number on the
+// wire. Answers of an earlier sender fit no line.
 //
-// When a sender dies, nobody knows which of the tokens without an answer went out. They are tried
-// again. One that was in flight when two senders died may have killed them, so it comes again in a
-// line of its own, while no other line is out: then it harms no other, and if the sender dies again
-// the token has done it. To try the whole line again would let one bad token take the others with
-// it, until all are given up.
+// When a sender dies, nobody knows which of the tokens without an answer went out. All of them are
+// tried again. A token that was in flight when two senders died may have killed them, so it comes
+// again in a line of its own, while no other line is out. Then it harms no other token, and if the
+// sender dies again, this token has killed it. To try the whole line again would let one bad token
+// take the others with it, until all are given up.
 #include "loop/sender.h"
 
 #include <errno.h>
@@ -26,12 +26,12 @@
 #include "loop/work.h"
 #include "process/random.h"
 
-#define ANSWERS_MAX ((size_t)1024 * 1024)
-#define ROUND_MAX ((size_t)16 * 1024) // bytes that are read before other work has its turn
-#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before a sender is started again
+#define ANSWERS_MAX ((size_t)1024 * 1024) // most bytes of answers that wait to be parsed
+#define ROUND_MAX ((size_t)16 * 1024)     // bytes that are read before other work has its turn
+#define SENDER_CAP_NS (10 * NS_PER_S)     // the longest pause before a sender is started again
 
-// Puts what became of a token into the outbox. Transient errors are tried again, until there were
-// too many.
+// Puts what became of a token into the outbox. After a transient error the token is tried again,
+// until it has had too many.
 bool sender_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
@@ -55,16 +55,17 @@ bool sender_result(struct collector *c, struct line *line, struct line_token *t,
         r.delay_ms = retry_delay_ms(&c->sender.retry, r.errors);
     }
     work_count(c, outcomes[r.kind], 1);
-    // Without its result the token stays unanswered, and is given back.
+    // If there is no room for the result, the token stays unanswered, and is given back later.
     if (!outbox_add(&c->settle.outbox, &r, e))
         return false;
     lines_answer(line, t);
     return true;
 }
 
-// Records a token that will get no answer. A token that was in flight when two senders died comes
-// again in a line of its own, so that it harms no other. When it already was alone in its line, its
-// sender's death counts as an error.
+// Records for each unanswered token of a line that it will get no answer; `died`: because the
+// sender died. Then a token in its second attempt, or a later one, comes again in a line of its
+// own, so that it harms no other. When a token already was alone in its line, the sender's death
+// counts as its error.
 static bool give_back_token(
     struct collector *c, struct line *line, bool died, const char *why, struct err *e)
 {
@@ -112,7 +113,7 @@ static bool answer_one(struct collector *c, struct line *line, struct line_token
     return sender_result(c, line, t, kinds[a->kind], a->text, e);
 }
 
-// The answer is for a line that nobody waits for any more: it is recorded, but has no effect.
+// Records an answer to a line that nobody waits for any more. It has no other effect.
 static bool answer_late(
     struct collector *c, const struct line *line, const struct answer *a, struct err *e)
 {
@@ -128,7 +129,7 @@ static bool answer_late(
             .kind = RESULT_LATE};
         snprintf(r.text, sizeof r.text, "%s", a->text);
         work_count(c, METER_TOKENS_LATE, 1);
-        // The mail may have gone out twice, and the history is where one finds out.
+        // The mail may have gone out twice, and only the history shows that.
         if (!outbox_add(&c->settle.outbox, &r, e))
             return false;
     }
@@ -140,20 +141,20 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     const struct sender *s = &c->sender;
     struct line *line = a->line <= s->numbers ? lines_find(&c->lines, a->line) : NULL;
 
-    // The sender counts otherwise than we do. Its answer fits no token, and the timeout of the line
-    // it was meant for will come.
+    // The sender does not count as we do. The answer fits no token, and the line that it was meant
+    // for will time out.
     if (a->line > s->numbers || (line && a->place > line->count)) {
         log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
             a->line, a->place);
         return true;
     }
-    // Only the last lines that are over stay known.
+    // Of the lines that are over only the last ones stay known, and this line is older.
     if (!line) {
         log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
         return true;
     }
     if (a->place > 0 && line->tokens[a->place - 1].answered) {
-        // It is the first answer of a token that was given up, so it tells something new.
+        // This is the first answer for a token that was given up, so it tells something new.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
@@ -167,7 +168,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
         log_line("SENDER", "line %" PRId64 " was answered before", a->line);
         return true;
     }
-    // It speaks for those that were not named before.
+    // An answer without a place speaks for all tokens of the line that have no answer yet.
     for (int i = 0; i < line->count; i++)
         if (!line->tokens[i].answered && !answer_one(c, line, &line->tokens[i], a, e))
             return false;
@@ -186,7 +187,8 @@ static bool take_lines(struct collector *c, struct err *e)
         size_t len = (size_t)(end - line);
         struct answer a;
         from += len + 1;
-        // A text that is no answer harms nobody: its token is tried again after the timeout.
+        // A text that is no answer does no harm: the token that it was meant for is tried again
+        // after the timeout.
         if (!answer_parse(&a, line, len, &why))
             log_line(
                 "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
@@ -241,7 +243,8 @@ bool sender_lost(struct collector *c, struct err *e)
     bool ended;
     int unanswered = 0;
 
-    // The answers that the sender wrote before its end count. Its pipe holds no more than these.
+    // The answers that the sender wrote before its end count. The pipe holds no more than
+    // ANSWERS_MAX bytes of them.
     if (s->child.out >= 0 && !read_answers(c, ANSWERS_MAX, &ended, e))
         return false;
     for (int i = 0; i < c->lines.count; i++)
@@ -258,7 +261,8 @@ bool sender_lost(struct collector *c, struct err *e)
     s->start_at_ns = c->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
     log_line(
         "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
-    // It would say so at each start, and mail would wait while all seems to be at work.
+    // Such a sender would end like this at each start, and mail would wait while everything seems
+    // to work.
     if (code == COLLECTOR_CONFIG && !stopped) {
         s->state = SENDER_ENDED;
         return err_set(e, ERR_USAGE,
@@ -314,8 +318,8 @@ static bool start_sender(struct collector *c, struct err *e)
     return true;
 }
 
-// Tokens that the wire cannot carry become dead letters. Where lines are answered they leave the
-// line, whose places are counted without them.
+// Makes dead letters of the tokens that the wire cannot carry, and takes them out of the line,
+// because the sender counts places without them. Only for modes with answers.
 static bool bury(struct collector *c, struct line *line, struct err *e)
 {
     int kept = 0;
@@ -340,7 +344,7 @@ static bool bury(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
-// Makes the line, so that it can begin as soon as it may.
+// Makes the text of the line before the line may begin, so that it can then begin at once.
 static bool build(struct collector *c, struct line *line, struct err *e)
 {
     if (line->built)
@@ -348,10 +352,10 @@ static bool build(struct collector *c, struct line *line, struct err *e)
     return lines_build(line, &c->sender.sign, e) && (!c->queue.policy->answers || bury(c, line, e));
 }
 
-// True if this line may begin, but for the reader and the clock. Where lines are not answered, no
-// byte of a line is written before the one before it is settled: so a lost session leaves at most
-// one in doubt. A suspected token goes out only while no other line is out: if the sender dies
-// then, this token has killed it.
+// True if this line may begin; the age of the line and the room in the output are not judged here.
+// Where lines are not answered, no byte of a line is written before the line before it is settled,
+// so a lost session leaves at most one line in doubt. A suspected token (`alone`) goes out only
+// while no other line is out: if the sender dies then, this token has killed it.
 static bool may_begin(const struct collector *c, const struct line *line)
 {
     int out = lines_in(&c->lines, LINE_OUT);
@@ -373,11 +377,12 @@ static bool begin_line(struct collector *c, struct err *e)
         return line == NULL;
     if (!may_begin(c, line))
         return true;
-    if (line->sendable == 0) { // nothing of it is to be written
+    if (line->sendable == 0) { // no token of it is to be written
         line->state = c->queue.policy->answers ? LINE_OVER : LINE_WRITTEN;
         return true;
     }
-    // The process may have been stopped since this round began, and signing took a while.
+    // The process may have been stopped since this round began, and signing took a while, so the
+    // time is read again.
     c->now_ns = clock_boot_ns();
     if (c->now_ns - line->asked_ns > take_stale_ns(c))
         return take_hold_old(c, e);
@@ -432,7 +437,7 @@ bool sender_step(struct collector *c, struct err *e)
             return false;
         if (!s->writing)
             return true;
-        // A child that went away is started again. A reader that we did not start ends us.
+        // A child that went away is started again. If we did not start the reader, its end is ours.
         if (!output_pump(&c->sender.output, &broken)) {
             if (s->starts)
                 return sender_lost(c, e);
@@ -446,8 +451,8 @@ bool sender_step(struct collector *c, struct err *e)
     return true;
 }
 
-// Gives up a line that nobody answered in time. The sender may hang or only be slow; its lines are
-// tried again in any case.
+// Gives up the lines that nobody answered in time. The sender may hang or only be slow; the tokens
+// are tried again in any case.
 bool sender_time_out(struct collector *c, struct err *e)
 {
     int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;
@@ -481,7 +486,8 @@ bool sender_init(struct collector *c, int output_fd, char *const command[], stru
         .in = command || !answers ? -1 : STDIN_FILENO};
     child_init(&s->child);
     buf_init(&s->input, 2 * ANSWERS_MAX);
-    // Drawn, so that collectors that were started together do not try again together.
+    // The seeds are random, so that collectors that were started together do not try again
+    // together.
     if (!random_fill(seeds, sizeof seeds, e))
         return false;
     s->retry = (struct retry){.base_ms = cfg->leased.retry_base_ms,

@@ -1,15 +1,16 @@
-// A line is settled by its row, and a row by its n and a random number, so that after a failover no
-// line is taken for another that got the same n. All lines that are written are settled in one
-// request, and that rides with the next take if it can: then one flush serves both.
+// To settle a line we name its row, by its n and a random number, so that after a failover no line
+// is taken for another that got the same n. All lines that are written are settled in one request.
+// If possible, that request is one with the next take, so that one flush serves both.
 //
 // After a lost session the database is the truth. One request asks which rows are still ours, and
 // which tokens of lines that were out still wait. A row whose line we do not know is read again. A
 // token that still waits stays in doubt: it is settled when it is taken again, and not written a
-// second time. To pass all tokens up to the last one in doubt instead would lose those between.
+// second time. To settle all tokens up to the last one in doubt instead would lose the tokens in
+// between.
 //
 // Where lines are answered, nothing is in doubt: the answers tell, and a result is sent again until
-// the database confirms it. The random number of its row tells which results it has recorded
-// already.
+// the database confirms it. The random number of its row tells the database which results it has
+// recorded already.
 //
 // A lock shows others that we have something in hand, so that they watch our lease. It is let go in
 // the request that leaves nothing in hand, because a trip of its own would delay the next line.
@@ -25,7 +26,7 @@
 #include "queue/queue_lines.h"
 
 #define RETRY_NS (50 * NS_PER_MS)
-#define ROWS_MOST 1000 // as many rows of ours as the server names
+#define ROWS_MOST 1000 // most rows of ours that one answer names
 
 void settle_init(struct collector *c)
 {
@@ -112,10 +113,11 @@ void settle_restart(struct collector *c)
     c->settle.doubt = DOUBT_DUE;
     c->settle.busy = false;
     c->settle.retry_at_ns = 0;
-    c->lines.held_count = 0; // the answer tells what we have
+    c->lines.held_count = 0; // the answer to the question of doubt names our rows
 }
 
-// A line is in doubt when it is out and not settled. Where lines are answered, the answers tell.
+// True when a line is out and not settled, so that a lost session puts it in doubt. Where lines are
+// answered, none is in doubt, because the answers tell.
 static bool doubtful(const struct collector *c, const struct line *line)
 {
     return !c->queue.policy->answers && (line->state == LINE_OUT || line->state == LINE_WRITTEN);
@@ -127,8 +129,8 @@ static bool ask_doubt(struct collector *c, struct err *e)
     const char *sep = "{";
 
     buf_init(&ids, SIZE_MAX);
-    // Both at once: our own lines that were out when the session ended, and what sessions before it
-    // left.
+    // One question covers both: the lines that were out when the session ended, and the tokens that
+    // were in doubt before.
     for (int i = 0; i < c->lines.count; i++) {
         const struct line *line = &c->lines.all[i];
         for (int k = 0; doubtful(c, line) && k < line->count; k++) {
@@ -140,7 +142,7 @@ static bool ask_doubt(struct collector *c, struct err *e)
     buf_init(&more, SIZE_MAX);
     bool ok = doubt_ids(&c->doubt, &more);
     if (ok && c->doubt.n > 0)
-        // Without its braces, behind ours.
+        // These ids follow those of our lines, without the braces of their array.
         buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
     buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
     ok = ok && buf_str(&ids);
@@ -152,9 +154,10 @@ static bool ask_doubt(struct collector *c, struct err *e)
     return ok;
 }
 
-// Brings the tokens of a line that is out into doubt. Its row may be ours still; or gone, because
-// the line was settled, the server has lost the take, or somebody has taken it over. In each case a
-// token of it that waits must not be written again, and what does not wait is settled.
+// Puts the tokens of a line that is out in doubt, and forgets the line. Its row may still be ours;
+// or it may not, because the line was settled, the server has lost the take, or somebody has taken
+// the row over. In each case a token that still waits must not be written again, and a token that
+// does not wait is settled.
 static bool doubt_line(struct collector *c, struct line *line, struct err *e)
 {
     for (int i = 0; i < line->count; i++) {
@@ -170,8 +173,8 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
-// Gives up the lines that wait for answers, and whose rows others have freed. Answers to them are
-// late. Where the list may not be complete, nothing is known.
+// Gives up the lines that wait for answers, but whose rows others have freed: answers to them are
+// late. If the list of our rows may be incomplete, it gives up nothing.
 static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -199,7 +202,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
         return false;
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
-    // First the lines become doubts, so that the answer below can mark those that still wait.
+    // First the tokens of our lines are put in doubt, so that those that still wait, by the answer,
+    // can be marked.
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
         if (doubtful(c, line) && !doubt_line(c, line, e))
@@ -210,8 +214,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     for (int row = 0; row < PQntuples(r); row++) {
         if (!PQgetisnull(r, row, 0)) {
             int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
-            // Ours, but no line of this process has it: the answer to its take was lost. It is read
-            // again, and goes out before what comes later.
+            // The row is ours, but no line of this process has it: the answer to its take was lost.
+            // It is read again, and goes out before what comes later.
             if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
                 !lines_hold_row(&c->lines, n, nonce, e))
                 return false;
@@ -220,7 +224,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
         struct token t = {.id = column_int64(r, row, 2), .secret = column_field(r, row, 3)};
         doubt_mark(&c->doubt, &t);
     }
-    // The others do not wait any more, so they cannot come twice.
+    // The tokens that are not marked do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
     c->settle.doubt = DOUBT_CLEARED;
     c->settle.rows_left = c->lines.held_count >= ROWS_MOST;
@@ -258,7 +262,8 @@ static bool send_written(struct collector *c, struct err *e)
         return false;
     if (rode)
         return true;
-    // Others watch our lease while we hold this lock, so we let it go with nothing in hand.
+    // Others watch our lease while we hold the lock for work in hand, so we let it go when nothing
+    // is left.
     bool last = c->settle.busy && !in_hand(c);
     if (last)
         c->settle.busy = false;
@@ -281,7 +286,7 @@ bool settle_give_back(struct collector *c, struct err *e)
         lines_drop(line);
     }
     c->lines.held_count = 0;
-    // Nobody announces what is given back, so it is looked for, by us as well.
+    // Nobody announces what is given back, so every collector has to look for it, and so do we.
     take_look_at_all(c);
     bool last = c->settle.busy && !in_hand(c);
     if (last)
@@ -305,12 +310,14 @@ static void count_settled(struct collector *c, const struct line *line)
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
     work_count(c, METER_TOKENS_PASSED, line->sendable);
     doubt_drop_marked(&c->doubt);
-    // Tokens in doubt that no line showed were passed over: their accounts were in another status.
+    // After the last line, tokens that are still in doubt were passed over, because no line showed
+    // them: their accounts were in another status.
     if (line->last && c->lines.held_count == 0 && !c->settle.rows_left)
         doubt_clear(&c->doubt);
 }
 
-// Ends the lines that were being settled. A row of which a part was in the line stays ours.
+// Forgets the lines that were being settled. If a line had only a part of its row, the row stays
+// ours and is held.
 static bool end_settling(struct collector *c, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -329,7 +336,8 @@ static bool end_settling(struct collector *c, struct err *e)
     return true;
 }
 
-// A line was no longer ours.
+// Deals with a line that was no longer ours when we settled it. Where one collector works at a time
+// the queue is lost, which is an error.
 static bool lost_line(const struct collector *c, struct err *e)
 {
     if (c->queue.policy->exclusive)
@@ -376,7 +384,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     if (PQntuples(r) > 0)
         log_line("QUEUE", "%d %s late, because the line had ended; the first is for token %s",
             PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
-    // Tokens may have become due to be tried again at once.
+    // Some of these tokens may be due to be tried again at once.
     c->take.look_at_ns = 0;
     return true;
 }
@@ -389,8 +397,9 @@ static bool send_answers(struct collector *c, struct err *e)
         return true;
     if (!outbox_send(&c->settle.outbox, columns, e))
         return false;
-    // A collector that shows that something is in hand must renew its lease, or others free what it
-    // takes next. A take that is under way may bring something.
+    // While we hold the lock for work in hand we must renew our lease, or others free what we take
+    // next. So the last answers let the lock go; but not while a take is under way, which may bring
+    // something.
     bool last = c->settle.busy && !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
                 !session_awaits(&c->link.session, QUEUE_LINES);
     if (last)
@@ -403,14 +412,15 @@ bool settle_step(struct collector *c, struct err *e)
     struct session *s = &c->link.session;
 
     if (c->settle.doubt == DOUBT_DUE) {
-        // A line that was begun is finished first: only then it is certain what is out.
+        // A line that was begun is finished first, because only then is it certain what is out.
         if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
             return true;
         return ask_doubt(c, e);
     }
     if (c->settle.doubt != DOUBT_CLEARED)
         return true;
-    // The rows that were named are used up. The next ones are older than what the cursor shows.
+    // All rows that the last answer named are dealt with. The next ones must be asked for now,
+    // because they are older than what the cursor shows.
     if (c->settle.rows_left && !in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
         return session_awaits(s, QUEUE_LINES) || ask_doubt(c, e);
     if (c->now_ns < c->settle.retry_at_ns) {
@@ -426,7 +436,8 @@ bool settle_step(struct collector *c, struct err *e)
         return true;
     if (line)
         return line->settling || send_written(c, e);
-    // A take that rode in a settle found nothing, because others were quicker.
+    // If the lock for work in hand is held with nothing in hand, a take found nothing, because
+    // others were quicker. A settle without lines lets the lock go.
     return !c->settle.busy || in_hand(c) || send_written(c, e);
 }
 

@@ -9,7 +9,7 @@ enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, SERVE, STATES };
 
 const char *state_doing(enum state s); // says in the log what a state does: "reading a batch"
 
-// True when a step may go from one to the other. Losing the session leads to BACK_OFF from
+// True when a step may lead from one state to the other. Losing the session leads to BACK_OFF from
 // everywhere.
 bool state_leads(enum state from, enum state to);
 

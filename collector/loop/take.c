@@ -3,14 +3,14 @@
 //
 // While tokens wait in plenty, two lines are taken at once, and the next take rides in the
 // transaction that settles the last of them, so that it costs no flush of its own. Each line must
-// be begun soon after its tokens were read. If it was not, its row is still ours and is read again:
-// a token may have expired meanwhile, and a collector that was stopped learns so that it lost the
-// row.
+// be begun soon after its tokens were read. If it was not, its row is read again first: a token may
+// have expired meanwhile, and a collector that was stopped may have lost the row to another.
 //
-// One that works alone, without lanes or a budget, takes nothing: it reads, and the settling of the
-// line moves the cursor. So a token that comes alone waits for no flush. While a line is written
-// and settled, the next one is read behind it. That is not earlier than when the line before both
-// was out, so a line holds what the database had when the last but one was out, in each mode.
+// A collector that works alone, without lanes or a budget, takes nothing: it reads, and settling
+// the line moves the cursor. So a token that comes alone waits for no flush. While a line is
+// written and settled, the next line is read, from the place after it. That read is sent only when
+// the line before both is out. So in each mode a line shows the database as it was when the last
+// but one line before it was out, or later.
 #include "loop/take.h"
 
 #include <assert.h>
@@ -22,12 +22,13 @@
 #include "queue/queue_lines.h"
 
 #define DUE_MARGIN_MS 10000       // a token may be committed this long after it came due
-#define SOON_NS (125 * NS_PER_MS) // lines that were used up sooner may be more next time
+#define SOON_NS (125 * NS_PER_MS) // if lines are used up sooner than this, more are taken next
 #define TOKENS_MOST 4000          // most tokens that are taken at once
 
 void take_restart(struct collector *c)
 {
-    // Where one works at a time, its claim has made everything its own that others had in hand.
+    // Where one collector works at a time, its claim has made everything its own that others had in
+    // hand, so no row needs to be looked for.
     bool alone = c->queue.policy->exclusive;
 
     c->take = (struct taking){.at_once = true,
@@ -44,9 +45,9 @@ void take_look_at_all(struct collector *c)
     c->take.look_at_ns = 0;
 }
 
-// If our session ended meanwhile, others leave us the grace; half of it keeps us clear of them. On
-// a network or a machine that is always slow, no answer would be young enough. There the quickest
-// of the last takes says what can be expected, up to half a lease.
+// The age is work_stale_ns at least. But on a network or a machine that is always slow, no answer
+// would be that young. So the age is also at least twice the time that the quickest of the last
+// takes needed; it is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
     int64_t quickest_ns = CLOCK_NEVER;
@@ -63,21 +64,23 @@ bool take_hold_old(struct collector *c, struct err *e)
 
     if (!first || c->now_ns - first->asked_ns <= take_stale_ns(c))
         return true;
-    // All of them: a line that was taken later must not go out before an older one.
+    // All lines that are not begun are read again, because a line that was taken later must not go
+    // out before an older one.
     while ((line = lines_first(&c->lines, LINE_TAKEN))) {
-        // Tokens of a line that is not full have waited for their timeout; the window forgot them.
+        // The tokens of a line that was only read, and is not full, have waited for their timeout
+        // already, and the window has forgotten them. So they go out without a wait.
         c->take.at_once = c->take.at_once || (line->n == 0 && line->sendable < c->queue.limit);
-        c->take.void_ = true; // what is being read behind it may hold the same tokens
+        c->take.void_ = true; // the read under way may hold the same tokens
         if (!lines_hold(&c->lines, line, e))
             return false;
     }
     return true;
 }
 
-// Doubles the number of lines to take at once if the last ones were used up soon, or else halves
-// it. With lanes or a budget it stays one: what is taken goes out before any token of a higher lane
-// that comes later, and is paid for. With answers no more are taken than may be out at once: the
-// others would only be kept from other senders.
+// Returns how many lines to take at once: twice as many as last time if those were used up soon, or
+// else half as many. With lanes or a budget it is one line, because a taken line goes out before
+// tokens of a higher lane that come later, and is paid for already. With answers no more lines are
+// taken than may be out at once, because the others would only be kept from other senders.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -96,9 +99,9 @@ static int choose_lines(struct collector *c)
     return t->lines;
 }
 
-// Returns since when something may have come due, as milliseconds before now; -1: always, 0: never.
-// Only answers make rows that come due by themselves. All others belong to nobody since somebody
-// gave them back, which the look at the other collectors tells.
+// Returns how many milliseconds ago a row may have come due that we have not seen; -1: at any time;
+// 0: none has. Only answers make rows that come due as time passes. Any other row without an owner
+// was given back by a collector, and the look at the others (peers.c) tells us of that.
 static int64_t due_ms(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -111,16 +114,19 @@ static int64_t due_ms(struct collector *c)
     return c->queue.policy->answers ? (c->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS : 0;
 }
 
-// True if the next line is read, and not taken. One of several lanes, of rows, or with a budget
-// must be taken. Only a take leaves out what no line can carry, and fills the line up.
+// True if the next line is only read, and not taken. It must be taken where there are several lanes
+// or a budget, and if its tokens come from rows that are held or due. It must also be taken after a
+// read that asked for that (judge): only a take can leave out tokens that no line can carry, and
+// fill the line up.
 static bool reads(const struct collector *c, int64_t due)
 {
     return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !c->take.judge &&
            c->lines.held_count == 0 && due == 0;
 }
 
-// Writes the rows to read again as an array. One that works alone names all, so that their tokens
-// make full lines in their order; the others fill a line up with what waits.
+// Appends the rows to read again, as an array. A collector that works alone names all held rows, so
+// that their tokens make full lines in their order. Others name one row, and its line is filled up
+// with waiting tokens.
 static bool name_rows(struct collector *c, struct buf *array, struct err *e)
 {
     const struct lines *l = &c->lines;
@@ -134,7 +140,8 @@ static bool name_rows(struct collector *c, struct buf *array, struct err *e)
     return n == 0 || buf_str(array) || err_memory(e);
 }
 
-// Reads as many tokens as the line may hold, and as many more as were lately passed over.
+// Sends a read of as many tokens as the line may hold, and as many more as the read is expected to
+// pass over.
 static bool send_read(struct collector *c, struct err *e)
 {
     struct taking *t = &c->take;
@@ -177,8 +184,8 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
     return ok;
 }
 
-// True when the next line may be read: behind the one in hand, if that was read, too, and more
-// waits.
+// True when the next line may be read: no line is in hand; or the newest line was only read, too,
+// more tokens wait after it, and at most one line is not written yet.
 static bool may_read_on(const struct collector *c)
 {
     const struct line *line = lines_newest(&c->lines);
@@ -187,8 +194,8 @@ static bool may_read_on(const struct collector *c)
                         lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) <= 1);
 }
 
-// True when a line could be begun at once. One that had to wait here would only be kept from
-// others.
+// True when a line that is taken now could be begun at once. A line that had to wait here would
+// only be kept from others.
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
@@ -214,7 +221,7 @@ static int64_t due_at_ns(struct collector *c)
     if (t->at_once || t->more || c->lines.held_count > 0)
         at_ns = 0;
     at_ns = clock_min(at_ns, ring_due_ns(c));
-    // Nothing can go out before. But rows of ours may be paid for.
+    // Before that time no token can go out that is not paid for. But held rows may be paid for.
     if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
     return clock_max(at_ns, t->retry_at_ns);
@@ -227,7 +234,8 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     *sent = false;
     if (!may_take(c, settled))
         return true;
-    // What rides with a settle must find a full line: else two requests are as good.
+    // A take rides with a settle only if it is likely to find a full line; otherwise two requests
+    // are as good.
     if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget || reads(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
@@ -241,12 +249,12 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
         work_wake_at(c, at_ns);
         return true;
     }
-    // A full line leaves the window the times of tokens that went with it. What it left of them may
-    // be younger, and the next look tells its times.
+    // After a full line the window still has the times of tokens that went out with it. The tokens
+    // that were left over may be younger, and the next look tells their times.
     bool timeout = t->at_once || (!t->more && window_timeout_ns(&c->window) <= c->now_ns);
     t->reason = t->at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
-    // Behind a line in hand only a full one is wanted: the timeout may be that of the tokens in
+    // After a line in hand only a full line is wanted, because the timeout may be that of tokens in
     // hand.
     bool behind = settled || lines_newest(&c->lines);
     return send(c, timeout && !behind ? 1 : c->queue.limit, settled, e);

@@ -1,4 +1,5 @@
-// Takes over the answer to a take or a read: lines in hand, or tokens that the window waits with.
+// Deals with the answer to a take or a read: makes lines of it, or tells the window which tokens
+// wait.
 #include "loop/take.h"
 
 #include <string.h>
@@ -12,11 +13,11 @@
 
 #define RETRY_NS (50 * NS_PER_MS) // before a statement is tried again
 #define OBJECT_IN_USE "55006"     // the server says that another collector has the queue
-#define LARGE_ROWS 500            // memory for more than this is given back when idle
-#define EXAMINE_MOST 64000        // most tokens that a read passes over
-#define OVER_MOST 100             // so many ahead of too few are passed over before the line
+#define LARGE_ROWS 500            // the memory of answers with more rows is given back when idle
+#define EXAMINE_MOST 64000        // if a read is likely to pass over more, the next one takes
+#define OVER_MOST 100             // if too few wait and more are passed over, the next one takes
 
-// The look saw everything, and took nothing.
+// Deals with a look that saw everything and took nothing, because too few tokens wait.
 static bool too_few(struct collector *c, const PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
@@ -29,17 +30,17 @@ static bool too_few(struct collector *c, const PGresult *r, struct err *e)
             window_shown(&c->window, column_int64(r, row, LINES_TOKEN));
             waiting++;
         }
-    t->at_once = t->at_once && waiting > 0; // what is left of a backlog goes out now
+    t->at_once = t->at_once && waiting > 0; // the rest of a backlog goes out without a wait
     if (!ring_let_go_if_fast(c, e))
         return false;
     if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !ring_rests(c)) {
-        c->bell.step = BELL_WANTED; // then looks once more
+        c->bell.step = BELL_WANTED; // takes the bell, and looks once more
         t->look_at_ns = 0;
     }
     return true;
 }
 
-// Notes what the first row tells. Returns its place; -1: there is none.
+// Returns which row of the answer is its head; -1: none is.
 static int head_of(const PGresult *r)
 {
     for (int row = 0; row < PQntuples(r); row++)
@@ -76,13 +77,15 @@ static void note_line(struct collector *c, struct line *line, bool part, bool al
     for (int i = 0; i < line->count; i++) {
         struct line_token *token = &line->tokens[i];
         token->since_ns = window_taken(&c->window, token->id, c->now_ns);
-        if (token->number > 1) { // and its waiting time was counted with its first attempt
+        if (token->number > 1) { // a retry: its waiting time was counted with the first attempt
             work_count(c, METER_RETRIES, 1);
             token->since_ns = CLOCK_NEVER;
         }
     }
 }
 
+// Makes lines of the first `rows` rows of the answer, and takes it over. place: where the cursor
+// goes when the line is settled; NULL if the lines were taken, and not only read.
 static bool took(
     struct collector *c, PGresult *r, int head, int rows, const char *place, struct err *e)
 {
@@ -94,7 +97,7 @@ static bool took(
     note_trip(c);
     c->settle.busy = c->settle.busy || !t->reads;
     t->large = t->large || PQntuples(r) > LARGE_ROWS;
-    // To read a row again tells nothing of what waits, and is no lane's turn.
+    // Reading rows again tells nothing of what waits, and is no lane's turn.
     if (t->again == 0) {
         t->turns++;
         t->at_once = t->at_once && t->more;
@@ -141,7 +144,7 @@ static bool is_within(int64_t value, int64_t least, int64_t most)
     return least <= value && value <= most;
 }
 
-// True when all numbers are such as a server that works may give. Others would overflow in what is
+// True when all numbers are such as a working server gives. Larger ones could overflow what is
 // computed from them.
 static bool makes_sense(const PGresult *r)
 {
@@ -159,7 +162,9 @@ static bool makes_sense(const PGresult *r)
     return ok;
 }
 
-// Notes what a look saw of all that waits. To read rows again tells nothing of it.
+// Notes what a look saw. Do not call it after rows were read again, which tells nothing of what
+// waits. more: tokens were left over; now: the snapshot of the look; waits: it took nothing of what
+// it saw.
 static void note_look(struct collector *c, bool more, const char *now, bool waits)
 {
     struct taking *t = &c->take;
@@ -213,7 +218,7 @@ static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
     else if (!any && !spent)
         lines_unhold_first(&c->lines, t->again);
     note_times(c, r, head, any);
-    // Others may have budget for it first.
+    // Another collector may get the budget for these rows first.
     if (spent && t->again > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
@@ -223,7 +228,8 @@ static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
     return ok;
 }
 
-// The next one takes: it passes over what this one only saw, or what no line can carry.
+// Drops the answer, and makes the next request a take, which passes over the tokens that this read
+// only saw, or that no line can carry. Returns true.
 static bool must_take(struct collector *c, PGresult *r)
 {
     PQclear(r);
@@ -237,7 +243,7 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
     int over = seen.rows - 1 - seen.tokens;
-    bool backlog = t->more; // already the line before left something behind
+    bool backlog = t->more; // the line before had left tokens over, too
     bool all = PQntuples(r) - 1 < t->examine, full = seen.tokens == c->queue.limit;
 
     if (t->void_) {
@@ -245,7 +251,7 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
         t->look_at_ns = 0;
         return true;
     }
-    // So many were passed over that the line is not full although more may wait.
+    // So many tokens were passed over that the line is not full, although more may wait.
     bool again = !full && !all;
     t->passing = again ? 4 * (t->passing + over) : over > 0 ? 2 * over : t->passing / 2;
     if (seen.unsendable || (again && t->passing > EXAMINE_MOST) ||

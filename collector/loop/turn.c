@@ -1,8 +1,8 @@
-// Two waits, for two ways to lose a holder. One whose session has ended left the queue's lock free,
-// and gets the grace. One whose session lives keeps the lock, and is displaced when its lease ends,
-// by the claim of the next epoch (peers.c): nobody can take the lock from it. Both are timed by our
-// own clock from when we first saw it so. A time that the holder wrote down would be worth nothing
-// after an outage or a change of the clock.
+// There are two waits, because a holder can be lost in two ways. A holder whose session has ended
+// has left the queue's lock free, and gets the grace. A holder whose session lives keeps the lock,
+// which nobody can take from it. When its lease ends, it is displaced by a claim of the next epoch
+// (peers.c). We time both waits by our own clock, from when we first saw that state. A time that
+// the holder wrote down would be worth nothing after an outage or a change of the clock.
 #include "loop/turn.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "loop/work.h"
 #include "queue/queue_lines.h"
 
-#define POLL_NS (100 * NS_PER_MS) // how often a stand-by tries
-#define WATCH_NS NS_PER_S         // looks further apart do not count as watching
+#define POLL_NS (100 * NS_PER_MS) // the pause between two tries to claim the queue
+#define WATCH_NS NS_PER_S         // looks that are further apart do not count as watching
 #define SOON_NS (10 * NS_PER_MS)  // the pause while only an old backend still has to end
 
 void turn_forget(struct collector *c)
@@ -23,7 +23,8 @@ void turn_forget(struct collector *c)
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
 }
 
-// True when no earlier holder can come back for the queue.
+// True when the last holder cannot come back: it was an earlier session of ours, or its process is
+// dead.
 static bool abandoned(const struct collector *c)
 {
     return strcmp(c->queue.seen.holder, c->queue.self) == 0 || holder_is_dead(c->queue.seen.holder);
@@ -69,13 +70,13 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
 
     c->queue.seen = *seen;
     t->step = TURN_WATCH;
-    // The grace is the last holder's own, so a new name begins it anew.
+    // Each holder gets a grace of its own, so the grace begins anew when the name changes.
     if (!free)
         t->free_ns = CLOCK_NEVER;
     else if (t->free_ns == CLOCK_NEVER || strcmp(before.holder, seen->holder) != 0)
         t->free_ns = c->now_ns;
-    // It hangs only while there is something to do. If we did not watch for a while, we may have
-    // been stopped, together with it.
+    // The holder counts as hanging only while tokens wait. If we did not watch for longer than
+    // WATCH_NS, we may have been stopped together with it, so the time begins anew.
     if (free || !seen->waits)
         t->still_ns = CLOCK_NEVER;
     else if (t->still_ns == CLOCK_NEVER || before.progress != seen->progress ||
@@ -85,8 +86,8 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
     if (turn_claim(c) != CLAIM_FREE) {
         t->look_at_ns = c->now_ns;
     } else if (!c->queue.policy->exclusive || abandoned(c)) {
-        // Only a backend whose client has gone is in the way, or a command of an administrator.
-        // Either ends soon.
+        // All that can block us here is a backend that has lost its client, or an administrator's
+        // command. Both end soon, so we look again soon.
         t->look_at_ns = c->now_ns + SOON_NS;
     } else {
         t->look_at_ns = c->now_ns + POLL_NS;
@@ -112,11 +113,11 @@ void turn_begin(struct collector *c)
         log_line("QUEUE", "collecting '%s' in %s mode, as %s", q->name, q->policy->name, q->number);
 }
 
-// Leaves only if everything is settled. Otherwise others leave us the grace, within which the
-// server may still confirm the last line.
+// Gives up the turn only if everything is settled. Otherwise others leave us the grace, within
+// which the server may still confirm the last line.
 void turn_leave(struct collector *c)
 {
-    struct err ignored; // if it fails, others wait for the grace
+    struct err ignored; // if leaving fails, others wait for the grace
 
     err_clear(&ignored);
     if (c->turn.step != TURN_OURS || collect_owes(c) ||
@@ -126,8 +127,9 @@ void turn_leave(struct collector *c)
             &(struct peers_request){.leave = "stopped", .answered = c->sender.answered},
             work_deadline_ns(c), &ignored))
         return;
-    // A server that cannot send an answer because we are gone ends our session, and with it what it
-    // has not done yet. So the answers are awaited, but not for long.
+    // If we closed the session now, the server might fail to send us an answer; then it would end
+    // the session, and drop the requests that it has not carried out yet. So we await the answers,
+    // but not for long.
     struct session *s = &c->link.session;
     int64_t now_ns = clock_boot_ns(), end_ns = now_ns + LEAVE_NS;
     while (s->count > 0 && now_ns < end_ns && session_pump(s, now_ns, &ignored)) {

@@ -1,8 +1,8 @@
 // Turns: the state stand by. Where one collector works at a time, the others wait there.
 //
 // A holder that lost its session may come back at any time; others leave it the grace, so that it
-// can confirm what it has written. A holder that keeps its session, but neither moves the cursor
-// nor renews its lease while something waits, has lost the lease.
+// can confirm what it has written. A holder that keeps its session loses its turn if, while tokens
+// wait, it neither moves the cursor nor renews its lease for as long as a lease lasts.
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +15,13 @@
 struct turn {
     enum turn_step {
         TURN_WATCH, // another may have the turn
-        TURN_ASKED, // an answer is awaited
+        TURN_ASKED, // we asked for the turn, and the answer is awaited
         TURN_OURS,
     } step;
     int64_t look_at_ns; // when to look again
     int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
-    int64_t still_ns;   // since when tokens wait and the queue's holder does nothing
+    int64_t still_ns;   // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
+                        // works
     int64_t looked_ns;  // when the last look was answered
     bool told;          // the log says that we stand by
 };
@@ -28,16 +29,18 @@ struct turn {
 struct collector;
 
 void turn_forget(struct collector *c); // call it when a session begins, or was lost
+// The step of the state stand by.
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
-// Whom we may take the queue from.
+// From whom we may take the queue.
 enum turn_claim {
-    CLAIM_FREE,  // nobody, or an earlier session of ours
-    CLAIM_GRACE, // the holder that was seen, which has had its grace
-    CLAIM_LEASE, // the holder of the epoch that was seen, whose lease is over
+    CLAIM_FREE,  // from nobody: it must be free, or have been ours before
+    CLAIM_GRACE, // from the holder that we saw, whose grace is over
+    CLAIM_LEASE, // from the holder of the epoch that we saw, whose lease is over
 };
 enum turn_claim turn_claim(const struct collector *c);
 
-// Another has the queue, or had it and may come back (`free`).
+// Call it when another collector has the queue or, with `free`, had it and may come back. Notes
+// what was seen of it, times its grace or its lease, and plans the next look.
 void turn_watch(struct collector *c, bool free, const struct seen *seen);
 
 void turn_begin(struct collector *c); // the turn is ours

@@ -1,12 +1,11 @@
-// The data that the steps share, and each step's own part. The parts are listed from
-// the lowest up; a step uses its own part and those above it in this list. Internal.
+// The data that the steps share, and each step's own part of it. Internal. The steps are in these
+// files:
 //
-//     connect.c  back off, connect, set up
-//     turn.c     stand by
-//     ring.c     the bell
-//     take.c, settle.c, peers.c, sender.c  serve
-//     collect.c  serve, as a whole
-//     collector.c  the loop
+//     turn.c       stand by
+//     ring.c       the bell
+//     take.c, take_answer.c, settle.c, peers.c, sender.c  serve
+//     collect.c    serve, as a whole, and the end
+//     collector.c  back off, connect, set up, and the loop
 //
 // A step looks at what has arrived, sends what is to be sent, and gives the next state. It never
 // waits, and does not assign the state.
@@ -43,7 +42,7 @@ struct collector {
     struct link link;
     struct turn turn;
     struct bell bell;
-    struct doubt doubt; // tokens that earlier sessions wrote, and that are not passed
+    struct doubt doubt; // tokens that earlier sessions wrote, and that are not settled
     struct tally tally;
     struct lines lines;
     struct taking take;
@@ -54,12 +53,12 @@ struct collector {
     struct ending {
         enum {
             RUNNING,
-            STOPPING,  // what was begun is finished, and answers to it are awaited
+            STOPPING,  // lines that were begun are finished, and their answers awaited
             RETURNING, // with answers: our child is ended, and unanswered tokens are given back
             LEAVING,   // with answers: the database records what was given back
             ENDED,
         } step;
-        bool returned; // something was given back
+        bool returned; // tokens were given back
         enum collector_exit exit;
         int64_t at_ns; // after TERM or INT: when to end, even if something is not done
     } ending;
@@ -71,20 +70,23 @@ static inline int64_t work_deadline_ns(const struct collector *c)
     return c->now_ns + NS_PER_MS * (queue_patience_ms(&c->queue) + 1000);
 }
 
-// Returns how long a holder may neither move nor renew before others take over.
+// Returns how long a collector may neither move the cursor nor renew its lease before others take
+// over.
 static inline int64_t work_lease_ns(const struct config *config)
 {
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
 }
 
-// Returns up to which age an answer still allows a line to be begun, counted from the request. If
-// our session ended meanwhile, others leave us the grace; half of it keeps us clear of them.
+// Returns how old an answer may be, counted from its request, when a line of it is begun. If our
+// session has ended meanwhile, others take over only after the grace; half of the grace keeps us
+// clear of them.
 static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
 }
 
-// Returns true, and logs it, if the statement that failed may succeed in this session.
+// Returns true, and logs the error, if the failed statement may succeed when it is sent again in
+// this session.
 static inline bool work_may_retry(const struct collector *c, const struct err *e)
 {
     (void)c;
@@ -94,6 +96,7 @@ static inline bool work_may_retry(const struct collector *c, const struct err *e
     return true;
 }
 
+// Lets the next round of the loop begin at this time at the latest.
 static inline void work_wake_at(struct collector *c, int64_t at_ns)
 {
     c->wake_ns = clock_min(c->wake_ns, at_ns);
