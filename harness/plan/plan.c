@@ -16,8 +16,8 @@
 #include "plan/plan_faults.h"
 #include "plan/rng.h"
 
-// Each choice in each phase draws from its own stream of random numbers. So a changed share, or a
-// changed phase, leaves all other choices as they were.
+// The choices that draw random numbers. Each of them has a stream of its own in each phase, so that
+// a changed share, or a changed phase, leaves all other choices as they were.
 enum stream {
     STREAM_ARRIVALS,
     STREAM_ROLLBACK,
@@ -83,8 +83,6 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
         m.phase_index = (uint8_t)i;
         if (s->load[i].backlog > 0)
             ok = add_backlog(&m, s->seed, e);
-        // Each phase and each purpose draws from a stream of its own. So a change of one phase
-        // leaves the others as they were.
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
             rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
         m.recent_count = 0;
@@ -186,7 +184,8 @@ uint32_t plan_token_with_code(
         return account;
     memcpy(digits, code, code_len);
     uint32_t number = (uint32_t)strtoul(digits, NULL, 10);
-    // The account's tokens follow its first one at a distance below CODES.
+    // The numbers of an account's tokens exceed the first token's by less than CODES, so the code
+    // tells by how much.
     number = account + (number + CODES - account % CODES) % CODES;
     return number < p->token_count && p->accounts[number] == account ? number : account;
 }

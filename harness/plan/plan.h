@@ -1,5 +1,5 @@
-// The plan: every insert and every fault with its time. It is made from the scenario and its seed
-// alone, before anything starts.
+// The plan of a run: every insert, change and fault with its time. It is made from the scenario and
+// its seed alone, before anything starts.
 //
 // Tokens are numbered from 0 in the order of their transactions. The number is a token's identity
 // in the whole harness, and its account is named after it. Transactions are sorted by intended

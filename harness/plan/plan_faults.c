@@ -9,9 +9,10 @@
 // The first stream of the faults, above the streams of all phases. Each fault of the file has one.
 #define FAULT_STREAMS (1u << 20)
 
-// The most faults that can last at one moment. Six act on the server and its network: one on the
-// server, one on its disk, a delay, a throttle, and silence in each direction. Three more act on
-// each of 64 collectors: one on itself, one on its reader and one on its sender.
+// Room for the faults that last at one moment. It counts six for the server and its network: one on
+// the server, one on its disk, a delay, a throttle, and silence in each direction; and three for
+// each of 64 collectors: one on the collector, one on its reader and one on its sender. It does not
+// count the things THING_WRITES, THING_LIMIT and THING_SLICE.
 #define LASTING_MAX (6 + 3 * 64)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);

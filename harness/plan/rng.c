@@ -62,9 +62,9 @@ uint64_t rng_below(struct rng *r, uint64_t n)
     return x % n;
 }
 
-// Von Neumann's method ("Various techniques used in connection with random
-// digits", 1951): count how long a run of uniforms keeps falling. It only ever
-// compares, so that no machine's logarithm can change a plan.
+// Von Neumann's method ("Various techniques used in connection with random digits", 1951) counts
+// how long a run of uniform numbers keeps falling. It needs only comparisons and no logarithm,
+// which may differ between machines and so would change a plan.
 double rng_exponential(struct rng *r)
 {
     double whole = 0;
