@@ -196,7 +196,8 @@ static bool check_server_settings(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
     static const char *const names[] = {"fsync", "full_page_writes", "synchronous_commit"};
-    // A scenario may lower synchronous_commit; the verdict then tells what that costs.
+    // A scenario may lower synchronous_commit on purpose; the run's verdict then shows what that
+    // costs.
     const char *want[] = {"on", "on", wanted_setting(settings, "synchronous_commit", "on")};
     size_t used = 0;
     char first_wrong[100] = "";

@@ -127,7 +127,7 @@ static void remove_left_containers(const char *engine, char *names, const char *
             argv[n] = removal[n - 1];
         argv[n] = line;
         if (!engine_run(argv, text, sizeof text, &ignored)) {
-            // The next run tries again.
+            // A failure does not matter, because the next run tries again.
         }
     }
 }

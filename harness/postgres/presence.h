@@ -18,7 +18,7 @@ struct presence_look {
 
 // A transaction, prepared or not, that stayed open though nothing in the server held it up.
 struct presence_hold {
-    int64_t from_ns, until_ns; // the first and the last look at it
+    int64_t from_ns, until_ns; // times of the first and the last look that saw it open
     uint32_t pid;              // of its backend; 0: a prepared transaction
 };
 

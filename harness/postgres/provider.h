@@ -36,7 +36,7 @@ enum cluster_fault {
     CLUSTER_SWITCHOVER,       // the cluster is asked to change its leader
     CLUSTER_KILL_LEADER,      // the leader's machine fails: all its processes end at once
     CLUSTER_PARTITION_LEADER, // the leader is cut off from the network in both directions
-    CLUSTER_KILL_STORE,       // the store fails in which the members agree on a leader
+    CLUSTER_KILL_STORE,       // the store, in which the members agree on a leader, fails
 };
 
 // What a fault of the cluster did.
@@ -62,7 +62,7 @@ struct provider {
     // it.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
-    // Kills the primary for good and puts its standby in its place.
+    // Kills the primary for good, and promotes the standby, which becomes the server.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
     // strike carries out the fault on the cluster. If the leader is to change, it returns when
     // another member takes writes. mend undoes the fault, and returns when the cluster takes
@@ -104,7 +104,7 @@ struct provider {
 
 struct server {
     const struct provider *provider;
-    void *state;                 // the provider's own data
+    void *state;                 // owned by the provider: its own data
     const char *conninfo;        // the argument of --postgres, set before open; NULL: none was
                                  // given
     uint64_t seed;               // chooses what a power cut keeps; set before open
@@ -136,7 +136,8 @@ MUST_USE PGconn *provider_connect(
 // Checks that the server answers a full startup handshake; learns its version.
 MUST_USE bool provider_handshake(struct server *s, struct err *e);
 
-// Brings the server's log at log_path up to date; log_path stays NULL without a log.
+// Brings the server's log at log_path up to date. log_path is NULL without a log, and from a
+// failure on.
 void provider_fetch_log(struct server *s);
 
 // Copies the end of the log, as it was last fetched, into `text` as one line, to show why a server

@@ -15,7 +15,7 @@
 // One sample. Counters count from the server's first start; a crash sets some of them back.
 struct sample {
     int64_t at_ns;
-    bool up; // the server answered; if not, only the CPU times are known
+    bool up; // the server answered; if not, the server's own figures are not known
     double commits, wal_bytes, dead_tuples, oldest_xmin_age, checkpoints;
     double queue_usage; // used share of the notification queue, 0 to 1
     int active;         // number of backends with a statement, waiting or not

@@ -48,7 +48,7 @@ struct disk {
     bool mounted;   // the file system is mounted
     bool torn; // a cut may have hit the file system while it was being mounted, so disk_mount may
                // repair it
-    bool repaired;      // the file system was repaired since the last cut
+    bool repaired;      // the file system was repaired at its last mount
     char evidence[160]; // the evidence of the last cut, in words
 };
 
@@ -94,9 +94,9 @@ MUST_USE bool disk_empty(struct disk *d, struct err *e);
 // True when the file system takes no writes any more, because it has seen an error.
 bool disk_is_read_only(const struct disk *d);
 
-// disk_unmount unmounts the file system after every process on it has ended. disk_mount mounts it
-// again, which replays its journal. After a cut, disk_mount proves by the canary that the cut took
-// effect, and leaves the evidence.
+// disk_unmount unmounts the file system. Every process that uses the file system must have ended.
+// disk_mount mounts it again, which replays its journal. After a cut, disk_mount proves by the
+// canary that the cut took effect, and writes the evidence.
 //
 // A file system should survive power cuts, but mounting ext4 writes a superblock of two sectors in
 // place. So a file system that cannot be mounted is repaired if the disk is not honest, or if the

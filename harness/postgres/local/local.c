@@ -1,5 +1,6 @@
-// The local provider: a cluster of our own under /var/tmp, reached over a Unix
-// socket in a folder that nobody else may enter. No port is opened.
+// The local provider: a cluster of our own under /var/tmp, reached over a Unix socket in a folder
+// that nobody but the subject may enter. No port is opened, except in the run's own network if
+// there is one.
 #include "postgres/local/local.h"
 
 #include <fcntl.h>

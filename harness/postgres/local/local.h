@@ -11,7 +11,7 @@
 #include "postgres/provider.h"
 #include "postgres/local/initdb_template.h"
 
-#define LOCAL_PORT "5432" // only part of the socket's name; no port is opened
+#define LOCAL_PORT "5432" // part of the socket's name, and the port in the run's own network
 #define LOCAL_STANDBY_PORT "5433"
 
 struct local {
