@@ -96,7 +96,7 @@ enum metric_unit {
     UNIT_PER_S, // written as a rate
 };
 
-// The unit in which an invariant's judged share is counted.
+// What is counted for an invariant's judged share.
 enum metric_over {
     OVER_NOTHING, // for a metric that is no invariant
     OVER_TOKENS,

@@ -133,7 +133,8 @@ bool needs_met(const struct scenario *s, struct err *e)
         return lacks_promise(missing, e);
     for (size_t i = 0; i < IMPLIED; i++) {
         struct buf word;
-        // Another layout has tables of its own, about which our migrations' numbers say nothing.
+        // A subject with another layout has tables of its own, about which the numbers of our
+        // migrations say nothing.
         if (!(s->needs & (int)implied[i].promise) || s->collector.layout != LAYOUT_REFERENCE ||
             s->postgres.schema == SCHEMA_LATEST || s->postgres.schema >= implied[i].schema)
             continue;

@@ -1,8 +1,8 @@
 // Parses YAML text into a tree of nodes.
 //
-// It uses libyaml's events and not its document API. Events also have the places of anchors
-// and aliases, which a scenario may not use, and parsing can stop at the first node that is
-// too deep or too long.
+// The parser uses libyaml's events and not its document API. Events also tell the places of anchors
+// and aliases, which a scenario may not use, and parsing can stop at the first node that is nested
+// too deep or has too many entries.
 #pragma once
 
 #include "scenario/node.h"

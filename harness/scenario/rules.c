@@ -146,7 +146,7 @@ bool check_says_no_cluster(const struct scenario *s, const struct node *root)
            (!provider || (!provider->origin.set && !check_is_kept(provider->origin.file)));
 }
 
-// The migration that adds the bell. Leased collectors do not know the bell.
+// The number of the migration that adds the bell. Leased collectors do not use the bell.
 #define BELL_SCHEMA 17
 
 static bool check_announce(const struct scenario *s, const struct node *root, struct err *e)

@@ -5,9 +5,10 @@
 #include "scenario/node.h"
 #include "scenario/scenario.h"
 
-// --scale: multiplies the length of the load and the times of the faults. A fault's period stays:
-// the collector has as long as before to recover from each, and there are fewer or more of them. A
-// fault lasts no longer than before, because it must end before the next one.
+// Applies --scale: multiplies the length of the load and the times of the faults. The period of a
+// repeated fault stays, so that the collector has as long as before to recover each time; instead
+// the fault comes less or more often. No fault lasts longer than before, because it must end before
+// it comes again. Fails without memory.
 MUST_USE bool scale_scenario(struct scenario *s, double scale, struct err *e);
 
 // Refuses what a scenario of somebody else must not name. A scenario names commands, settings and

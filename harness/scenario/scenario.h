@@ -229,10 +229,10 @@ struct scenario {
 
 // How far the author of a scenario is trusted. This decides what the scenario may name.
 enum trust {
-    TRUST_ALL,    // the user's own file, which is code
+    TRUST_ALL,    // the user's own file, trusted like a program
     TRUST_OWN,    // TRUST_PLAIN for a scenario.yaml without the user's mark (mark.h), TRUST_ALL for
                   // any other file
-    TRUST_PLAIN,  // it may run nothing, reach nothing, and name no file but those in its folder
+    TRUST_PLAIN,  // it may name no program, no address, and no file but those in its folder
     TRUST_BESIDE, // it may name no file but those in its folder
 };
 

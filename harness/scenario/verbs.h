@@ -158,7 +158,7 @@ struct verb {
                      // it holds none of that itself. A paused collector, for example, cannot obey
                      // stop-collector
     bool needs_disk; // acts on the harness's own disk, so it needs postgres.storage: crashable
-    bool needs_cluster;  // acts on a cluster, so it needs postgres.provider: patroni
+    bool needs_cluster;  // acts on a cluster: needs provider: patroni or postgres.rest
     bool needs_standby;  // acts once, on the standby, so it needs postgres.standby
     bool needs_mail;     // acts on tables of the mail schema, which no other queue has
     bool cuts_off;       // cuts a member of the cluster off from the others
