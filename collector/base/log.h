@@ -1,4 +1,4 @@
-// One line on stderr per event: `2024/04/20 13:37:00 [PG] connected`.
+// Logs to stderr, one line for each event: `2024/04/20 13:37:00 [PG] connected`.
 //
 // Only entry points and event loops log. A line is written with one write(2), so that lines of
 // several processes on one terminal stay whole. Control characters in the text are replaced by '?':

@@ -25,9 +25,9 @@
 struct scrape_client {
     enum scrape_step {
         SCRAPE_FREE,    // the place has no client
-        SCRAPE_READING, // its request is being read
+        SCRAPE_READING, // the client's request is being read
         SCRAPE_WAITING, // the request is read, and the owner's text is awaited
-        SCRAPE_WRITING, // the answer is being written
+        SCRAPE_WRITING, // the answer to the client is being written
     } step;
     int fd;
     int64_t deadline_ns;

@@ -40,8 +40,8 @@ void variables_fini(const struct variables *v, void *from); // wipes the secrets
 void variables_wipe(const struct variables *v, char *const environ[]);
 
 // Searches environ from the index *at on for a variable that has the prefix and is not in the
-// table. Returns it, sets *len to the length of its name, and moves *at past it. NULL: there is
-// none.
+// table. Returns the string of that variable, sets *len to the length of its name, and moves *at
+// past it. NULL: there is none.
 const char *variables_unknown(
     const struct variables *v, char *const environ[], size_t *at, size_t *len);
 
