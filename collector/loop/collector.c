@@ -21,7 +21,7 @@
 #include "loop/work.h"
 #include "process/random.h"
 
-#define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done
+#define STOP_NS (900 * NS_PER_MS) // the most time from TERM or INT to the end
 
 // --- from no session to one that is set up -------------------------------------------
 
@@ -194,9 +194,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     return ok;
 }
 
-// Asks how tokens are announced from now on, if mailroom_announce was called. Its notification,
-// too, anybody can send, and many times, so no question is asked while another one waits for its
-// answer.
+// Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send the
+// notification of mailroom_announce, and many times, so no question is asked while another one
+// waits for its answer.
 static bool recheck(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;

@@ -36,7 +36,7 @@ bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_
 // Closes the session, and counts and logs the reason of the loss.
 void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e);
 
-// Sets the time of the next attempt: how long the pause is depends on the reason of the last loss.
+// Sets the time of the next attempt, after a pause that depends on the reason of the last loss.
 void link_rest(struct link *l, int64_t now_ns);
 
 void link_close(struct link *l);

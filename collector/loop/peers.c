@@ -154,8 +154,8 @@ static bool shows_life(const struct collector *c)
 }
 
 // Returns when to look at the others. A collector that takes tokens looks every time, because a
-// look costs little beside a take. One that sleeps looks only while another collector has something
-// in hand, or is gone and may have left something.
+// look costs little beside a take. A collector that sleeps looks only while another one has
+// something in hand, or is gone and may have left something.
 static int64_t look_due_ns(const struct collector *c)
 {
     const struct peers *p = &c->peers;

@@ -21,6 +21,7 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e) MUST_USE;
 bool ring_rests(const struct collector *c);
 // Returns when to look without an announcement; 0: at once; CLOCK_NEVER: not at all.
 int64_t ring_due_ns(const struct collector *c);
+// These deal with the answers to the two questions of ring_take.
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 

@@ -17,7 +17,7 @@
 struct sender {
     enum sender_state {
         SENDER_AWAY,  // our child is to be started at start_at_ns
-        SENDER_HERE,  // our child runs, or there is no command
+        SENDER_HERE,  // our child runs, or lines go to our standard output
         SENDER_ENDED, // no other sender will be started
     } state;
     int64_t start_at_ns;

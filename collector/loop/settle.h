@@ -30,6 +30,7 @@ void settle_restart(struct collector *c); // call it when a session begins
 
 // Asks what is in doubt, settles what is written and records answers.
 bool settle_step(struct collector *c, struct err *e) MUST_USE;
+// These deal with the answers to the requests of settle_step and settle_give_back.
 bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

@@ -7,7 +7,7 @@
 
 enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, SERVE, STATES };
 
-const char *state_doing(enum state s); // says in the log what a state does: "reading a batch"
+const char *state_doing(enum state s); // returns what a state does, for the log: "connecting"
 
 // True when a step may lead from one state to the other. Losing the session leads to BACK_OFF from
 // everywhere.

@@ -21,7 +21,7 @@
 #include "loop/work.h"
 #include "queue/queue_lines.h"
 
-#define DUE_MARGIN_MS 10000       // a token may be committed this long after it came due
+#define DUE_MARGIN_MS 10000       // a row may be committed this long after it came due
 #define SOON_NS (125 * NS_PER_MS) // if lines are used up sooner than this, more are taken next
 #define TOKENS_MOST 4000          // most tokens that are taken at once
 
@@ -239,7 +239,8 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget || reads(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
-    // Announcements may just have become frequent. A look that is planned already stays planned.
+    // Announcements may have become so frequent that looks are cheaper. A look that is planned
+    // already stays planned.
     if (at_ns > c->now_ns && !settled && !ring_rests(c)) {
         if (!ring_let_go_if_fast(c, e))
             return false;

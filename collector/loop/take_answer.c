@@ -11,7 +11,7 @@
 #include "queue/lines_columns.h"
 #include "queue/reading.h"
 
-#define RETRY_NS (50 * NS_PER_MS) // before a statement is tried again
+#define RETRY_NS (50 * NS_PER_MS) // the pause before a statement is tried again
 #define OBJECT_IN_USE "55006"     // the server says that another collector has the queue
 #define LARGE_ROWS 500            // the memory of answers with more rows is given back when idle
 #define EXAMINE_MOST 64000        // if a read is likely to pass over more, the next one takes

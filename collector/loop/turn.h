@@ -1,4 +1,4 @@
-// Turns: the state stand by. Where one collector works at a time, the others wait there.
+// The state stand by. Where one collector works at a time, the others wait there for their turn.
 //
 // A holder that lost its session may come back at any time; others leave it the grace, so that it
 // can confirm what it has written. A holder that keeps its session loses its turn if, while tokens
@@ -18,7 +18,7 @@ struct turn {
         TURN_ASKED, // we asked for the turn, and the answer is awaited
         TURN_OURS,
     } step;
-    int64_t look_at_ns; // when to look again
+    int64_t look_at_ns; // when to try again to claim the queue
     int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
     int64_t still_ns;   // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
                         // works
@@ -43,6 +43,6 @@ enum turn_claim turn_claim(const struct collector *c);
 // what was seen of it, times its grace or its lease, and plans the next look.
 void turn_watch(struct collector *c, bool free, const struct seen *seen);
 
-void turn_begin(struct collector *c); // the turn is ours
+void turn_begin(struct collector *c); // call it when the turn is ours
 
 void turn_leave(struct collector *c); // gives up the turn at the end, in good order
