@@ -30,8 +30,8 @@ static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
     return true;
 }
 
-// Tells when the process started, in ticks since the machine's start; 0 for a zombie. False: /proc
-// does not show it.
+// Sets *ticks to the time when the process started, in ticks since the machine's start; 0 for a
+// zombie. False: /proc does not show the process.
 static bool started(long pid, unsigned long long *ticks)
 {
     char path[40];
@@ -44,7 +44,7 @@ static bool started(long pid, unsigned long long *ticks)
     size_t len = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[len] = '\0';
-    // Field 2 is a name in parentheses that may hold anything; 3 is the state.
+    // Field 2 is a name in parentheses that may hold anything; field 3 is the state.
     char *at = strrchr(text, ')');
     if (!at || strlen(at) < 3)
         return false;

@@ -32,8 +32,8 @@ static bool close_on_exec(int fd)
 
 // --- the launcher's side ------------------------------------------------------------------
 
-// True for a setting of the collector or of libpq. Those name the database, and may have its
-// password and the key that signs: nothing that a sender needs.
+// True for a setting of the collector or of libpq. These name the database, and may have its
+// password or the key that signs. A sender needs none of them.
 static bool is_private(const char *variable)
 {
     return strncmp(variable, "MAILROOM_", 9) == 0 || strncmp(variable, "PG", 2) == 0;

@@ -1,8 +1,8 @@
 // What the collector may ask of the kernel once it has started (Linux, libseccomp).
 //
-// It may use the sockets of its databases and scrapers, read files, wait, and ask for memory.
-// Whoever gets to run code in it, through a flaw in it or in one of its libraries, can start no
-// program, look into no process, make no code, and write no file. It gains no rights
+// The collector may use the sockets of its databases and scrapers, read files, wait, and ask for
+// memory. Whoever gets to run code in it, through a flaw in it or in one of its libraries, can
+// start no program, look into no process, make no code, and write no file. It gains no rights
 // (no_new_privs). A call that only an intruder makes kills the process with SIGSYS. Any other call
 // that is not in the table fails with ENOSYS, as if the kernel lacked it, so that a newer libc
 // falls back to an older call.
