@@ -123,7 +123,8 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
     }
 }
 
-// Answers "later" for every mail of the line that has no answer yet.
+// Gives the reply, "later", as the answer for every mail of the line that has no answer yet, and
+// pauses.
 static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
 {
     bool ok = answer_line(s, 0, reply, e);

@@ -18,7 +18,7 @@ struct settings {
     char *password;
     char *password_file;
     char *from;      // the bare address
-    char *from_name; // the name before it, NULL: none
+    char *from_name; // the name before that address; NULL: none
     char *site;
     char *activation;
     char *recovery;

@@ -26,11 +26,12 @@ struct smtp; // owned by the caller from smtp_new to smtp_free
 struct smtp *smtp_new(const struct settings *s, struct err *e) MUST_USE;
 void smtp_free(struct smtp *s); // accepts NULL
 
-// Tries once. False only when the mail could not be made.
+// Tries once to send a mail; *reply tells what came of it. False only when the mail could not be
+// made.
 bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     struct reply *reply, struct err *e) MUST_USE;
 
-// Ends the connection with QUIT; the next mail opens another.
+// Ends the connection with QUIT; the next mail opens another one.
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
 // Returns what a reply means for the mail. Pure. `code` is the server's, 0 when it gave none;
