@@ -119,7 +119,7 @@ bool session_check_row(const PGresult *result, struct err *e) MUST_USE;
 
 // The remedy that an SQLSTATE calls for.
 enum session_remedy {
-    REMEDY_RETRY,     // the statement may succeed in this session
+    REMEDY_RETRY,     // the statement may succeed if it is sent again in this session
     REMEDY_RECONNECT, // a new session may succeed
     REMEDY_COMPLAIN,  // somebody has to fix something; we keep trying, and log that
 };
