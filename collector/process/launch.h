@@ -1,9 +1,9 @@
 // The launcher: a small process of ours that starts the sender, because a process in the sandbox
-// can start no other. It can start only the command that it was made with. That command gets an
-// environment without MAILROOM_* and PG*, so that the program that talks to the Internet cannot
-// reach the database. The sender runs in our terminal session but in a process group of its own, so
-// that Ctrl-C reaches only us and we can give back its lines. When we die, the launcher tells the
-// sender to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
+// can start no other. The launcher can start only the command that it was made with. That command
+// gets an environment without MAILROOM_* and PG*, so that the program that talks to the Internet
+// cannot reach the database. The sender runs in our terminal session but in a process group of its
+// own, so that Ctrl-C reaches only us and we can give back its lines. When we die, the launcher
+// tells the sender to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
 //
 // One process has one launcher, which does one thing at a time. All calls but launch_ask wait for
 // its answer.
