@@ -53,8 +53,9 @@ static void find_used_up(struct check *c, double per_s)
     }
 }
 
-// Marks the lines that leave less than half of the burst in a token bucket. The database's bucket
-// may hold less, because a collector may have paid for a line that it never wrote.
+// Marks the lines that leave less than half of the burst in the harness's own token bucket. The
+// database's bucket may hold less still, because a collector may have paid for a line that it never
+// wrote.
 static void find_emptied(struct check *c, double per_s, double burst)
 {
     const struct subject_log *log = c->l->log;

@@ -1,4 +1,5 @@
-// A cause is the one event that excuses a case, or makes it count under another name.
+// A cause is the one event that explains a case. The case is then not judged, or counts under
+// another name.
 #pragma once
 
 #include <stdint.h>

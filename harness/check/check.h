@@ -30,10 +30,11 @@ struct finding {
     size_t example_count;
 };
 
-// The amount of an invariant that was judged, in the unit of metrics[id].over.
+// How much there was to judge of an invariant, and how much of it was judged, in the unit of
+// metrics[id].over.
 struct judged {
     double judged;
-    double of;                   // the whole amount, judged and excused
+    double of;                   // the whole amount: what was judged and what was excused
     double excused[CAUSE_KINDS]; // the part that each kind of cause excuses
 };
 
@@ -62,8 +63,8 @@ struct result {
                          // none was seen
     char reasons[REASONS_MAX][256]; // why the run is inconclusive
     size_t reason_count;
-    int64_t slack_ns;  // ns that `late` tolerates: measured, or set by the scenario
-    int64_t latest_ns; // ns by which the latest of the late tokens was late
+    int64_t slack_ns;  // lateness that `late` tolerates, in ns: measured, or set by the scenario
+    int64_t latest_ns; // how late the latest of the late tokens was, in ns
     struct histogram from_intended, from_commit, lag; // ns
     struct stages stages;
 };
@@ -71,12 +72,11 @@ struct result {
 // Facts that the ledger does not hold.
 struct check_input {
     const struct load_result *load;
-    uint64_t reconnects; // number of the collector's sessions in the server's log; UINT64_MAX:
+    uint64_t reconnects; // how many sessions the collector opened, by the server's log; UINT64_MAX:
                          // unknown
     const char *gave_up; // why the harness gave the subject up and ended the run; NULL: it did not
     bool interrupted;    // a signal ended load and faults early
-    const struct stalls *reader_stalls; // stalls of the loop that reads the collector; NULL:
-                                        // unknown
+    const struct stalls *reader_stalls; // stalls of the loop that reads the output; NULL: unknown
     int64_t reader_ns;                  // ns that this loop spent on reading, decoding and checking
                                         // all lines
     const char *cpu_users;              // who used the machine, in words; NULL: not sampled
@@ -102,7 +102,7 @@ bool check_promised(const struct scenario *s, enum metric_id id);
 // "busy_idle, leak (not promised: small)". Appends nothing when all are promised.
 void unpromised_text(const struct scenario *s, struct buf *out);
 
-// Returns the judged share of an invariant, 0 to 1; NAN when there was nothing to judge.
+// Returns the share of an invariant that was judged, 0 to 1; NAN when there was nothing to judge.
 double judged_share(const struct judged *j);
 
 // The table in the terminal shows the judged share of an invariant when it is below this.

@@ -68,7 +68,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 {
     double sent = sent_in_time(l);
 
-    // A run that was ended early has not sent its plan, and says so elsewhere.
+    // A run that was ended early has not sent all of its plan, and another reason says so.
     if (check_ended_early(in))
         return;
     if (r->values[METRIC_GENERATOR_DROPPED] > 0)

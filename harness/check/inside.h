@@ -13,7 +13,7 @@ struct check {
     struct result *r;
     const struct ledger *l;
     const struct check_input *in;
-    int64_t flush_ns; // check_flush_ns
+    int64_t flush_ns; // how long a flush takes, as check_flush_ns returns it
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
     double budget_per_s;      // tokens per second; 0: no budget
@@ -62,8 +62,8 @@ bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // --- check.c -----------------------------------------------------------------------
 
-// True when load and faults ended before the plan did. The rest of the plan then counts against
-// nobody.
+// True when load and faults ended before the plan did. The part of the plan that was not carried
+// out then counts against nobody.
 static inline bool check_ended_early(const struct check_input *in)
 {
     return in->gave_up || in->interrupted;
@@ -144,7 +144,7 @@ bool check_server_forgot(
 // leader lacks it.
 bool check_left_behind(const struct ledger *l, uint32_t token);
 
-// True when the run had a failover and the harness knows what each one left behind.
+// True when the run had a failover and the harness knows which commits each one left behind.
 bool check_failovers_known(const struct ledger *l);
 
 // --- gates.c -----------------------------------------------------------------------
@@ -278,8 +278,7 @@ MUST_USE bool check_secrets(const struct check *c, struct err *e);
 // --- processor_wait.c ---------------------------------------------------------------------
 
 // Returns the longest time that the process can have waited for a processor between two times, by
-// the samples around them. Before the process's first sample nothing is known, and the result is
-// zero.
+// its samples around them. Returns 0 for a time before its first sample, of which nothing is known.
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 

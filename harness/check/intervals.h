@@ -1,4 +1,4 @@
-// Cuts the run into seconds and the load into phases, for files that show the run over time.
+// Cuts the run into seconds, and the load into its phases, for files that show the run over time.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -8,11 +8,11 @@ struct interval {
     int64_t from_ns, length_ns; // ns; from_ns counts from the start of the load
     const char *phase;          // the phase's name; NULL: the interval is one second of the run
     uint64_t intended;          // tokens planned for the interval
-    uint64_t committed;         // tokens acknowledged in it
-    uint64_t delivered;         // first deliveries read in it
-    uint64_t lines;             // whole lines read in it
+    uint64_t committed;         // tokens acknowledged in the interval
+    uint64_t delivered;         // tokens delivered for the first time in the interval
+    uint64_t lines;             // whole lines read in the interval; 0 for a phase
     int64_t backlog; // at the interval's end: committed tokens that must still be delivered
-    struct histogram *from_intended, *from_commit; // latencies of its deliveries, ns
+    struct histogram *from_intended, *from_commit; // latencies of the delivered tokens, ns
 };
 
 typedef bool intervals_use(void *arg, const struct interval *interval, struct err *e);

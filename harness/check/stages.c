@@ -192,7 +192,7 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
         return false;
     unsigned char *whys = stages_reasons(l, e);
     for (size_t i = 0; whys && i < l->log->line_count; i++) {
-        // A line that was cut off does not tell why it was sent.
+        // A line that is not whole does not show why it was sent.
         if (l->log->lines[i].state != LINE_WHOLE)
             continue;
         s->fired[whys[i]]++;

@@ -24,8 +24,8 @@ struct stage_times {
 enum fired_by {
     FIRED_BY_LIMIT,    // the line is full
     FIRED_BY_TIMEOUT,  // short: its first token had waited for the batch timeout
-    FIRED_AT_START,    // the first line of a process, of tokens that waited for it
-    FIRED_AFTER_FAULT, // the first line after a fault, of tokens that waited for its end
+    FIRED_AT_START,    // the first line of a process: its tokens had waited for the start
+    FIRED_AFTER_FAULT, // the first line after a fault: its tokens had waited for the fault's end
     FIRED_AT_END,      // short: sent because the collector got TERM
     FIRED_OTHERWISE,   // short and early, for none of the other reasons
     FIRED_KINDS,

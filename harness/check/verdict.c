@@ -262,7 +262,7 @@ static bool by_importance(double got, const char *how, double want)
     }
 }
 
-// True when this count may be too small only because faults were left out.
+// True when the figure is a count that may be too small only because faults were left out.
 static bool lacks_faults(
     const struct ledger *l, const struct expectation *x, enum metric_id id, double got)
 {
@@ -325,7 +325,7 @@ static void judge_expectations(struct result *r, const struct ledger *l,
                 "idle",
                 m->name, metric_text(m->id, r->values[m->id], text, sizeof text),
                 r->values[METRIC_GENERATOR_LAG_P99_MS], 100 * in->others_share, s->expect[i].want);
-        // A count is a fact, a time or a rate is a target.
+        // A count is a fact, whereas a time or a rate is only a target.
         else if (m->unit == UNIT_COUNT)
             *violated = true;
         else

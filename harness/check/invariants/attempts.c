@@ -54,7 +54,7 @@ static bool is_unheard(const struct match *h, const struct delivery *d)
 }
 
 // True when this recorded attempt may belong to this line. An attempt that was given back although
-// its answer was final counts as possible here: other checks find it.
+// its answer was final counts as possible here, because other checks find that.
 static bool is_of_line(
     const struct match *h, const struct attempt_record *a, const struct delivery *d)
 {
@@ -101,8 +101,8 @@ static uint64_t match_next(const struct match *h, const struct attempt_record *a
     return next;
 }
 
-// True when the last line's attempt may be unrecorded: the token has no end yet, or the process was
-// stopped.
+// True when the attempt of the token's last line may be unrecorded: the token has no recorded end
+// yet, or the process was asked to end.
 static bool may_be_open(const struct match *h)
 {
     const struct ledger *l = h->c->l;
@@ -116,7 +116,7 @@ static void judge_attempts(
 {
     struct result *r = h->c->r;
     uint64_t set = 1;
-    // A token that expired at its first turn was never tried.
+    // A token that expired before its first attempt has the number 0.
     int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
 
     for (; a < end; a++) {

@@ -16,7 +16,7 @@ size_t backlog_step(const struct backlog *b, int64_t at_ns)
     return i < b->count ? i : b->count - 1;
 }
 
-// Turns differences into sums.
+// Turns the differences in waiting[] into sums.
 static void add_up(struct backlog *b)
 {
     for (size_t i = 1; i < b->count; i++)
@@ -28,7 +28,7 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
     int64_t length_ns = l->drain_end_ns > l->start_ns ? l->drain_end_ns - l->start_ns : 0;
 
     *b = (struct backlog){.from_ns = l->start_ns, .step_ns = shortest_ns};
-    // A run of days gets coarser steps rather than more memory.
+    // In a run of days the steps get longer, so that the array does not get larger.
     while (length_ns / b->step_ns > (int64_t)steps_max)
         b->step_ns *= 2;
     b->count = (size_t)(length_ns / b->step_ns) + 1;

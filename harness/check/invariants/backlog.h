@@ -1,4 +1,4 @@
-// Counts the tokens that waited at each time.
+// Counts how many tokens waited at each time of the run.
 #pragma once
 
 #include "check/inside.h"
@@ -20,5 +20,6 @@ static inline int64_t backlog_at_ns(const struct backlog *b, size_t i)
     return b->from_ns + (int64_t)i * b->step_ns;
 }
 
-// Returns the last step at or before a time, within the array.
+// Returns the index of the last step at or before a time; the first or the last step for a time
+// outside of the array.
 size_t backlog_step(const struct backlog *b, int64_t at_ns);

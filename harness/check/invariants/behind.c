@@ -18,8 +18,8 @@
 
 static const double load_most = 0.8; // the highest rate that is judged, as a share of the capacity
 static const int64_t stretch_least_ns = 2 * NS_PER_S;
-static const double growth_least = 0.02; // the least growth that counts, as a share of the rate; a
-                                         // run cannot show less
+static const double growth_least = 0.02; // the least growth that counts, as a share of the rate;
+                                         // a run cannot show less
 enum { BLOCKS = 10 };
 static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 8 degrees of freedom
 
@@ -51,11 +51,12 @@ static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns
 
 struct slope {
     double per_s;
-    double least_per_s; // tokens per second; with a confidence of 95% the true slope is larger
+    double least_per_s; // tokens per second: with a confidence of 95% the true slope is above it
     double growth;      // tokens: the mean of the last fifth less that of the first
 };
 
-// Fits a line to the means of blocks, which hardly depend on each other.
+// Fits a straight line to the mean backlogs of ten blocks of time, because such means hardly depend
+// on each other.
 static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
 {
     double means[BLOCKS], mean = 0, sxy = 0, sxx = 0, rest = 0;
@@ -91,8 +92,8 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         return;
     judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     struct slope slope = slope_of(&t->backlog, from_ns, until_ns);
-    // A smaller slope may come from batches and random arrivals: at four fifths of the capacity,
-    // random arrivals make queues that last.
+    // Less growth than this may come from batches and random arrivals: at four fifths of the
+    // capacity, random arrivals make queues that last.
     double noise = 3.0 * s->batch_limit + 3 * sqrt(rate);
     if (slope.least_per_s <= 0 || slope.per_s < growth_least * rate || slope.growth < noise)
         return;
@@ -127,7 +128,8 @@ static void judge_phase_growth(
 
 // --- the backlog stays ------------------------------------------------------------
 
-// Returns the highest rate between two times; INFINITY where a phase has no rate of its own.
+// Returns the highest rate of the load between two times; INFINITY where a phase has no rate of its
+// own.
 static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t begin_ns = l->start_ns;

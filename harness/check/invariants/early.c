@@ -65,7 +65,7 @@ static bool index_all(struct early *t)
     uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
 
     t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
-    // check_early reports the missing memory.
+    // Without memory, check_early reports that.
     if (!emptied || !t->short_since) {
         free(emptied);
         return false;
@@ -83,9 +83,9 @@ static bool index_all(struct early *t)
     return true;
 }
 
-// True when the line is judged. It must hold the first delivery of a token: a repeated delivery is
-// duplicated, and an unplanned one is a phantom. It must hold no forged delivery, because that may
-// be half of a line.
+// True when the line is to be judged. It must hold the first delivery of a token: a repeated
+// delivery is judged as duplicated, and an unplanned one as a phantom. It must hold no forged
+// delivery, because that may be half of a line.
 static bool has_news(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -128,7 +128,7 @@ static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t in
     return any;
 }
 
-// Returns the lanes of a line's tokens, as bits.
+// Returns the lanes of a line's tokens as bits: 1 for activations, 2 for recoveries.
 static unsigned lanes_in(const struct ledger *l, const struct line_record *line)
 {
     unsigned lanes = 0;
@@ -141,9 +141,9 @@ static unsigned lanes_in(const struct ledger *l, const struct line_record *line)
     return lanes;
 }
 
-// Returns the line with which this one's window fired: itself, or a short line of another lane just
-// before it. A collector may write each lane in a line of its own, and a token of any lane starts
-// the timer for all.
+// Returns the line with which this line's window fired: this line itself, or a short line of
+// another lane just before it. A collector may write each lane in a line of its own, and a token of
+// any lane starts the timer for all.
 static uint32_t fired_with(const struct early *t, uint32_t index)
 {
     const struct ledger *l = t->c->l;
@@ -237,7 +237,7 @@ static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_
 }
 
 // Returns by how much an announcement and the timer that it starts may be late in any run. While a
-// session waits for a flush, its announcements wait, too; and our own flushes show how busy the
+// session waits for a flush, its announcements wait, too; and the probe's flushes show how busy the
 // machine is.
 static int64_t usually_late_ns(const struct check *c)
 {
@@ -357,9 +357,9 @@ static void judge_line_early(const struct early *t, uint32_t index)
     finding_add_faults(c->r, METRIC_EARLY, l, line->read_ns);
 }
 
-// When several collectors share the work, each announcement starts the timers of all, also of those
-// that do not get its token. With a bell, a look that nobody announced may explain a line as well,
-// and in leased mode the retry of a token that another takes.
+// When several collectors share the work, each announcement starts the timers of all, even of those
+// that do not get its token. But with a bell, a look without an announcement may explain a line as
+// well, and in leased mode the retry of a token that another one takes may.
 static bool is_judged_of_sharers(const struct check *c)
 {
     return c->l->scenario->postgres.announce == ANNOUNCE_EACH &&

@@ -2,8 +2,8 @@
 //
 // It needs the layout `reference`. There are two cases:
 // - A token was delivered, but the cursor has not passed it, or it was taken and not confirmed.
-// - There is a dead letter that the wire could have carried, that is there twice, or whose token is
-//   still to be dequeued.
+// - There is a dead letter that the wire could have carried, that is there twice, or whose token
+//   still waits to be taken.
 //
 // The first case is excused when one of the last processes did not end as it should. It is also
 // excused when one exited with 75, which says that its line is unconfirmed, and the line was read
@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 
-static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
+static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
 
 // How the last processes ended.
 struct last_words {
@@ -35,7 +35,7 @@ static struct last_words last_words_of(const struct check *c)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        // An earlier process had a successor, which has taken its tokens over.
+        // The tokens of an earlier process were taken over by its successor.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
         words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
@@ -64,8 +64,8 @@ static bool had_time_to_mark(const struct check *c, uint32_t token)
     return !is_hit(c, token, read_ns, read_ns + c->r->slack_ns);
 }
 
-// True when the server may not have confirmed this line before the end, not even in the second
-// after TERM.
+// True when the server may not have confirmed the token's line before the end of the run, not even
+// in the second after TERM.
 static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
@@ -96,7 +96,7 @@ static const char *contradiction(
         return NULL;
     if (words->unconfirmed && may_be_unconfirmed(c, token))
         return NULL;
-    // The token may have to be retried; its recorded outcome is judged elsewhere.
+    // The token may have to be tried again; its recorded outcome is judged in leased_outcome.c.
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
         return NULL;
     if (!shares)

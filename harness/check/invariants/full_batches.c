@@ -18,17 +18,17 @@
 
 #define NO_TOKEN UINT32_MAX
 
-// Tokens of one lane that wait.
+// The waiting tokens of one lane.
 struct lane {
     int64_t count;
-    int64_t since_ns; // since when a full batch of them waits and no line has come
+    int64_t since_ns; // since when there has been a full batch of them and no line has come
 };
 
 struct fill {
     const struct check *c;
     struct spans txns; // all transactions that were sent
     struct leased leased;
-    uint32_t *order; // owned; the tokens that came out, by the time since when they wait
+    uint32_t *order; // owned; the tokens that came out, sorted by the time since when they waited
     size_t count, next;
     struct lane lanes[2];
 };
@@ -39,7 +39,7 @@ static int lane_of(const struct fill *f, uint32_t token)
 }
 
 // Returns since when a token waits: from its acknowledgement or, for a subject that waits for
-// writers, from the end of the last older transaction that was still open.
+// writers, from the end of the last older transaction that was still open then.
 static int64_t waits_since_ns(const struct fill *f, uint32_t token)
 {
     int64_t ack_ns = ledger_txn(f->c->l, token)->ended_ns;
@@ -79,8 +79,8 @@ static bool list_tokens(struct fill *f)
         if (!waited(f, token))
             continue;
         f->order[f->count++] = token;
-        // The plan's order is nearly always that of the acknowledgements, and a sort of millions is
-        // not free.
+        // The plan's order is nearly always that of the acknowledgements, and sorting millions
+        // takes time.
         sorted = sorted && (f->count == 1 || by_wait(&f->order[f->count - 2], &token, f) <= 0);
     }
     if (!sorted)
@@ -130,7 +130,7 @@ static void token_arrives(struct fill *f, int64_t until_ns)
         int64_t since_ns = waits_since_ns(f, token);
         if (since_ns > until_ns)
             return;
-        // Further tokens do not begin the time of a batch that is full already.
+        // When further tokens come to a full batch, its time does not begin anew.
         if (++lane->count == f->c->l->scenario->collector.batch_limit)
             lane->since_ns = since_ns;
     }
@@ -147,7 +147,7 @@ static void token_leaves(struct fill *f, uint32_t index)
             l->tokens[d->token].first_line == index && waited(f, d->token))
             f->lanes[lane_of(f, d->token)].count--;
     }
-    // What is left may be a full batch, too; its time begins now.
+    // The tokens that are left may make a full batch, too; its time begins now.
     f->lanes[0].since_ns = f->lanes[1].since_ns = line->read_ns;
 }
 
@@ -160,7 +160,7 @@ static bool shows_full(const struct check *c)
     bool each = s->postgres.announce == ANNOUNCE_EACH && s->postgres.schema == SCHEMA_LATEST;
 
     for (size_t i = 0; i < s->load_count; i++)
-        each = each && s->load[i].rows_to <= 1; // announcements of one transaction are one
+        each = each && s->load[i].rows_to <= 1; // a transaction announces all its rows at once
     return each && s->collector.batch_timeout_ns >= 5 * bound_ns(c, c->r->slack_ns);
 }
 
@@ -272,14 +272,14 @@ bool check_fill(const struct check *c, struct err *e)
     bool shared = s->collector.instances > 1 && scenario_shares(s);
     struct fill f = {.c = c};
 
-    // What others have taken, or what the budget holds back, does not wait for this collector.
+    // Tokens that others have taken, or that the budget holds back, do not wait for this collector.
     if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
         return true;
     leased_read(&f.leased, s);
     if (waits && !spans_make(&f.txns, c->l))
         return err_memory(e);
     bool full = shows_full(c), brief = shows_short(&f);
-    // A run that can show neither needs no list.
+    // A run that can show neither case needs no list.
     bool ok = !(full || brief) || list_tokens(&f) || err_memory(e);
     if (ok && full)
         check_full(&f);

@@ -23,7 +23,7 @@ struct idle {
     int32_t *unanswered; // owned; per step of the backlog: how many lines of the instance awaited
                          // answers
     int instance;
-    size_t line; // index of the next line to be looked at
+    size_t line; // index of the next line that wrote_until will look at
 };
 
 // Returns until when a line awaited answers: until each token had its answer or had waited for the
@@ -103,7 +103,8 @@ static bool could_work(const struct idle *t, size_t step)
                    .kind == CAUSE_NONE;
 }
 
-// True when more than two batches wait beyond those that the others may have taken already.
+// True when more than two batches wait, not counting those that the other instances may have taken
+// already.
 static bool is_left(const struct idle *t, size_t step)
 {
     const struct scenario_collector *s = &t->c->l->scenario->collector;

@@ -22,8 +22,8 @@
 #include "scenario/leased.h"
 #include "plan/names.h"
 
-// In the modes without answers: the line that a collector has in hand, and the one that it has
-// taken meanwhile.
+// How many lines a collector may have taken in the modes without answers: the one that it has in
+// hand, and the next one.
 #define IN_HAND 2
 
 struct lanes {
@@ -50,8 +50,8 @@ static bool is_judged(const struct ledger *l, uint32_t token)
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
-// Looks into a line. `lower`: it holds first deliveries of a lower lane; `young`: none of these
-// tokens had aged; `again`: it holds repeated deliveries.
+// Looks into a line. Sets *lower when it holds first deliveries of the lower lane, *young when none
+// of these tokens had aged, and *again when it holds repeated deliveries.
 static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
     const struct ledger *l = n->c->l;
@@ -74,9 +74,9 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
-// Checks the lower lane's share. While an aged token waits, more than `most` lines in a row without
-// any token of its lane are a violation. The database rounds a token's time to the second, so a
-// token has certainly aged one second after the bound.
+// Checks the lower lane's share. While an aged token waits, no more than `most` lines in a row may
+// hold no token of its lane. The database rounds a token's time to the second, so a token has
+// certainly aged one second after the bound.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;
@@ -104,13 +104,13 @@ static void judge_share(const struct lanes *n)
             "s",
             n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
             NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
-        // The next finding needs as many lines again.
+        // The next finding needs as many lines in a row again.
         run = 0;
     }
 }
 
-// Counts the lines of the lower lane that went out while a token of the higher lane waited. What is
-// read after a stall may have been written before the token was there.
+// Judges how many lines of the lower lane went out while this token of the higher lane waited.
+// Lines that were read after a stall may have been written before the token was there.
 static void judge_overtaken(const struct lanes *n, uint32_t token)
 {
     const struct check *c = n->c;
@@ -174,7 +174,8 @@ bool check_lanes(const struct check *c, struct err *e)
         if (!is_judged(l, t))
             continue;
         if (is_higher(&n.m, l, t)) {
-            // A token of the higher lane has nothing above it that could let it wait.
+            // No other lane is above the higher one, so each line of the lower lane that went out
+            // meanwhile has overtaken this token.
             judge_overtaken(&n, t);
             continue;
         }

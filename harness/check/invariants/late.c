@@ -101,7 +101,7 @@ static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns,
                why_late(c, (uint32_t)line, start_ns, due_ns).kind != CAUSE_NONE);
 }
 
-// True when a token that was due at due_ns was not yet late at a time: it was due later, or had to
+// True when a token that was due at due_ns was not yet late at at_ns: it was due later, or had to
 // wait until then, and no line had overtaken it.
 static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_ns, int64_t at_ns)
 {
@@ -110,7 +110,8 @@ static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_n
 
     if (at_ns <= due_ns)
         return true;
-    // The fault may have ended the chain itself, so the line before it counts as well.
+    // The fault itself may have ended the chain of full lines, so the last line before it counts as
+    // well.
     return (next < log->line_count && waited_rightly(c, next, start_ns, due_ns)) ||
            (next > 0 && at_ns - log->lines[next - 1].read_ns <= c->r->slack_ns &&
                waited_rightly(c, next - 1, start_ns, due_ns));

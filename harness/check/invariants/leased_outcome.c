@@ -115,7 +115,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
     struct cause cause = left_unread_by(h, d);
 
-    // With the order of two lines unknown, nothing that rests on it can be judged.
+    // The order of the two lines is unknown, so nothing that rests on it can be judged.
     if (cause.kind != CAUSE_NONE) {
         h->unread = cause;
     } else if (answered && finished) {
@@ -124,7 +124,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
             describe(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
-        // Without an answer the claim was the collector's until the answer timeout.
+        // Without an answer, the token was leased to the collector until the answer timeout.
     } else if (!answered) {
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
@@ -164,8 +164,8 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
         judge_first(h->c->r);
     h->last = d;
     h->errors += is_known_error(h, d);
-    // An error that the collector may not have recorded counts for the delay, which it can only
-    // make longer, and not for the limit.
+    // An error that the collector may not have recorded does not count for the limit. It counts for
+    // the delay, which it can only make longer.
     h->failures++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
@@ -244,7 +244,7 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
                 ": read at %.3f s without an answer, and never tried again",
             h->token, ledger_seconds(h->c->l, ended_ns));
     else
-        // It was delivered, so "lost" alone would not say what is missing.
+        // The token was delivered, so "lost" alone would not say what is missing.
         finding_add(r, METRIC_LOST,
             NAMES_TOKEN ": read at %.3f s, answered at %.3f s, and the database holds no outcome",
             h->token, ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns),
@@ -268,7 +268,7 @@ static void judge_waits(struct result *r, const struct waits *w)
 }
 
 // Returns how many tokens, paid for earlier, may come late because of what happened between two
-// times: all that lay unread, and what the collectors had in hand when a fault began.
+// times: tokens that lay unread, and tokens that the collectors had in hand when a fault began.
 static double late_tokens(
     const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
 {
@@ -281,12 +281,12 @@ static double late_tokens(
 }
 
 // Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
-// a case. Tokens are paid for when they are taken, and may come much later. So what the bucket
-// gains meanwhile is not lost when it is full.
+// a case. Tokens are paid for when they are taken, and may come much later. So a full bucket keeps
+// what it gains in such a time.
 static void judge_budget(const struct check *c, const struct leased *m)
 {
     const struct subject_log *log = c->l->log;
-    double left = m->burst, more = 0; // more: tokens that it may hold beyond the burst
+    double left = m->burst, more = 0; // more: tokens that the bucket may hold beyond the burst
     int64_t at_ns = log->process_count > 0 ? log->processes[0].started_ns : 0;
 
     if (m->budget_per_s <= 0)

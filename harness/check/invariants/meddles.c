@@ -43,8 +43,9 @@ bool check_meddles(const struct check *c, struct err *e)
         if (!(l->tokens[token].row & ROW_READ) || !ledger_committed(l, token) ||
             l->plan->kinds[token] == TOKEN_CONFLICT)
             continue;
-        // The plan's own change may have been lost with a connection or with the server's data, so
-        // what was inserted and what the change makes of it are both right.
+        // The plan's own change may have been lost with a connection or with the server's data. So
+        // what was inserted and what the change makes of it would both be right, and the token is
+        // not judged.
         if (ledger_changed_ns(l, token) != CLOCK_NEVER) {
             judged_add(
                 c->r, METRIC_MEDDLES, 1, (struct cause){CAUSE_TRANSACTION, l->txn_of[token]});

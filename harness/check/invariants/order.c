@@ -19,7 +19,7 @@
 #include "plan/names.h"
 #include "scenario/leased.h"
 
-// The youngest token that a process has delivered of a lane, or of all when there are no lanes.
+// The youngest token that a process has delivered of one lane or, without lanes, of all tokens.
 struct youngest {
     int64_t sent_ns; // when its transaction began
     uint32_t token;
@@ -125,8 +125,8 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
 }
 
 // A collector reads the tokens of a line from the database while it writes the line before, at the
-// earliest. It begins to write that line when the one before it has left room in the pipe. So a
-// change convicts when it was acknowledged before empty_ns[2].
+// earliest. It begins to write that earlier line only when the line before it has left room in the
+// pipe. So a change convicts when it was acknowledged before empty_ns[2].
 static void check_change(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;
@@ -145,8 +145,8 @@ static void check_change(const struct check *c, const struct past *p, uint32_t t
     finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);
 }
 
-// A line holds the names that the account had when the line was taken. The same bound as for other
-// changes tells when that was at the earliest.
+// A line holds the names that the account had when the collector read the line's tokens from the
+// database. check_change says when that was at the earliest.
 static void check_rename(const struct check *c, const struct past *p, const struct delivery *d)
 {
     struct result *r = c->r;
@@ -189,11 +189,11 @@ bool check_sequence(const struct check *c, struct err *e)
         advance(p, d->line, line->read_ns);
         check_change(c, p, d->token);
         check_rename(c, p, d);
-        // A token that changed meanwhile may rightly have been passed over and come later.
+        // A token that changed while it waited may rightly have been passed over and come later.
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
         check_expiry(c, p, d->token);
-        // A repetition is older than all around it, and is judged as duplicated.
+        // A repeated delivery is older than those around it, and is judged as duplicated.
         if (l->tokens[d->token].first_line == d->line && !scenario_shares(l->scenario))
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);

@@ -48,7 +48,7 @@ static int64_t covered_ns(
         bool process = k->verb->ends == ENDS_PROCESSES;
         int64_t over_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
         int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(over_ns, until_ns);
-        // The judged fault has its own time already: the limit.
+        // The limit already gives the judged fault its time.
         if (k == judged || k->struck_ns >= until_ns || over_ns < from_ns)
             continue;
         if (k->others_ns == CLOCK_NEVER)

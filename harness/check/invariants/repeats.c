@@ -216,7 +216,7 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
         return batch;
     if (!is_late_line(t, first, again))
         return CAUSE_IS_NONE;
-    // Several tokens of one late line are one late line.
+    // A late line counts once, however many tokens it repeats.
     t->c->r->values[METRIC_LATE_LINES] += t->late_line != again;
     t->late_line = again;
     return (struct cause){CAUSE_BATCH, again};
@@ -289,8 +289,7 @@ static void walk_repeats(struct repeats *t)
             continue;
         uint32_t first = t->before[d->token];
         t->before[d->token] = d->line;
-        // A first delivery is judged and right, so the share that is shown is one of all
-        // deliveries.
+        // First deliveries count as judged, so that the share is one of all deliveries.
         if (first == NO_LINE)
             judged_add(t->c->r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
         else

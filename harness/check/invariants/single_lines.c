@@ -71,7 +71,7 @@ static void check_line(const struct check *c, const struct line_record *line)
     judged_add(r, METRIC_TORN, 1, CAUSE_IS_NONE);
     if (line->state == LINE_WHOLE)
         judged_add(r, METRIC_OVER_LIMIT, 1, CAUSE_IS_NONE);
-    // The line is torn because a name was not refused; that is the defect, not the framing.
+    // The defect is that the collector did not refuse the name, so the line counts as forged.
     if (line->state == LINE_TORN && is_torn_by_name(l, line))
         finding_add(r, METRIC_FORGED,
             "pid %d, read at %.3f s: a name that the wire cannot carry, printed as it is",
@@ -91,8 +91,8 @@ static void check_line(const struct check *c, const struct line_record *line)
             l->scenario->collector.batch_limit);
 }
 
-// A segment ends when all of its tokens are settled: written, confirmed, and no more waiting. So
-// nothing but lost data makes one come again in a later segment.
+// A segment ends when all of its tokens are settled: written, confirmed, and no longer waiting. So
+// only lost data makes a token come again in a later segment.
 static void check_earlier(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     int64_t read_ns = l->log->lines[d->line].read_ns;
@@ -108,7 +108,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     char login[NAMES_MAX] = "an unknown login";
     double at = ledger_seconds(l, l->log->lines[d->line].read_ns);
 
-    // A name in a torn line was only seen there, and is no delivery.
+    // A token that a torn line names was not delivered.
     if (d->flags & DELIVERY_NAMED)
         return;
     bool ours = d->token < l->plan->token_count;
@@ -117,7 +117,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         check_earlier(r, l, d);
         return;
     }
-    // A delivery of no planned token has no login of ours.
+    // A delivery of a token that the plan does not have has no login of ours.
     if (ours)
         ledger_name(l, d->token, login);
     if (d->flags & DELIVERY_FORGED)

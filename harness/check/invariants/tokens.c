@@ -42,7 +42,7 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
     return "?";
 }
 
-// Describes a token's life in one line: the example that every finding about it shows.
+// Counts a case, and describes it by the token's life in one line.
 static void finding_add_token(
     struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
@@ -73,9 +73,9 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
-// Returns when the token expires. The harness lets every token live for 15 minutes, so a time that
-// is earlier by more than the server's clock may be off was written by the collector, and excuses
-// nothing.
+// Returns when the token expires. The harness lets every token live for 15 minutes. If the database
+// has an earlier time, and the difference is larger than the server's clock may be off, the
+// collector wrote it. That excuses nothing, so the later time is returned.
 static int64_t expires_ns(const struct ledger *l, uint32_t token)
 {
     const int64_t lifetime_ns = (int64_t)15 * 60 * NS_PER_S, off_ns = 3 * NS_PER_S;
@@ -87,8 +87,8 @@ static int64_t expires_ns(const struct ledger *l, uint32_t token)
     return at_ns > least_ns ? at_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired during a fault was not, so
-// it does not count as lost. A token that does not expire before the end of the drain was always
+// True when the token was eligible long enough. A token that expired during a fault was not, so it
+// does not count as lost. A token that does not expire before the end of the drain was always
 // eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
@@ -104,8 +104,9 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
            enough_ns(c->r, l);
 }
 
-// A token with an unknown outcome is not a phantom when the database has it or had it. The database
-// may have had it when the server lost data after the delivery.
+// True when the token was delivered although the database never had it. Of a token with an unknown
+// outcome this is not said when the database has it, or may have had it before the server lost data
+// after the delivery.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
     if (l->tokens[token].deliveries == 0)
@@ -137,7 +138,7 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
         break;
     case TXN_UNKNOWN:
         r->values[METRIC_UNKNOWN]++;
-        // The delivery shows that the COMMIT whose answer was lost had arrived.
+        // The delivery shows that the COMMIT had arrived, though its answer was lost.
         if (l->tokens[token].deliveries > 0)
             r->values[METRIC_RECOVERED]++;
         break;

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/noun.h"
 
-static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
+static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
 
 // True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.
 bool check_killed_by_plan(const struct check *c, const struct process_record *p)
@@ -177,12 +177,12 @@ bool check_exits(const struct check *c, struct err *e)
         const struct process_record *p = &l->log->processes[i];
         int64_t asked_ns = check_term_ns(c, p);
         if (p->ended_ns == CLOCK_NEVER)
-            continue; // it lives on in the next segment
+            continue; // the process lives on in the next segment
         judged_add(c->r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         find_end(c, p);
         if (!is_late(c, p, asked_ns))
             continue;
-        // The harness sees an end when it wakes up, so a stall of its own looks like a late end.
+        // The harness sees an end only when it wakes up, so when it stood still an end seems late.
         if (check_kept_by(c, NO_PROCESS, asked_ns, p->ended_ns, 0, CAUSE_IS_NONE).kind !=
             CAUSE_NONE)
             stalled++;

@@ -44,7 +44,7 @@ struct cause check_unrecorded_by(
 
     if (ended_before_record(c, d, again_ns) || check_timed_out(c, m, d, d->replied_ns))
         return (struct cause){CAUSE_BATCH, d->line};
-    // A fault that hit this instance may have prevented the commit that records the answer, or have
-    // ended its lease just before.
+    // A fault that hit this instance may have prevented the commit that records the answer. One
+    // that hit it just before may have ended its lease.
     return timeline_hit(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
 }

@@ -16,8 +16,8 @@
 
 static const double busy_share = 0.05;       // share of one processor that an idle collector may
                                              // use
-static const double busy_wakeups_per_s = 10; // wakeups that an idle collector may cause; a health
-                                             // check every second causes fewer
+static const double busy_wakeups_per_s = 10; // wakeups per second that an idle collector may cause;
+                                             // a health check every second causes fewer
 static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // a process that was just started is not judged for
                                             // this long
@@ -54,7 +54,7 @@ static void check_idle(
 
     for (size_t i = 0; i < l->log->sample_count; i++) {
         const struct process_sample *s = &l->log->samples[i];
-        // What a runtime does while it warms up is no idling.
+        // The work of a runtime that warms up does not count.
         if (s->process != process || s->at_ns < from_ns || s->at_ns < warm_ns ||
             s->at_ns > until_ns)
             continue;
@@ -77,8 +77,8 @@ static void check_idle(
             100 * cpu, wakeups);
 }
 
-// Judges the collector's backends. What they burn is no less busy than what the collector burns
-// itself. Where their CPU time cannot be seen it is 0, and convicts nobody.
+// Judges the collector's backends together, because their CPU time counts like the collector's own.
+// Where it cannot be seen it is 0, and convicts nobody.
 static void check_backends(
     struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {

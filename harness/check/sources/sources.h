@@ -1,6 +1,6 @@
 // The sources of the timeline. Each is one pure function of the ledger, and lists spans by what the
-// harness did or measured itself. What the subject does may end a span early; it never begins one
-// and never lengthens one. Each span has a bound that stands in the scenario before the run.
+// harness did or measured itself. What the subject does may end a span early, but never begins or
+// lengthens one. Each span has a bound that stands in the scenario before the run.
 #pragma once
 
 #include "check/timeline.h"
@@ -38,7 +38,7 @@ void source_faults(struct sources *s);    // from the blow until it is undone
 void source_returns(struct sources *s);   // until the struck instances work again
 void source_takeovers(struct sources *s); // until another works in the place of the struck one
 void source_readers(struct sources *s);   // while lines lie in the pipe of a slow reader
-void source_senders(struct sources *s);   // while no answer comes for all lines in flight
+void source_senders(struct sources *s);   // while all lines that may be in flight await answers
 void source_together(struct sources *s);  // while all instances have spans; after those above
 void source_slowdowns(struct sources *s);
 void source_bequests(struct sources *s);
