@@ -1,13 +1,13 @@
 // From events to a scenario and a history.
 //
 // Most kinds need nothing of their own: the event holds the record, and build_event completes it
-// and appends it to the array that the table names. The functions before it add what is more than a
-// record: a token is a transaction of the plan, a change and a fault have a twin there, a line has
-// its tokens, and a row changes the ledger.
+// and appends it to the array that the table names. The functions before build_event add what is
+// more than a record: a token is a transaction of the plan, a change and a fault have a twin there,
+// a line has its tokens, and a row changes the ledger.
 //
 // The events of a kind are sorted before they are built, so that the lines of a story may come in
-// any order. Kinds are built in the order of enum event_kind, because the defaults of the later
-// ones rest on the earlier: the end of a process on that of the run, the writer of a line on the
+// any order. Kinds are built in the order of enum event_kind, because the defaults of later kinds
+// depend on earlier ones: the end of a process on that of the run, the writer of a line on the
 // processes that live.
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,7 +290,7 @@ static bool build_event(struct build *b, const struct event *told, struct err *e
     b->told = NULL;
     if (!ok)
         return false;
-    // stalls_note has kept the stall and counted it.
+    // build_stall has kept the stall already.
     return k->size == 0 || told->kind == EVENT_STALL ||
            append((char *)h + k->array, count, event.record, k->size, e);
 }
@@ -304,7 +304,7 @@ static int64_t order_of(const struct event *event)
     if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN || event->kind == EVENT_ATTEMPT)
         return event->first;
     if (event->kind == EVENT_FAULT)
-        event_complete(&full, &(struct usual){0}); // planned when it was sought, or struck
+        event_complete(&full, &(struct usual){0}); // fills in when it was planned
     return event_time(&full);
 }
 
@@ -323,7 +323,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == kind)
             b->kind[count++] = &b->events[i];
-    // The numbers and sums of records rest on their order, which the file need not keep.
+    // The numbers and the sums of records depend on their order, and the file may have another one.
     if (count > 0)
         qsort(b->kind, count, sizeof *b->kind, by_order);
     for (size_t i = 0; i < count; i++)

@@ -13,7 +13,7 @@ static int64_t field_get(const struct event *e, size_t at, size_t size)
         return *(const uint8_t *)from;
     case sizeof(uint16_t):
         return *(const uint16_t *)from;
-    case sizeof(int32_t): // numbers without a sign stay below its limit
+    case sizeof(int32_t): // fields of type uint32_t stay below INT32_MAX
         return *(const int32_t *)from;
     default:
         return *(const int64_t *)from;
@@ -80,7 +80,7 @@ const struct event_word *event_word(const struct event *e, const char *name)
     FOR_WORDS(word, e)
     if (strcmp(word->name, name) == 0)
         return main_word(e, word);
-    abort(); // only words that the table has are asked for
+    abort(); // all callers name words of the table
 }
 
 static bool is_given(const struct event *e, const struct event_word *word)

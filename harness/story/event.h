@@ -19,7 +19,7 @@
 #include "story/story.h"
 
 #define STORY_EVENTS_MAX 50000u  // events of one story, repetitions included
-#define STORY_TOKENS_MAX 100000u // tokens, and tokens in lines
+#define STORY_TOKENS_MAX 100000u // planned tokens of one story; also the tokens in all its lines
 #define STORY_PROCESSES_MAX 1000u
 #define STORY_START_NS (1000 * NS_PER_S)           // the time 0 of a story on the run's clock
 #define TIME_MAX (INT64_C(100) * 86400 * NS_PER_S) // most ns before or after the load's beginning
@@ -40,7 +40,7 @@ enum event_kind {
     EVENT_FAULT,
     EVENT_SESSION,
     EVENT_LINE,
-    EVENT_ITEM, // the tokens of the line before it
+    EVENT_ITEM, // tokens of the line before the item
     EVENT_SAMPLE,
     EVENT_LOOK,
     EVENT_PROBE,
@@ -90,7 +90,7 @@ struct event_word {
 struct kind {
     const char *name;
     enum { HEAD_NONE, HEAD_NUMBER, HEAD_RANGE, HEAD_REST, HEAD_FAULT } head;
-    struct event_word words[WORDS_MAX]; // the order in which they are written
+    struct event_word words[WORDS_MAX]; // in the order in which they are written
     const char *time;                   // the word by which the events are sorted
     // Where struct history has the array of these records and their number, and the size of one
     // record. size 0: they are kept elsewhere.
@@ -183,7 +183,7 @@ const struct event_word *event_word(const struct event *e, const char *name);
 bool event_has(const struct event *e, const char *name);
 void event_forget(struct event *e, const char *name);
 
-// Gives a field a value unless a word has done so.
+// Gives the field of the word with this name a value, unless one of its words was said already.
 void event_usual(struct event *e, const char *name, int64_t value);
 
 // Takes over what the other event says. Where both say something, the other one counts.
@@ -217,10 +217,10 @@ const void *event_record_before(const struct history *h, const struct event *e, 
 
 // What the values that a story leaves out depend on.
 struct usual {
-    int64_t load_ns, run_ns;       // when load and run end
-    const struct subject_log *log; // a line's writer is looked for in it
+    int64_t load_ns, run_ns;       // when load and run end, since the load began
+    const struct subject_log *log; // its processes, to find a line's writer
     const void *before;            // the record of this kind before this one; NULL: none
-    const struct event *row;       // of a row: what the tables hold without it
+    const struct event *row;       // for a row: what the tables hold when no row says otherwise
 };
 
 // Fills in what the event does not say.
@@ -234,8 +234,9 @@ void event_spare(struct event *e, const struct usual *u);
 struct event usual_row(const struct ledger_token *token, const struct ledger_token *without);
 
 // Fills in what the tables hold at the end where no row says otherwise: every committed token is
-// there, every one that cannot be sent is buried, and the end of a leased one is what its last
-// answer says. Only the lines that `lines` has are looked at; NULL: all.
+// there, every committed token that cannot be sent has a dead letter, and in leased mode the
+// outcome of a token is what its last answer says. lines[i] says whether the answers to line i
+// count; NULL: all do.
 void usual_rows(struct ledger_token *tokens, const struct history *h, const bool *lines);
 
 // --- words.c -----------------------------------------------------------------------------
@@ -251,7 +252,7 @@ struct words {
 };
 
 // Takes the next word, quotation or map of the line; false at the end of the line and before a ':'.
-// The word is cut at `size`, and `place` is its origin.
+// A word that is too long for `size` is cut; *place is where it begins.
 bool words_next(struct words *w, char *word, size_t size, struct origin *place);
 
 // Returns the index of the word among the known ones. Without a match it returns `count`, and the
@@ -259,7 +260,8 @@ bool words_next(struct words *w, char *word, size_t size, struct origin *place);
 size_t words_which(const struct origin *at, const char *word, const char *const *known,
     size_t count, struct err *e);
 
-// Keeps a copy of a text within quotes for as long as the story lives.
+// Sets *text to the text within the quotes of `word`, a copy that lives as long as the story. False
+// when there are no quotes.
 MUST_USE bool words_text(
     struct words *w, const struct origin *at, char *word, const char **text, struct err *e);
 
@@ -275,7 +277,8 @@ void event_write(const struct event *event, struct buf *out);
 
 // --- build.c, faults.c -------------------------------------------------------------------
 
-// Makes scenario and history of the events. The root is the scenario's tree, without its faults.
+// Makes scenario and history of the events. `root` is the scenario's tree; story_build adds the
+// faults to it.
 MUST_USE bool story_build(
     struct told *t, const struct event *events, size_t count, struct node *root, struct err *e);
 
@@ -301,7 +304,7 @@ const char *story_keep(struct told *t, const char *text);
 
 // --- pick.c, records.c, write.c, write_settings.c ----------------------------------------
 
-#define DROPPED UINT32_MAX // the new number of what is not written
+#define DROPPED UINT32_MAX // the new number of a token or process that is not written
 
 // The text of one event. The text has events in the order of time; before them stands what lasts,
 // and after them what was measured and what the tables hold.

@@ -15,14 +15,15 @@
 
 #define TEXT_MAX ((size_t)4 << 20)
 
-// What a judgement says about a token: the invariants whose examples name it, or a line that it was
-// read in.
+// What a judgement says about a token: the invariants whose examples name it, or the time of a line
+// that it was read in.
 struct said {
     bool by[METRIC_COUNT];
     bool any;
 };
 
-// True when the text has the name, and not only as the beginning of another: job 4 of job 48.
+// True when the text has the name, and not only as the beginning of a longer one, such as job 4 in
+// job 48.
 static bool has_name(const char *text, const char *name)
 {
     const char *at = text;
@@ -104,7 +105,7 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t sent_ns = txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token);
     int64_t last_ns = clock_max(sent_ns, txn->ended_ns);
-    // The least time that a verdict about time looks back.
+    // A verdict about time looks back at least this far.
     int64_t margin_ns = 2 * s->collector.batch_timeout_ns + whole->slack_ns;
     bool same = false, all = false;
 

@@ -24,7 +24,8 @@ static void pick_tokens(struct writer *w)
         w->token_no[t] =
             (w->part && w->part->token == t) || txn_inside(w, w->l->txn_of[t]) ? 0 : DROPPED;
     for (size_t i = 0; i < log->line_count; i++)
-        // Lines of other tokens count as well: they end chains and show who had the turn.
+        // Lines without a token of the part are kept as well, because they end chains and show who
+        // had the turn.
         w->line_kept[i] = is_inside(w, log->lines[i].read_ns, log->lines[i].read_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];

@@ -123,7 +123,7 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
     return true;
 }
 
-// Returns how many tokens the event and its items name: the numbers by which a repetition moves on.
+// Returns how many numbers the event and its items name. A repetition moves on by so many.
 static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;
@@ -188,7 +188,7 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
     if (!kept)
         return err_memory(e);
     bool ok = read_story_file(r, kept, &event->origin, e);
-    // What comes out of the other story says nothing about this one.
+    // What the other story claims need not hold for this one.
     r->t->claim_count = 0;
     return ok;
 }
@@ -261,7 +261,7 @@ static bool read_story_file(
         ok = err_sys(e, ERR_USAGE, "%s", path);
     else if (text.len == FILE_MAX)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is smaller than 4 MiB", path);
-    // Behind a zero byte the rest of a line would silently be ignored.
+    // The rest of a line after a zero byte would silently be ignored.
     else if (ok && strlen(text.data) < text.len)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is text, and has no zero byte", path);
     fclose(file);

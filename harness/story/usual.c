@@ -15,7 +15,7 @@ static void complete_line(struct event *e, const struct subject_log *log)
     event_usual(e, "seen", 0);
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        // A single process writes all lines, even before it is said to live.
+        // A story's only process writes all lines, even those before its start or after its end.
         if (log->process_count > 1 &&
             (p->started_ns > e->line.read_ns || p->ended_ns < e->line.read_ns))
             continue;
@@ -58,7 +58,7 @@ static void complete_specially(struct event *e, const struct usual *u)
     case EVENT_LINE:
         complete_line(e, u->log);
         break;
-    case EVENT_LOOK: // both of the machine's processors are busy
+    case EVENT_LOOK: // by default, both of the machine's processors are busy
         event_usual(e, "busy", look ? 2 * (e->look.at_ns - look->at_ns) / NS_PER_US : 0);
         break;
     case EVENT_ROW:
@@ -84,7 +84,7 @@ static void complete(struct event *e, const struct event_word *word)
     if ((e->given & event_bit(e, word)) || event_word(e, word->name) != word || word->said ||
         word->type == VALUE_TEXT || (word->type == VALUE_TIME && !word->like && !word->usual))
         return;
-    // The other field may itself follow a third.
+    // The field of `like` may itself follow a third one.
     if (word->like) {
         const struct event_word *like = event_word(e, word->like);
         complete(e, like);

@@ -72,7 +72,7 @@ size_t words_which(const struct origin *at, const char *word, const char *const 
     }
     buf_init(&text, 1024);
     buf_append_str(&text, suggest_text(&near, hint, sizeof hint));
-    // A near word is hint enough. Without one, all words that may stand here are named.
+    // A near word is enough of a hint. Without one, all words that may stand here are named.
     for (size_t i = 0; i < count && !*near.best; i++)
         buf_printf(&text, "%s%s", i == 0 ? "; write " : i + 1 < count ? ", " : " or ", known[i]);
     origin_err(at, e, "'%.60s' is not a word that is known here%s", word, buf_str(&text));
@@ -85,7 +85,7 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     const char *p = word + (*word == '-');
     int64_t value = 0, unit = NS_PER_MS;
 
-    // The bound keeps the sum of all times of a story within 64 bits.
+    // TIME_MAX keeps the sum of all times of a story within 64 bits.
     for (; isdigit((unsigned char)*p) && value <= TIME_MAX; p++)
         value = value * 10 + (*p - '0') * NS_PER_MS;
     if (*p == '.' && isdigit((unsigned char)p[1]))
@@ -97,7 +97,7 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     return true;
 }
 
-// Reads a number as the words of an event have it.
+// Reads a whole number of at most 12 digits.
 static bool words_count(const struct origin *at, const char *word, int64_t *count, struct err *e)
 {
     size_t digits = strspn(word, "0123456789");
@@ -122,7 +122,7 @@ bool words_text(
 
 // --- reading an event -----------------------------------------------------------------
 
-// Reads "4", "4-9", or for a token that was never planned "strange".
+// Reads the numbers of an event: "4", "4-9" or, for a token that was never planned, "strange".
 static bool read_range(const struct origin *at, char *word, struct event *event, struct err *e)
 {
     char *dash = vocabulary[event->kind].head == HEAD_RANGE ? strchr(word, '-') : NULL;

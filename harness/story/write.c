@@ -145,7 +145,7 @@ static void write_txn(struct writer *w, size_t i)
     const uint8_t *kinds = w->h->plan.kinds;
     uint32_t end = txn->first_token + txn->rows;
 
-    // Tokens of one kind that follow each other are one event.
+    // Tokens of one kind whose numbers follow each other are one event.
     for (uint32_t t = txn->first_token, next; t < end; t = next) {
         for (next = t + 1; next < end && w->token_no[next] != DROPPED && kinds[next] == kinds[t];
              next++)
@@ -196,7 +196,7 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
 {
     struct event item = write_event_of(w, EVENT_ITEM, d);
 
-    // A token that the plan does not have keeps no number.
+    // A token that the plan does not have is written without a number.
     item.first = d->token < w->h->plan.token_count ? w->token_no[d->token] : NUMBER_NONE;
     item.last = item.first;
     write_spare(w, &item);
@@ -235,8 +235,8 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     if (!w->line_kept[i])
         return;
     event.line.process = w->process_no[line->process];
-    // The reader of the story guesses both times, as it does for an old run that lacks them. So
-    // only a time that differs from its guess is written.
+    // Who reads the story guesses both times, as for an old run that lacks them. So only a time
+    // that differs from that guess is written.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
         event_forget(&event, "empty");
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)
@@ -265,7 +265,7 @@ static void write_numbers(const struct writer *w)
     char login[NAMES_MAX];
 
     for (uint32_t t = 0; !write_keeps_numbers(w) && t < w->h->plan.token_count; t++) {
-        // A run of tokens that follow each other needs one comment.
+        // Tokens that follow each other need one comment only, at the first of them.
         if (w->token_no[t] == DROPPED || (t > 0 && w->token_no[t - 1] != DROPPED))
             continue;
         names_login(login, t);

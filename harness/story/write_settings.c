@@ -1,4 +1,4 @@
-// The settings of a scenario that are not those of every story.
+// Writes the settings of a scenario that differ from those with which every story begins.
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void write_setting(const struct node *n, const char *path, struct buf *ou
     buf_append_char(out, '\n');
 }
 
-// True when both have the same values.
+// True when both nodes have the same values; false when b is NULL.
 static bool same_values(const struct node *a, const struct node *b)
 {
     bool same = b && a->kind == b->kind && a->count == b->count &&
@@ -75,8 +75,9 @@ static bool same_values(const struct node *a, const struct node *b)
     return same;
 }
 
-// Writes each value below `n` that is not the usual one, because settings that are those of every
-// story would hide the few that matter. `usual` is what every story has there; NULL: nothing.
+// Writes each value below `n` that differs from the one with which every story begins, because the
+// other settings would hide the few that matter. `usual` is what every story has in this place;
+// NULL: nothing.
 static void write_settings(
     const struct writer *w, const struct node *n, const struct node *usual, const char *path)
 {
