@@ -15,8 +15,8 @@
 // hold that do not depend on the slack (crowd_felt).
 //
 // Where the harness failed to make or to undo a fault that stops the server, it may have left the
-// server broken. There neither time convicts anybody, nor a token that is lost or vanished, nor the
-// end state.
+// server broken. There neither time convicts anybody, nor a token that is lost, vanished or a
+// phantom, nor the end state.
 //
 // The probe that measures the slack runs too seldom to see all that a collector waits for: its own
 // processor, its backend's, a flush, a new process. late is judged all the same, because each token
