@@ -15,6 +15,11 @@
 server_dir=
 server_pid=
 server_commands=
+server_session=
+server_psql=
+server_mark=--mailproof--
+server_newline='
+'
 
 # Runs a command when the script ends, before the server is stopped.
 at_exit()
@@ -106,28 +111,95 @@ resume_server()
         fi
         sleep 0.05
     done
+    [ -z "$server_psql" ] || open_server_session || true
 }
 
-# Asks the server every 50 ms until the answer is t. Fails after 60 seconds. One session asks all of
-# it, because a psql for each question would keep a processor busy.
+# Asks the server every 50 ms until the answer is t. Fails after 60 seconds.
 server_says_true() # query
 {
-    server_deadline=$(($(date +%s) + 60))
-    # A server that restarts ends the session, and the next one goes on.
-    until [ "$(ask_again_and_again "$1" | psql -qAtX 2>/dev/null)" = yes ]; do
-        [ "$(date +%s)" -le "$server_deadline" ] || return 1
-        sleep 0.05
+    server_looks=0 server_had=$server_session
+    until server_ask "SELECT ($1)" 2>/dev/null && [ "$server_answer" = "t$server_newline" ]; do
+        [ "$server_looks" -lt 1200 ] || return 1
+        server_looks=$((server_looks + 1))
+        # The server sleeps, because `sleep` is a process. One that restarts does not.
+        server_ask 'SELECT pg_sleep(0.05)' 2>/dev/null || sleep 0.05
     done
+    # A session would keep the database of a script that has no other use for it.
+    [ -n "$server_had" ] || close_server_session
 }
 
-# Prints statements for psql, which ends with yes when the query is true.
-ask_again_and_again() # query
+# Runs statements as `psql -c` does: in one transaction, up to the first error, which is printed and
+# is the exit code. Sets $server_answer to the rows. One psql runs all of them, because on a slow
+# machine a psql and its backend for each need 100 ms of the processor. Nothing is left behind for the
+# next: no setting, no lock, no open transaction. Two at once would mix their rows, so a job in the
+# background calls leave_server_session first.
+server_ask() # statements
 {
-    while [ "$(date +%s)" -le "$server_deadline" ]; do
-        # psql may have ended meanwhile.
-        printf 'SELECT (%s) AS ok \\gset\n\\if :ok\n\\echo yes\n\\q\n\\endif\n' "$1" || return 0
-        sleep 0.05
-    done 2>/dev/null
+    server_answer=
+    if [ "$server_session" = "$PGHOST $PGUSER $PGDATABASE ${PGOPTIONS-}" ] && server_ran "$1"; then
+        return "$server_code"
+    fi
+    if [ -z "${PGOPTIONS-}" ] && open_server_session; then
+        server_ran "$1" || server_code=2
+        return "$server_code"
+    fi
+    server_code=0
+    server_answer=$(psql -v ON_ERROR_STOP=1 -qAtX -c "$1") || server_code=$?
+    [ -z "$server_answer" ] || server_answer=$server_answer$server_newline
+    return "$server_code"
+}
+
+# Starts the psql that runs the statements; its rows come through descriptor 4. Fails in a subshell,
+# whose descriptors go with it.
+open_server_session()
+{
+    read -r server_shell server_rest 2>/dev/null </proc/self/stat && [ "$server_shell" = $$ ] || return 1
+    close_server_session
+    [ -p "$server_dir/session.statements" ] || mkfifo "$server_dir/session.statements" "$server_dir/session.rows"
+    psql -v ON_ERROR_STOP=1 -qAtX <>"$server_dir/session.statements" >"$server_dir/session.rows" \
+        2>>"$server_dir/session.errors" &
+    server_psql=$!
+    exec 4<"$server_dir/session.rows"
+    server_session="$PGHOST $PGUSER $PGDATABASE ${PGOPTIONS-}"
+}
+
+# Gives a subshell that runs beside the script a psql of its own for each call.
+leave_server_session()
+{
+    server_session=
+}
+
+close_server_session()
+{
+    [ -n "$server_psql" ] || return 0
+    echo '\q' 1<>"$server_dir/session.statements"
+    wait "$server_psql" || true
+    exec 4<&-
+    server_session=
+    server_psql=
+}
+
+# Fails when the session was over before the statements began. Otherwise it sets $server_code, which
+# is 1 when the session did not get to the end of them: psql ends at an error.
+server_ran() # statements
+{
+    : >"$server_dir/session.errors"
+    # \gexec runs each column as it is, whereas psql would cut its input at each semicolon. The first
+    # column prints the mark, if the server is there.
+    printf '%s\n' "SELECT 'SELECT ''$server_mark''', \$mailproof\$$1\$mailproof\$ \\gexec" \
+        "\\warn $server_mark" 'DISCARD ALL;' "SELECT '$server_mark';" 1<>"$server_dir/session.statements"
+    IFS= read -r server_line <&4 && [ "$server_line" = "$server_mark" ] || return 1
+    while IFS= read -r server_line <&4 && [ "$server_line" != "$server_mark" ]; do
+        server_answer=$server_answer$server_line$server_newline
+    done
+    server_code=1
+    while IFS= read -r server_line; do
+        if [ "$server_line" = "$server_mark" ]; then
+            server_code=0
+            break
+        fi
+        printf '%s\n' "$server_line" >&2
+    done <"$server_dir/session.errors"
 }
 
 # Sends SIGKILL to the postmaster and to every process that it started.
@@ -192,6 +264,7 @@ server_cleanup()
     trap - EXIT
     trap '' HUP INT TERM
     eval "$server_commands"
+    [ -z "$server_psql" ] || { kill "$server_psql" 2>/dev/null; wait "$server_psql" 2>/dev/null; }
     if [ -n "$server_pid" ]; then
         # SIGQUIT is an immediate shutdown: nobody will read this data again.
         kill -QUIT "$server_pid" 2>/dev/null

@@ -116,16 +116,16 @@ transactions_older_than_the_cursor_are_delivered()
         WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
 
     open_session "$server_dir/midway"
-    exec 4>"$server_dir/midway"
-    echo "BEGIN; INSERT INTO accounts (email, login) VALUES ('m@x', 'm');" >&4
+    exec 5>"$server_dir/midway"
+    echo "BEGIN; INSERT INTO accounts (email, login) VALUES ('m@x', 'm');" >&5
     until_true "SELECT count(*) = 2 FROM pg_stat_activity
         WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
     up 4 &
     migration=$!
     until_true "SELECT count(*) = 1 FROM pg_locks
         WHERE relation = 'tokens'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted"
-    echo "COMMIT;" >&4
-    exec 4>&-
+    echo "COMMIT;" >&5
+    exec 5>&-
     wait "$migration"
     same "old rows wait, the horizon stands" "3 4" "$(waiting_by_xid)"
     move_cursor 2

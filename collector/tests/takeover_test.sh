@@ -144,6 +144,7 @@ who_has_come_back_is_not_forgotten()
     sql "INSERT INTO owners (queue, owner, renewed) VALUES ('mailroom', 42, 1), ('mailroom', 43, 0),
          ('mailroom', 44, 0)"
     {
+        leave_server_session
         echo "BEGIN; UPDATE owners SET renewed = renewed + 1 WHERE owner = 43; SELECT 'renewed';"
         until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
             AND query LIKE '%mailroom_peers%'"

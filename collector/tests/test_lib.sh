@@ -23,7 +23,10 @@ same() # what, expected, got
 
 sql() # statements
 {
-    psql -v ON_ERROR_STOP=1 -qAtX -c "$1"
+    lib_code=0
+    server_ask "$1" || lib_code=$?
+    printf %s "$server_answer"
+    return "$lib_code"
 }
 
 until_true() # query
@@ -34,6 +37,7 @@ until_true() # query
 # Applies all migrations to $PGDATABASE and makes the login role `collector`.
 migrate()
 {
+    open_server_session || true
     set --
     for lib_file in "$SOURCE_DIR"/migrations/*.up.sql; do
         set -- "$@" -f "$lib_file"
@@ -81,22 +85,34 @@ run() # name, arguments
     : >"$server_dir/$lib_name.log"
     "$BUILD_DIR/bin/mailroom-collector" "$@" >"$server_dir/$lib_name.out" \
         2>"$server_dir/$lib_name.log" &
-    eval "pid_$(echo "$lib_name" | tr - _)=$!"
     at_exit "kill -KILL $! 2>/dev/null"
+    as_word "$lib_name"
+    eval "pid_$lib_word=$!"
 }
 
 pid_of() # name
 {
-    eval "echo \$pid_$(echo "$1" | tr - _)"
+    as_word "$1"
+    eval "echo \$pid_$lib_word"
+}
+
+# Sets $lib_word to the name with _ for each -.
+as_word() # name
+{
+    lib_word=$1
+    while [ "$lib_word" != "${lib_word#*-}" ]; do lib_word=${lib_word%%-*}_${lib_word#*-}; done
 }
 
 has_logged() # name, text
 {
-    lib_deadline=$(($(date +%s) + 60))
+    lib_looks=0 # 20 a second: asking `date` is a process more
+    as_word "$1"
+    eval "lib_pid=\${pid_$lib_word-}"
     until grep -qF "$2" "$server_dir/$1.log"; do
-        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never said: $2"
-        kill -0 "$(pid_of "$1")" 2>/dev/null || grep -qF "$2" "$server_dir/$1.log" ||
+        [ "$lib_looks" -lt 1200 ] || failed "$1 never said: $2"
+        kill -0 "$lib_pid" 2>/dev/null || grep -qF "$2" "$server_dir/$1.log" ||
             failed "$1 ended and did not say: $2"
+        lib_looks=$((lib_looks + 1))
         sleep 0.05
     done
 }
