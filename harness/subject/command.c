@@ -17,9 +17,10 @@
 #include "plan/rng.h"
 #include "scenario/suggest.h"
 
-static const char ours[] = "MAILROOM_"; // begins the name of each setting of the collector
+static const char ours[] = "MAILROOM_"; // all names of the reference collector's settings begin
+                                        // like this
 
-#define KEY_STREAM 1000 // number of a stream of the seed that the plan does not use
+#define KEY_STREAM 1000 // stream of random numbers that gives the key; the plan uses other streams
 
 static bool append_argument(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -59,8 +60,8 @@ static bool has_row(const char *table, const char *name, struct suggestion *near
     return found;
 }
 
-// Refuses a setting that the reference collector does not have, because the collector only logs its
-// name and ignores it.
+// Checks that the reference collector knows each MAILROOM_ setting of the scenario. The collector
+// itself would only log an unknown name and ignore it.
 static bool has_settings(const char *program, const struct settings *env, struct err *e)
 {
     const char *const argv[] = {program, "--settings", NULL};
@@ -72,7 +73,7 @@ static bool has_settings(const char *program, const struct settings *env, struct
         suggest_init(&near, name);
         if (strncmp(name, ours, sizeof ours - 1) != 0)
             continue;
-        // The table comes from the installed collector itself, so it fits its version.
+        // The table comes from the collector that will run, so it fits that collector's version.
         if (!*table && !process_run(argv, (uid_t)-1, 0, table, sizeof table, e))
             return false;
         if (!has_row(table, name, &near))
@@ -90,7 +91,7 @@ static bool make_argv(
     size_t count = 0;
     bool ok = true;
 
-    // The command line comes before the scenario.
+    // --collector on the command line has priority over the scenario's command.
     if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
             return false;
@@ -98,7 +99,8 @@ static bool make_argv(
             return false;
         ok = append_argument(&c->argv, &count, "%s", path);
     } else if (collector) {
-        // Words and no shell, so that the user's quotes, stars and dollars mean nothing.
+        // Split into words without a shell, so that quotes, stars and dollars have no special
+        // meaning.
         ok = command_line_split(&c->argv, &count, collector, e);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
@@ -126,8 +128,8 @@ static bool set_number_setting(struct command *c, const char *name, long long nu
     return child_env_set(&c->env, name, text, e);
 }
 
-// Passes the mode in the variable that collectors of all versions know, unless the scenario's
-// environment sets it.
+// Sets MAILROOM_DEQUEUE to shared or leased. The cursor mode is the default and needs no variable,
+// and a value that the scenario's environment sets is kept.
 static bool set_dequeue(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_DEQUEUE";
@@ -137,8 +139,8 @@ static bool set_dequeue(struct command *c, const struct scenario *s, struct err 
            child_env_set(&c->env, name, values[s->collector.dequeue], e);
 }
 
-// Passes a health-check interval only where the collector's default is too short for the batch
-// timeout.
+// Sets a health-check interval only if the collector's default does not fit the batch timeout, and
+// if the scenario's environment does not set it.
 static bool set_healthcheck(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
@@ -159,12 +161,12 @@ static bool set_window_settings(struct command *c, const struct scenario *s, str
                         : set_number_setting(c, name, most_ms, e);
 }
 
-// Sets PGHOST and the other variables of libpq, which most clients know, so that no client goes
-// anywhere but to the run's server.
+// Sets PGHOST and libpq's other variables. Most PostgreSQL clients read them, so a client cannot
+// reach another server by mistake.
 static bool set_server(struct command *c, const char *conninfo, struct err *e)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    // libpq itself knows which option has which variable.
+    // PQconninfoParse also tells which variable belongs to which option.
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
 
     for (PQconninfoOption *o = options; ok && o->keyword; o++) {
@@ -175,7 +177,8 @@ static bool set_server(struct command *c, const char *conninfo, struct err *e)
     return ok;
 }
 
-// The settings that the harness makes come last, because they replace those of the scenario.
+// Makes the complete environment. The harness's settings come last, because they replace those of
+// the scenario.
 static bool make_env(
     struct command *c, const struct scenario *s, const char *conninfo, struct err *e)
 {

@@ -13,20 +13,20 @@
 
 struct command {
     char **argv;          // owned, NULL-terminated
-    struct child_env env; // what any program gets, the settings of the scenario and those that
-                          // the harness makes, and libpq's variables, for the run's server
+    struct child_env env; // the environment that all children get, the scenario's settings, the
+                          // harness's settings, and libpq's variables, which name the run's server
     unsigned char key[COMMAND_KEY_LEN];
 };
 
 // Makes the collector's command. The program is `collector` (--collector), else the scenario's
-// command, else the reference collector, which lies beside our own program and is also called
-// COMMAND_REFERENCE. `collector` is split at blanks, without a shell. The signing key is made from
-// the seed, so that a run can be repeated byte for byte.
+// command, else the reference collector, which is installed beside mailproof. COMMAND_REFERENCE as
+// `collector` also means the reference collector; any other text is split at blanks, without a
+// shell. The signing key is made from the seed, so that a run can be repeated byte for byte.
 MUST_USE bool command_make(struct command *c, const struct scenario *s, const char *collector,
     const char *conninfo, struct err *e);
 
-// Makes the command of one of a subject's programs: its consumer, its producer, or the program that
-// makes its tables.
+// Makes the command of one of a queue's programs from its argv: the consumer, the producer, or the
+// program that makes the queue's tables.
 MUST_USE bool command_make_of_subject(struct command *c, const struct scenario *s,
     char *const *argv, const char *conninfo, struct err *e);
 

@@ -1,7 +1,7 @@
-// The line format and its signatures. Pure.
+// Decodes the line format and checks its signatures. Pure.
 //
-// The decoder is the harness's own. It shares nothing with any collector, so that an error in one
-// cannot hide in the other.
+// The decoder is the harness's own. It shares no code with any collector, so that an error in a
+// collector's code is not repeated here and overlooked.
 #include "subject/decoder.h"
 
 #include <assert.h>
@@ -33,7 +33,8 @@ struct decoder *decoder_new(const unsigned char *key)
 
     if (!d)
         return NULL;
-    // Once for all tokens: to look up the algorithm and to set the key cost more than a signature.
+    // Done once for all tokens, because looking up the algorithm and setting the key cost more than
+    // a signature.
     d->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     d->ctx = d->mac ? EVP_MAC_CTX_new(d->mac) : NULL;
     if (!d->ctx || !EVP_MAC_init(d->ctx, key, 32, params)) {
@@ -54,8 +55,8 @@ void decoder_free(struct decoder *d)
 
 bool decode_shape(const char *line, size_t len, size_t *tokens)
 {
-    // The fields are counted before any is decoded, so that a line with a missing field is one torn
-    // line and not many wrong tokens.
+    // The fields are counted before one is decoded. So a line with a missing field becomes one torn
+    // line instead of many wrong tokens.
     size_t fields = 1;
 
     for (const char *p = line; (p = memchr(p, ',', len - (size_t)(p - line))) != NULL; p++)
@@ -75,8 +76,8 @@ static int base64_sextet(char c)
     return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-// Decodes 86 characters, which carry 516 bits: 64 bytes, and four bits that must be zero. So every
-// secret has exactly one spelling.
+// Decodes 86 characters, which carry 516 bits: 64 bytes, and four bits that must be zero, so that
+// every secret has exactly one spelling. False when a character or these four bits are wrong.
 static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
 {
     uint32_t bits = 0;
@@ -104,7 +105,7 @@ static bool signature_holds(struct decoder *d, const struct decoded *t, const un
     unsigned char want[MAC_LEN];
     size_t len = 0;
 
-    // Initialising without a key starts again with the same key.
+    // Without a key, EVP_MAC_init starts again with the key of decoder_new.
     bool ok = EVP_MAC_init(d->ctx, NULL, 0, NULL) &&
               EVP_MAC_update(d->ctx, (const unsigned char *)path, strlen(path)) &&
               EVP_MAC_update(d->ctx, t->secret, DECODE_SECRET_LEN);
@@ -150,8 +151,8 @@ bool decode_subject_token(
     size_t action_len, secret_len;
     unsigned char both[SIGNED_LEN];
 
-    // All fields are read before one is judged, so that the rest of the line can be read in any
-    // case.
+    // All fields are read before one is judged, so that *pos moves past the token even if a field
+    // is wrong.
     const char *action = next_field(line, len, pos, &action_len);
     out->email = next_field(line, len, pos, &out->email_len);
     out->login = next_field(line, len, pos, &out->login_len);

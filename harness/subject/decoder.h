@@ -27,16 +27,17 @@ struct decoder; // the key and a reusable MAC context; one thread uses it
 struct decoder *decoder_new(const unsigned char *key);
 void decoder_free(struct decoder *d);
 
-// Splits a line (without its newline) at commas; true when the number of fields
-// is a positive multiple of five.
+// Counts the fields of a line (without its newline) and sets *tokens to a fifth of their number.
+// True when the line is not empty and has five fields for each token.
 bool decode_shape(const char *line, size_t len, size_t *tokens);
 
 // Decodes the token that begins at *pos and moves *pos past it. False when a field cannot be right
-// (the action, the secret's length or alphabet). The line is then torn from there on.
+// (the action, the secret's length or alphabet, the code); out->wrong and the fields beside it then
+// say which. A wrong signature is no such error; see signature_ok.
 bool decode_subject_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
-// Everything that a delivery carries, or that the database holds of a token. The texts are
+// All fields of a token, as a delivery carries them or as the database holds them. The texts are
 // borrowed.
 struct contents {
     int action;
@@ -46,14 +47,15 @@ struct contents {
     } fields[4]; // email, login, secret and code
 };
 
-// Returns the contents of a token, whose texts they borrow.
+// Returns the contents of a decoded token; they borrow its texts.
 struct contents decode_contents(const struct decoded *t);
 
-// Returns four bits of a hash for each field. When the fingerprints of two deliveries differ, these
-// marks show, most of the time, which field differs.
+// Returns four bits of a hash for each field. When the fingerprints of two deliveries differ, their
+// marks mostly show which field differs.
 uint16_t decode_marks(const struct contents *c);
 
-// Writes the names of the fields whose marks differ, such as "email and login"; "a field" for none.
+// Writes the names of the fields whose marks differ, such as "email and login"; "a field" when no
+// mark differs.
 void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
 // Returns a fingerprint of everything that a delivery carries, to be compared with that of the

@@ -1,15 +1,15 @@
-// The end of a process.
+// Handles the end of a subject's process.
 //
 // The command may be a script that runs the collector, so every signal goes to the whole process
-// group. A collector that was told to end is over when all processes of its group have closed its
-// output, at the latest two seconds after the command itself. Processes of the group that still
-// run then are killed. When the command ends without having been told to, the rest of its group is
-// killed at once. A process that leaves the group (setsid, a container engine's client) is out of
-// reach.
+// group. A collector that was told to end counts as ended when all processes of its group have
+// closed its output, but at the latest two seconds after the end of the command itself. Processes
+// of the group that still run at that time are killed. When the command ends without having been
+// told to, the rest of its group is killed at once. A process that leaves the group (setsid, a
+// container engine's client) cannot be killed in this way.
 //
-// An error of the collector, such as three exits without a line, makes the subject give up, and
-// the verdict says violated. An error of the harness makes it fail, and the run ends with that
-// error.
+// An error of the collector, such as three exits without a line, makes the subject give up
+// (serve_give_up), and the verdict says violated. An error of the harness makes the subject fail
+// (serve_fail), and the run ends with that error.
 #include "subject/serve.h"
 
 #include <poll.h>
@@ -23,15 +23,16 @@
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int exits_without_line_max = 3;
-// A queue's worker may end whenever the server is away, because its documentation leaves it to a
-// supervisor to start it again.
+// A queue's worker is allowed to end whenever the server is away: the documentation of such queues
+// leaves it to a supervisor to start the worker again. So more such exits are allowed.
 static const int worker_exits_without_line_max = 30;
 static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
-static const int64_t group_killed_ns = NS_PER_S / 2; // time in which a group must be gone after
+static const int64_t group_killed_ns = NS_PER_S / 2; // how long to wait for a group to end after
                                                      // SIGKILL
 
-// True while a process holds the output open for writing, even when there is nothing to read.
+// Waits for wait_ns at most. True when a process still holds the output open for writing; poll asks
+// for no data, so it reports nothing but the closing.
 static bool is_output_held(int out, int64_t wait_ns)
 {
     struct pollfd fd = {.fd = out};
@@ -67,8 +68,7 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         in->exits_without_line = 0;
     else
         in->exits_without_line++;
-    // A collector that is broken from the start would otherwise be started until the end of the
-    // run.
+    // Otherwise a collector that cannot run at all would be started again until the end of the run.
     if (in->exits_without_line >= most) {
         err_set(
             &e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line", most);
@@ -83,8 +83,9 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
-// A shell that runs a collector ends at TERM before the collector does. So the collector gets a
-// moment to finish. A process that was not told to end gets no such moment.
+// At TERM, a shell that runs a collector ends before the collector does. So the collector gets
+// EXITS_GRACE_NS to finish. When the process was not told to end, the rest of its group gets no
+// such time.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -94,8 +95,9 @@ bool exits_may_reap(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// Copies the end of the log that a process wrote, as readable text, with bars between its lines. A
-// collector may write any bytes, and the copy may begin in the middle of a character.
+// Copies the end of what a process wrote to its log, as valid UTF-8, with a bar in the place of
+// each newline. A collector may write any bytes, and the copy may begin in the middle of a
+// character.
 static void take_last_words(const struct instance *in, char *words, size_t size)
 {
     off_t end = lseek(in->log, 0, SEEK_END), most = (off_t)size - 1;
@@ -115,7 +117,8 @@ void exits_reap(struct subject *s, struct instance *in)
     struct rusage usage = {0};
     int status = 0;
 
-    // Nobody has waited for the process yet, so its pid and its group still belong to it.
+    // The process was not waited for yet, so its pid and its group cannot belong to other
+    // processes.
     process_signal_group(in->pid, SIGKILL);
     if (in->out >= 0) {
         is_output_held(in->out, group_killed_ns);
@@ -130,11 +133,13 @@ void exits_reap(struct subject *s, struct instance *in)
     p->rss_max_kb = usage.ru_maxrss;
     p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    // The samples hold descendants, too, also those that nobody waits for.
+    // cpu_before_s comes from a sample, which also counts descendants that nobody has waited for.
+    // wait4 does not count these, so its time may be the smaller one.
     p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
-    // Any other exit code does not say that the sender was the reason, so it stays unplanned.
+    // Only these two exit codes say that the missing sender was the reason for the end. With any
+    // other code the end remains unplanned.
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;
@@ -150,12 +155,12 @@ void exits_reap(struct subject *s, struct instance *in)
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;
-    // The log may grow, and then move, once the lock is free.
+    // The array that `p` points into may be moved once the lock is free, so copy the record.
     struct process_record ended = *p;
     pthread_mutex_unlock(&s->lock);
 
     struct reading reading = {.read_ns = ended.ended_ns, .empty_ns = in->empty_ns};
-    // Only at TERM can a process end what it has started.
+    // Only a process that ended at TERM had the chance to end what it had started.
     if (termed)
         s->litter_ns = ended.ended_ns;
     if (!reader_tail(&s->reader, &in->pending, in->process, &reading) ||

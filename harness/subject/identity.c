@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "os/paths.h"
 
-// Number of words of a command that are looked at: interpreter, script, and what they load.
+// How many words of a command are examined: interpreter, script, and what they load.
 #define WORDS_MAX 4
-#define SHOWN 6 // number of a checksum's bytes that are shown, two digits each
+#define SHOWN 6 // how many bytes of a checksum are shown, each as two digits
 
 static bool is_regular_file(const char *path)
 {
@@ -66,8 +66,8 @@ char *identity_of(char *const *argv, const char *dir, const char *before)
 
     buf_init(&text, 1 << 16);
     buf_append_str(&text, before ? before : "");
-    // Of `python3 collector.py` the script is the program. Without its checksum, two versions of it
-    // would look alike.
+    // In `python3 collector.py` the script is the tested program. Without the script's checksum,
+    // two versions of it would look alike.
     for (size_t i = 0; argv && argv[i] && i < WORDS_MAX; i++) {
         if (find_file(path, argv[i], dir, i == 0))
             append_file(&text, path);

@@ -13,8 +13,8 @@
 
 static const int64_t again_ns = 50 * NS_PER_MS;
 
-// Our pid and its start tell our processes from those of another harness, and from those of an
-// earlier one whose pid we have.
+// The harness's pid and start time are part of the mark. They tell its processes from those of
+// another harness, and from those of an earlier harness that had the same pid.
 void litter_mark(char mark[LITTER_MARK_MAX], int instance, int64_t started_ns)
 {
     // Several subjects may run at once in one harness, as in the trials of --every-cut, and each
@@ -37,8 +37,8 @@ bool litter_expect(struct litter *l, uint32_t process)
     return true;
 }
 
-// True when the process was started with this variable. A process that has ended, but was not
-// waited for, has no environment any more.
+// True when the process was started with this variable. A process that has ended has no environment
+// any more, even if nobody has waited for it yet.
 static bool has_mark(pid_t pid, const char *mark)
 {
     enum { ENVIRONMENT_MAX = 128 << 10 };
@@ -48,14 +48,14 @@ static bool has_mark(pid_t pid, const char *mark)
 
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     FILE *file = fopen(path, "re");
-    // The kernel shows this file to the process's own user and to root alone.
+    // Only the process's own user and root may read this file.
     size_t got = file ? fread(text, 1, sizeof text, file) : 0;
     if (file)
         fclose(file);
     return got >= len && memmem(text, got, mark, len);
 }
 
-// Finds a living process with this mark; 0: there is none.
+// Returns the pid of a living process with this mark; 0: there is none.
 static pid_t find_marked_process(const char *mark)
 {
     DIR *proc = opendir("/proc");
@@ -83,7 +83,7 @@ static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
 
 static void kill_marked_processes(const char *mark)
 {
-    const int most = 1000; // a collector may fork as fast as we kill
+    const int most = 1000; // a limit, because a collector may fork as fast as this loop kills
 
     for (int i = 0; i < most; i++) {
         pid_t pid = find_marked_process(mark);
@@ -93,14 +93,14 @@ static void kill_marked_processes(const char *mark)
     }
 }
 
-// True when it is known what this process has left.
+// Records what this process has left, and kills that. False while it is too early to decide.
 static bool is_decided(struct process_record *p, int64_t now_ns)
 {
     char mark[LITTER_MARK_MAX];
 
     litter_mark(mark, p->instance, p->started_ns);
     pid_t pid = find_marked_process(mark);
-    // A sender below the collector may need a moment to end.
+    // A sender that the collector has started may need a moment to end.
     if (pid != 0 && now_ns < p->ended_ns + LITTER_GRACE_NS)
         return false;
     p->left = PROCESS_LEFT_NOTHING;

@@ -1,24 +1,25 @@
-// What a collector leaves behind when it ends at TERM: processes that live on. Each process that
-// the harness starts gets a mark in its environment, which all its descendants inherit, whatever
-// group, session or parent they have. A program that clears its environment is not found.
+// Finds the processes that a collector leaves running when it ends at TERM. Each process that the
+// harness starts gets a mark in its environment, which all its descendants inherit, whatever group,
+// session or parent they have. A program that clears its environment is not found.
 //
-// A sender below the collector, or a helper, may need a moment to end. So a process counts only
-// when it still lives LITTER_GRACE_NS after the collector's end; it is then killed.
+// A sender or a helper that the collector has started may need a moment to end. So a process counts
+// only if it still lives LITTER_GRACE_NS after the collector's end; it is then killed.
 #pragma once
 
 #include "base/clock.h"
 #include "subject/subject.h"
 
-// One second, as a collector has at TERM, and the longest slack that a run measures.
+// The second that a collector has at TERM, plus half a second, the longest slack that a run
+// measures.
 #define LITTER_GRACE_NS (1500 * NS_PER_MS)
 
 #define LITTER_MARK_MAX 100
 
-// Writes the mark, a variable NAME=value, of the process that was started at that time for an
-// instance of its subject.
+// Writes the mark, a variable NAME=value, for the process that was started at started_ns for this
+// instance of a subject.
 void litter_mark(char mark[LITTER_MARK_MAX], int instance, int64_t started_ns);
 
-// A list of the ends that are still to be looked at.
+// The ended processes of which it is not yet known what they have left.
 struct litter {
     uint32_t *processes; // owned
     size_t count;
@@ -26,9 +27,9 @@ struct litter {
 
 void litter_fini(struct litter *l); // accepts a zeroed struct
 
-// Remembers that this process has ended at TERM.
+// Remembers that this process has ended at TERM. False when memory is short.
 MUST_USE bool litter_expect(struct litter *l, uint32_t process);
 
-// Looks at what the ended processes have left, and records what is decided in the log. Returns when
-// to look again; CLOCK_NEVER: there is nothing to look at.
+// Looks at what the ended processes have left, and records in the log whatever can be decided now.
+// Returns when to look again; CLOCK_NEVER: all is decided.
 int64_t litter_look(struct litter *l, struct subject_log *log, int64_t now_ns);

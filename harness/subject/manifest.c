@@ -126,7 +126,8 @@ bool manifest_quoted(const struct manifest *m, struct err *e)
     return true;
 }
 
-// A url names a page, or a file in the subject's folder.
+// True when the url of each promise is the address of a page, or names a file in the subject's
+// folder.
 static bool has_addresses(const struct manifest *m, const char *path, struct err *e)
 {
     char file[PATH_MAX];
@@ -142,10 +143,11 @@ static bool has_addresses(const struct manifest *m, const char *path, struct err
     return true;
 }
 
-// A subject that cannot be installed needs no commands.
+// Checks what the grammar cannot say: the name, and that the needed commands and addresses are
+// there. A subject that cannot be installed needs only a correct name.
 static bool is_whole(const struct manifest *m, const char *path, struct err *e)
 {
-    // Scenarios name the folder, and results the subject. Both must mean the same.
+    // Scenarios name a subject by its folder, results by its name. Both must be the same.
     const char *folder = strrchr(m->dir, '/');
 
     if (strcmp(m->name, folder ? folder + 1 : m->dir) != 0)
@@ -154,8 +156,8 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return true;
     if (!has_addresses(m, path, e))
         return false;
-    // A run waits that long for an interrupted job, so a long time needs a proof that the product
-    // really says so.
+    // A run waits as long as retry_within for an interrupted job. So a long time needs the words of
+    // the documentation that allow it.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, the words that say so",
@@ -204,7 +206,8 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     char all[PATH_MAX], path[PATH_MAX];
 
     *m = (struct manifest){0};
-    // A name with a slash is a folder of the user's; every other one is a folder of ours.
+    // A name with a slash is the path of a user's folder; any other name is a folder that comes
+    // with mailproof.
     if (strchr(name, '/')) {
         if (!realpath(name, m->dir))
             return err_sys(e, ERR_USAGE, "there is no subject in %.300s", name);
@@ -240,7 +243,8 @@ void manifest_fini(struct manifest *m)
     *m = (struct manifest){0};
 }
 
-// Says what installs it. A package brings no ci/field, so these are the commands themselves.
+// Fails with the commands that install the subject. It names the commands themselves and not
+// ci/field, because an installed package of mailproof does not contain ci/field.
 static bool refuse_missing(const struct manifest *m, struct err *e)
 {
     char folder[PATH_MAX], real[PATH_MAX];
@@ -279,7 +283,8 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     spec.argv = (const char *const *)m->check;
     spec.env = (const char *const *)env.items;
     spec.dir = m->dir;
-    // As the user that will run it: a program in root's own folder is no use to another.
+    // Check as the user who will run the subject, because another user could not run a program in
+    // root's own folder.
     bool installed =
         other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
     child_env_fini(&env);
@@ -311,7 +316,7 @@ bool manifest_names(char ***names, struct err *e)
     *names = NULL;
     if (!manifest_folder(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
         return false;
-    // Its result is not needed: where nothing is found, nothing is named.
+    // The result of glob is not needed: when it finds nothing, the list is empty.
     glob(pattern, 0, NULL, &found);
     *names = calloc(found.gl_pathc + 1, sizeof **names);
     for (size_t i = 0; *names && ok && i < found.gl_pathc; i++) {

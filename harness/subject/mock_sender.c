@@ -18,11 +18,11 @@ struct sender_reply mock_sender_draw(
     struct sender_reply r = {.reply = REPLY_SENT};
     struct rng rng;
 
-    // The answer depends on the token and its attempt and on nothing else, so it is the same in
-    // every run, whichever collector asks and whenever.
+    // With a given seed, the answer depends on the token and its attempt alone. So it is the same
+    // in every run, whichever collector asks, and whenever it asks.
     rng_init(&rng, seed, SENDER_STREAM + (uint64_t)token * (TRIES_MAX + 1) + attempt);
-    // Every number is drawn for every answer, so that a change of one share changes no other
-    // answer.
+    // Each answer draws all its numbers, even those that it does not use. So a change to one share
+    // in the scenario does not shift the numbers of other answers.
     double fate = rng_uniform(&rng);
     double span = (double)(manner->delay_to_ns - manner->delay_from_ns);
     r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
@@ -97,15 +97,16 @@ static struct sender_due pop_due(struct mock_sender *s)
 
 // --- answers ----------------------------------------------------------------------
 
-// True when a reply is written as text. A queue's consumer is even told to hang, because its
-// handler waits for an answer.
+// True when a reply is written, or ends the sender, at its time. REPLY_NEVER is written only to a
+// queue's consumer: its handler waits for an answer, so it must be told to hang.
 static bool is_reply_written(const struct mock_sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
 }
 
-// Draws the answer to an attempt. A job whose first attempt fails for good fails each time. Only
-// its first handler is slow: a job that is always slower than its claim would never end.
+// Draws the answer to an attempt. A job whose first attempt fails for good fails at each attempt.
+// Only a job's first attempt is slow: a job that always takes longer than its claim would never
+// end.
 static struct sender_reply draw_reply(const struct mock_sender *s, uint32_t token, unsigned attempt)
 {
     struct sender_reply first = mock_sender_draw(s->manner, s->seed, token, 0), r = first;
@@ -117,8 +118,9 @@ static struct sender_reply draw_reply(const struct mock_sender *s, uint32_t toke
     return r;
 }
 
-// True when the queue must hand out the job again. One that fails each time need not succeed, so
-// its first handler counts, and the further ones are no repeats of it.
+// True when the attempt does not count as the job's delivery, because the queue must deliver the
+// job again. A job that fails at each attempt need never succeed. Its first attempt counts as its
+// delivery, and the later attempts do not count as repeats.
 static bool is_refused(enum reply reply, unsigned attempt)
 {
     return reply == REPLY_PERMANENT ? attempt > 0 : reply != REPLY_SENT;
@@ -138,12 +140,13 @@ bool mock_sender_line(
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
         }
         struct sender_reply r = draw_reply(s, d->token, attempt);
-        // The attempt is counted nevertheless, as the collector has made it.
+        // The attempt was counted above even if nobody answers it, because the collector has made
+        // it.
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
         d->replied_ns = 0;
-        // Its handler fails, so the queue must deliver the job again.
+        // This job's handler fails, so the queue must deliver the job again.
         if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply) &&
@@ -183,8 +186,8 @@ static void put_reply(struct mock_sender *s, const struct sender_due *due)
         buf_printf(&s->out, "%lld.%u %s\n", (long long)due->number, due->place, words[due->reply]);
 }
 
-// Writes the answers. Bytes that a full pipe does not take are left for the next time. A pipe
-// without a reader is closed.
+// Writes the answers in `out`. Bytes that a full pipe does not take stay for the next call. On any
+// other error, such as a pipe without a reader, the descriptor is closed.
 static void flush_replies(struct mock_sender *s)
 {
     while (s->fd >= 0 && s->out.len > 0) {
@@ -206,7 +209,8 @@ void mock_sender_abandon(const struct mock_sender *s, struct subject_log *log)
         log->deliveries[s->heap[i].delivery].flags |= DELIVERY_REFUSED;
 }
 
-// Ends the sender. Its earlier answers may still arrive, but it gives no more.
+// Ends the sender: sends what the pipe takes of its earlier answers, closes the descriptor, and
+// drops the answers to come.
 static void end_sender(struct mock_sender *s)
 {
     flush_replies(s);
@@ -220,7 +224,7 @@ bool mock_sender_say(
 
     while (mood != SENDER_PAUSES && s->fd >= 0 && s->count > 0 && s->heap[0].at_ns <= now_ns) {
         struct sender_due due = pop_due(s);
-        // From this moment on, the collector may know the answer.
+        // From this moment on, the collector may have read the answer.
         log->deliveries[due.delivery].replied_ns = now_ns;
         died = due.reply == REPLY_DIED;
         if (died)

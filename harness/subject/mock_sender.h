@@ -1,9 +1,9 @@
-// The harness as the sender of a collector in leased mode. It answers for each token of a line on
-// the collector's standard input, after a delay. The scenario's seed decides the answer for each
-// token and attempt.
+// Plays the mail sender of a collector in leased mode. For each token of a line, it writes an
+// answer to the collector's standard input, after a delay. The scenario's seed decides the answer
+// for each token and attempt.
 //
-// A sender belongs to one process of the collector and dies with it. The thread
-// that reads the process owns it.
+// A sender serves one process of the collector at a time; mock_sender_begin starts it anew for the
+// next process. It is owned by the thread that reads the process's output.
 #pragma once
 
 #include <stdbool.h>
@@ -14,38 +14,41 @@
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 
-// The sender's present behaviour.
+// How the sender behaves at the moment.
 enum sender_mood {
     SENDER_WORKS,
-    SENDER_HANGS,  // it never answers what it reads now
-    SENDER_PAUSES, // its answers come later than they should
+    SENDER_HANGS,  // it never answers the lines that it reads in this mood
+    SENDER_PAUSES, // it gives no answers until the mood changes; they then come late
 };
 
 struct sender_due {
     int64_t at_ns;
-    int64_t number;    // number of the line, counted since this process began
+    int64_t number;    // number of the line among those of its process, from 1
     uint32_t delivery; // index of the delivery in the log
     uint32_t place;    // place of the token in the line, from 1
     enum reply reply;
-    bool twice, oddly; // twice: the answer is given twice; oddly: a line that is no answer comes
-                       // before it
+    bool twice, oddly; // twice: the answer is given twice; oddly: a line that is no valid answer
+                       // precedes it
 };
 
 struct mock_sender {
     const struct scenario_sender *manner; // borrowed
-    bool jobs; // answers a queue's consumer: "ok N", "fail N" and "hang N" to each "got N ATTEMPT"
+    bool jobs; // it serves a queue's consumer and answers each "got N ATTEMPT" by "ok N", "fail N"
+               // or "hang N"
     uint64_t seed;
-    uint8_t *tries; // borrowed; per planned token: its attempts so far, over all senders
+    uint8_t *tries; // borrowed; the number of attempts for each planned token so far, shared by all
+                    // senders
     size_t tokens;
-    int fd;                  // the collector's standard input; -1: closed
-    int64_t numbers;         // number of lines read so far
-    struct sender_due *heap; // owned; a heap whose first item is due first
+    int fd;                  // the harness's end of the collector's standard input; -1: closed
+    int64_t numbers;         // number of lines read from this process so far
+    struct sender_due *heap; // owned; the answers to come, as a binary heap whose first item is due
+                             // first
     size_t count;
-    struct buf out; // answers that the pipe has not taken yet
+    struct buf out; // text of answers that the pipe has not taken yet
 };
 
-// The answer to one attempt for a token, and the answer's delay. mock_sender_draw is pure; its
-// attempts count from 0.
+// The answer to one attempt for a token, and the answer's delay. mock_sender_draw draws it from the
+// seed and is pure; attempts count from 0.
 struct sender_reply {
     enum reply reply;
     bool twice, oddly;
@@ -58,21 +61,22 @@ void mock_sender_init(struct mock_sender *s, const struct scenario_sender *manne
     uint64_t seed, uint8_t *tries, size_t tokens);
 void mock_sender_fini(struct mock_sender *s); // closes the descriptor
 
-// Begins with a new process, and takes over the descriptor of its input.
+// Begins to serve a new process, and takes over the descriptor of its standard input. Closes the
+// earlier descriptor and forgets all answers to come. fd -1: serves no process.
 void mock_sender_begin(struct mock_sender *s, int fd);
 
-// Draws the answers to a line that was read. False without memory.
+// Draws the answers to a line of the log. False when memory is short.
 bool mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
 
-// Marks the jobs whose handlers have no answer yet: their process has died, so they must come
-// again.
+// Marks the jobs whose handlers wait for an answer as refused: their process has died, so the queue
+// must deliver them again. Does nothing for a collector's tokens.
 void mock_sender_abandon(const struct mock_sender *s, struct subject_log *log);
 
-// Gives the answers that are due, and notes in the log when it gave them. True when the sender died
-// instead; then the descriptor is closed.
+// Gives the answers that are due, and notes in the log when it gave them. True when the sender
+// died, which closes the descriptor.
 bool mock_sender_say(
     struct mock_sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
-// Returns when the next answer is due; CLOCK_NEVER: none is.
+// Returns when mock_sender_say must be called next; CLOCK_NEVER: no answer is to come.
 int64_t mock_sender_next_ns(const struct mock_sender *s, enum sender_mood mood);

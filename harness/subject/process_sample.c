@@ -6,7 +6,7 @@
 
 #include "os/process.h"
 
-// Returns the number after "key:" in a status file; 0 without it.
+// Returns the number that follows `key` in a status file; 0 if the key is not there.
 static uint64_t status_value(const char *status, const char *key)
 {
     const char *line = strstr(status, key);
@@ -15,8 +15,8 @@ static uint64_t status_value(const char *status, const char *key)
     return line && sscanf(line + strlen(key), " %llu", &value) == 1 ? value : 0;
 }
 
-// Reads the time that a process waited for a processor. The file has nanoseconds on a processor,
-// then nanoseconds of waiting for one. Returns 0 on a kernel without these figures.
+// Returns how long a thread waited for a processor; 0 on a kernel that does not tell. The file
+// holds two numbers: nanoseconds on a processor, then nanoseconds of waiting for one.
 static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 {
     unsigned long long waited_ns = 0;
@@ -30,7 +30,7 @@ static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 
 static bool add_process(pid_t pid, struct process_sample *sample, int depth);
 
-// Adds the processes that a thread has started, such as the collector behind a shell.
+// Adds the processes that a thread has started, such as the collector that a shell runs.
 static void add_children(pid_t pid, const char *thread, struct process_sample *sample, int depth)
 {
     char name[300], children[4096];
@@ -43,7 +43,8 @@ static void add_children(pid_t pid, const char *thread, struct process_sample *s
         add_process((pid_t)child, sample, depth - 1);
 }
 
-// Adds each thread, because a collector may do its work in threads.
+// Adds the figures of each thread, because a collector may do its work in threads, and each
+// thread's children.
 static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 {
     char path[64], name[300], status[4096];
@@ -79,7 +80,8 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     sample->fds += (uint32_t)process_descriptors(pid);
     sample->processes++;
     add_threads(pid, sample, depth);
-    // A process that has ended and was not reaped has no memory, and nothing to show.
+    // A process that has ended and was not yet reaped has no memory. Its figures say nothing, so
+    // count it as gone.
     return rss_kb > 0;
 }
 

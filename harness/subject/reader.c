@@ -73,12 +73,13 @@ static bool keep_line(struct reader *r, const struct line_record *line)
         return false;
     log->lines[log->line_count++] = *line;
     r->torn += line->state == LINE_TORN;
-    // A torn line counts, too: the process has done something.
+    // A torn line counts, too, because it shows that the process did some work.
     log->processes[line->process].lines++;
     return true;
 }
 
-// Finds the token that an account's login or address names, and its segment.
+// Finds the token that a login or an e-mail address names, and the token's segment. False: it names
+// none.
 static bool any_named(const char *name, size_t len, uint32_t *token, uint32_t *segment)
 {
     const char *at = memchr(name, '@', len);
@@ -87,7 +88,8 @@ static bool any_named(const char *name, size_t len, uint32_t *token, uint32_t *s
            (at && names_token(name, (size_t)(at - name), token, segment));
 }
 
-// The same for a token of the plan that is carried out now.
+// Finds the token that a login or an e-mail address names. False when it names none of the plan
+// that is carried out now.
 static bool token_named(const struct reader *r, const char *name, size_t len, uint32_t *token)
 {
     uint32_t segment;
@@ -95,32 +97,32 @@ static bool token_named(const struct reader *r, const char *name, size_t len, ui
     return any_named(name, len, token, &segment) && segment == r->plan.segment;
 }
 
-// True when the login is that of a token of an earlier segment, all of which are settled. The line
-// gets a note that names it.
+// True when the login names a token of an earlier segment; all tokens of earlier segments are
+// settled. The line gets a note that names the token.
 static bool is_of_earlier(struct reader *r, const char *login, size_t len, uint32_t line)
 {
     uint32_t token, segment;
 
     if (!any_named(login, len, &token, &segment) || segment >= r->plan.segment)
         return false;
-    // A line has one note, with the first of them.
+    // A line gets one such note only, about its first such token.
     if (r->log.note_count == 0 || r->log.notes[r->log.note_count - 1].line != line)
         subject_note(
             &r->log, line, TOKEN_UNKNOWN, NAMES_TOKEN " of segment %" PRIu32, token, segment);
     return true;
 }
 
-// Remembers the names in a line that cannot be parsed. Their tokens then count as torn, and not
-// also as lost.
+// Records the tokens that a line which cannot be parsed names. These tokens then count as torn and
+// not also as lost. False when memory is short.
 static bool add_names(struct reader *r, const char *line, size_t len)
 {
-    uint32_t last = TOKEN_UNKNOWN; // the token of the field before: address and login of an account
-                                   // count once
+    uint32_t last = TOKEN_UNKNOWN; // the token found last, because an account's address and login
+                                   // name the same token
 
     for (size_t pos = 0; pos < len;) {
         const char *comma = memchr(line + pos, ',', len - pos);
         size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
-        // The fields may stand in any place of a broken line, so each is tried as a name.
+        // In a broken line a field may stand anywhere, so each field is tried as a name.
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
         bool found = token_named(r, line + pos, field, &named.token);
         if (found && named.token != last && !add_delivery(r, &named))
@@ -131,8 +133,8 @@ static bool add_names(struct reader *r, const char *line, size_t len)
     return true;
 }
 
-// Finds the token by its login, or else by its address. So a token whose fields are mixed up counts
-// as forged and not as phantom.
+// Finds the token by its login, or else by its address; TOKEN_UNKNOWN: neither names one. Because
+// of the second try, a token whose fields are mixed up counts as forged and not as phantom.
 static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
@@ -174,7 +176,8 @@ bool reader_is_flooded(const struct reader *r, struct err *e)
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
-    // Repeats are allowed, and judged; a flood is not.
+    // The run goes on when a token comes several times, which the verdict judges, but not in a
+    // flood.
     if (r->log.line_count + r->log.delivery_count > most)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %llu lines and tokens, of which %zu were planned",
@@ -188,7 +191,7 @@ void reader_refuse(struct reader *r, uint32_t line)
 
     for (uint32_t i = 0; i < l->tokens; i++) {
         const struct delivery *d = &r->log.deliveries[l->first_delivery + i];
-        // A job that always fails need not succeed, so nobody awaits it.
+        // A job that fails at each attempt need not succeed, so the harness does not wait for it.
         if ((d->flags & DELIVERY_REFUSED) && d->reply != REPLY_PERMANENT &&
             d->token < r->seen_count)
             atomic_store(&r->seen_ns[d->token], 0);
@@ -209,7 +212,8 @@ void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const 
     va_end(args);
 }
 
-// Makes a line's bytes readable: no control characters, and no more than fit.
+// Copies bytes of a line as printable ASCII, other bytes as \xNN, and cuts what does not fit.
+// Returns `out`.
 static const char *printable_text(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0;
@@ -225,7 +229,8 @@ static const char *printable_text(const char *text, size_t len, char *out, size_
     return out;
 }
 
-// Notes why a line is torn: it has too many or too few fields, or a field that cannot be right.
+// Notes why a line is torn: its number of fields is wrong (`wrong` is NULL), or the field that
+// `wrong` describes is.
 static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
 {
     uint32_t line = (uint32_t)r->log.line_count;
@@ -248,7 +253,8 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         wrong->wrong_field, wrong->should_be, begins);
 }
 
-// Notes the place of the secret and its signature. Their bytes must not be shown.
+// Notes which signature is wrong by its place in the line. The bytes of a secret and its signature
+// must not be shown.
 static void note_forged(struct reader *r, const struct decoded *t, uint32_t token, const char *text)
 {
     char login[48];
@@ -260,9 +266,9 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
         t->action == 1 ? "/activate and the secret" : "/recover, the secret and the code");
 }
 
-// Adds the tokens of a line that is whole. A line with one token that cannot be decoded is torn as
-// a whole. Its earlier tokens do not count as delivered either, because a sender that reads line by
-// line would refuse the line.
+// Decodes a line and adds its tokens to the log. If one token cannot be decoded, the whole line is
+// torn: its other tokens do not count as delivered either, because a sender that reads line by line
+// would refuse the line. False when memory is short.
 static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded token;
@@ -291,8 +297,9 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
     return add_names(r, text, len);
 }
 
-// Reads a line such as "got 42 1": job 42 was delivered, at its first attempt. Its fields are those
-// that the facade of a subject's database gives to every job (run/sql/facade.sql).
+// Adds the delivery of a line such as "got 42 1": job 42 was delivered, at its first attempt. A job
+// has no fields of its own, so the delivery gets the fields that run/sql/facade.sql gives to every
+// job. False when memory is short.
 static bool add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded job = {.action = 1, .email = "", .login = "", .code = "", .signature_ok = true};
@@ -319,7 +326,7 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
     return true;
 }
 
-// True for a consumer's "done" line, which is not a delivery.
+// True for a consumer's line "done N", which is not a delivery.
 static bool is_completion(const struct reader *r, const char *text, size_t len)
 {
     return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;
@@ -339,8 +346,8 @@ bool reader_lines(
         done += len + 1;
         struct line_record line = {.read_ns = reading->read_ns,
             .empty_ns = reading->empty_ns,
-            // These bytes were in the pipe when the process got its signal, so they were written
-            // before it.
+            // When the whole line was in the pipe as the process got its signal, it was written
+            // before that.
             .seen_ns = done <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
                                                    : reading->read_ns,
             .process = process,
@@ -368,8 +375,8 @@ bool reader_tail(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     const struct process_record *p = &r->log.processes[process];
-    // A collector that ends with 0 had the time to finish its line; otherwise it could have ended
-    // with 75. So only another exit cuts a line off.
+    // A collector that ends with 0 says that it finished its line; if it had no time for that, it
+    // should have ended with 75. So only another exit excuses an unfinished line.
     bool cut = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = reading->read_ns,

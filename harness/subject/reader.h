@@ -1,5 +1,5 @@
-// From bytes to records: splits what a process wrote into lines, decodes them
-// and appends them to the log. The log's arrays grow; nothing is ever dropped.
+// Turns bytes into records: splits what a process wrote into lines, decodes them and appends them
+// to the log. The log's arrays grow as needed.
 #pragma once
 
 #include <stdatomic.h>
@@ -12,21 +12,23 @@
 struct reader {
     struct subject_log log;
     struct decoder *decoder;
-    struct plan plan; // borrows the arrays: says which tokens share an account, and in which
-                      // segment they are; zeroed: none do, in the first
-    bool jobs;        // lines are "got N ATTEMPT" and "done N", of a subject's consumer
-    uint64_t tokens;  // in whole lines
+    struct plan plan; // borrows its arrays; tells which tokens share an account, and the segment of
+                      // the soak that is carried out now; zeroed: no two tokens do, and it is the
+                      // first segment
+    bool jobs;        // the lines are "got N ATTEMPT" and "done N", from a queue's consumer
+    uint64_t tokens;  // number of tokens in whole lines
     uint64_t torn;    // number of lines that cannot be parsed
-    _Atomic int64_t
-        *seen_ns; // per planned token: when it was first read, 0 before; for other threads
+    _Atomic int64_t *seen_ns; // for each planned token, when it was first read; 0: not yet; other
+                              // threads read this, too
     size_t seen_count;
 };
 
-// Longest line. No real line is longer. The limit keeps a collector that writes without a newline
-// from filling the memory.
+// Longest line. A correct line is far shorter. The limit keeps a collector that writes without a
+// newline from filling the memory.
 #define READER_LINE_MAX (64u << 20)
-// So many torn lines say enough, and so many lines and deliveries beyond 20 for each planned token.
-// The limits keep a collector that floods from filling the memory.
+// The run ends when there are more torn lines than READER_TORN_MAX, or more lines and deliveries
+// than READER_EACH_MAX for each planned token and READER_BEYOND_MAX beyond that. The limits keep a
+// collector that floods the harness from filling the memory.
 #define READER_TORN_MAX 1000000u
 #define READER_BEYOND_MAX 1000000u
 #define READER_EACH_MAX 20u
@@ -35,30 +37,33 @@ MUST_USE bool reader_init(
     struct reader *r, const unsigned char *key, size_t token_count, struct err *e);
 void reader_fini(struct reader *r);
 
-// Appends a process; returns its index, or UINT32_MAX without memory.
+// Appends a process to the log; returns its index, or UINT32_MAX when memory is short.
 uint32_t reader_add_process(struct reader *r, const struct process_record *process);
 
-// Appends a sample; without memory it is dropped.
+// Appends a sample to the log, or drops it when memory is short.
 void reader_add_sample(struct reader *r, const struct process_sample *sample);
 
-// When the bytes of `pending` were read, and when they can have been written.
+// When bytes were read, and when they can have been written: the bytes of the buffer `pending`.
 struct reading {
     int64_t read_ns;
-    int64_t empty_ns;  // when the pipe was last found empty before the latest of them
-    size_t seen_bytes; // so many of them were already in the pipe at seen_ns; 0: unknown
+    int64_t empty_ns;  // when the pipe was last found empty before the latest bytes were read
+    size_t seen_bytes; // number of the first bytes of `pending` that were in the pipe, or read, by
+                       // seen_ns; 0: unknown
     int64_t seen_ns;
 };
 
-// Takes the whole lines out of `pending` and records them.
+// Moves the whole lines from `pending` to the log. False when memory is short.
 MUST_USE bool reader_lines(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);
 
-// True when a collector wrote more than any run needs; e says what.
+// True when the collector wrote more than the limits above allow; e says what.
 MUST_USE bool reader_is_flooded(const struct reader *r, struct err *e);
 
-// Marks the refused tokens of a line as not seen, so that they are still awaited.
+// Marks the tokens of a line whose delivery was refused as not seen, because the harness must wait
+// for their next delivery.
 void reader_refuse(struct reader *r, uint32_t line);
 
-// Records what is left in `pending` after the process has ended.
+// Records a last line without a newline, if `pending` holds one after the process has ended. False
+// when memory is short.
 MUST_USE bool reader_tail(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);

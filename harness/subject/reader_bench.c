@@ -1,6 +1,6 @@
 // reader_bench TOKENS: measures how fast one core splits, decodes, checks and keeps lines, and how
-// much memory they take. The lines have ten tokens and are read in pieces as a pipe gives them.
-// Every token is signed, and every signature is checked.
+// much memory they take. The lines have ten tokens each and are fed in pieces as large as a pipe
+// gives them. Every token is signed, and every signature is checked.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-// Writes unpadded base64url. EVP writes the other alphabet, and two characters of padding.
+// Writes unpadded base64url. EVP_EncodeBlock uses the alphabet with + and /, and adds two
+// characters of padding.
 static void encode_secret(const unsigned char both[64], char text[89])
 {
     EVP_EncodeBlock((unsigned char *)text, both, 64);
@@ -52,7 +53,7 @@ static void append_token(struct buf *out, uint32_t token)
     buf_printf(out, "%s1,%s,%s,%s,12345", token % LIMIT ? "," : "", email, login, secret);
 }
 
-// Makes a part of the text. Each part is made outside of the time that is measured.
+// Makes the lines of the tokens [from, until). The time that this takes is not measured.
 static void make_text(struct buf *text, uint32_t from, uint32_t until)
 {
     buf_clear(text);

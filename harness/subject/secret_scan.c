@@ -9,16 +9,18 @@
 
 enum {
     HEX_LEN = 2 * SECRET_SCAN_SECRET_LEN,
-    // 30 bytes. So many of the 32 are whole letters wherever the secret lies in longer data.
+    // Wherever the secret begins in longer data, at least 30 of its 32 bytes fill whole groups of
+    // four letters.
     BASE64_BYTES = 30,
     BASE64_LEN = BASE64_BYTES / 3 * 4,
 };
 
-static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that each letter counts
+static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that no power of it becomes 0
+                                                           // and each letter counts
 
-// The hash of the last letters of a row, as it rolls on.
+// A rolling hash of the last letters of a row, which is a run of digits or letters in the log.
 struct row {
-    size_t len;            // letters of the row so far
+    size_t len;            // number of letters in the row so far
     uint64_t hash, oldest; // oldest: base to the power of the window's length
     unsigned char window[HEX_LEN];
 };
@@ -32,7 +34,8 @@ static uint64_t power_of_base(size_t exponent)
     return result;
 }
 
-// Adds a letter, which is not 0. Returns the hash of the last `window` letters; 0: there are fewer.
+// Adds a letter, which is not 0. Returns the hash of the last `window` letters; 0: the row is still
+// shorter.
 static uint64_t roll_hash(struct row *r, size_t window, unsigned char letter)
 {
     size_t place = r->len++ % window;
@@ -53,7 +56,7 @@ static uint64_t hash_of(const char *text, size_t len)
     return hash;
 }
 
-// Returns the digit in small letters; 0: it is none.
+// Returns a hex digit in lower case; 0: c is no hex digit.
 static unsigned char hex_letter(int c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? (unsigned char)c
@@ -61,7 +64,7 @@ static unsigned char hex_letter(int c)
                                                             : 0;
 }
 
-// Returns the letter in the alphabet of URLs; 0: it is none.
+// Returns a letter of either base64 alphabet in the one of URLs; 0: c is no such letter.
 static unsigned char base64_letter(int c)
 {
     if (c == '+' || c == '-')
@@ -77,7 +80,7 @@ static unsigned char base64_letter(int c)
 
 static bool keep_hash(struct secret_scan *t, uint64_t hash)
 {
-    // A log of nothing but such rows must not fill the memory.
+    // A log that consists of such rows must not fill the memory.
     if (hash == 0 || t->count >= SECRET_SCAN_HASHES_MAX)
         return true;
     if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
@@ -89,7 +92,7 @@ static bool keep_hash(struct secret_scan *t, uint64_t hash)
 static bool take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
 {
     if (letter == 0) {
-        // Any other letter ends the row.
+        // Any other character ends the row.
         r->len = 0;
         r->hash = 0;
         return true;
@@ -127,7 +130,8 @@ bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
     bool ok = read_part(t, file);
-    // The middle of a log that is longer than twice that is passed over.
+    // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is longer than twice
+    // that, its middle is skipped.
     if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > most) {
         long rest = ftell(file) - most;
         ok = fseek(file, rest < most ? -rest : -most, SEEK_END) == 0 && read_part(t, file);
@@ -170,8 +174,9 @@ bool secret_scan_secret(
         return false;
     for (size_t i = 0; i < SECRET_SCAN_SECRET_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", secret[i]);
-    // Within longer data, none, one or two of the secret's first bytes share a letter with what
-    // stands before them.
+    // In base64, letters come in groups of four for three bytes. Within longer data, none, one or
+    // two of the secret's first bytes belong to a group that begins before the secret, so try all
+    // three.
     return has_hash(t, hash_of(hex, HEX_LEN)) || has_base64(t, secret) ||
            has_base64(t, secret + 1) || has_base64(t, secret + 2);
 }

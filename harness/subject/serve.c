@@ -1,11 +1,12 @@
-// The subject's thread. It starts the processes, waits for output and deaths (a pidfd each), hands
-// bytes to the reader, gives the mock sender's answers, and starts a process again 100 ms after it
-// ended. Other threads may only ask it to signal a process, because a pid may be somebody else's
-// once its process was reaped, and only this thread reaps.
+// The loop of the subject's thread. The thread starts the processes, waits for their output and
+// (with a pidfd for each) for their end, hands bytes to the reader, gives the mock sender's
+// answers, and starts a process again 100 ms after it ended. Only this thread reaps processes.
+// Other threads signal a process only under the lock, because once a process is reaped, its pid may
+// be given to another one.
 //
-// The time at which a read returns is the time of a delivery. So the thread also notes when it
-// last found the pipe empty, and when it was late itself: a late reader must not make a collector
-// late.
+// The time at which a read returns is the time of a delivery. If the reader is late, the collector
+// must not look late. So the thread also notes when it last found the pipe empty, and when it was
+// late itself.
 #include "subject/serve.h"
 
 #include <errno.h>
@@ -19,11 +20,12 @@
 #include "subject/process_sample.h"
 
 #define READ_CHUNK (256u << 10)
-#define LOG_MAX ((off_t)256 << 20) // size of a log: what a collector writes to its standard error
-#define TURN_MAX (4u << 20) // bytes of one output that are read before the others have their turn
+// Largest size of a log, which is what a collector writes to its standard error.
+#define LOG_MAX ((off_t)256 << 20)
+// How many bytes of one output are read before the other outputs have their turn.
+#define TURN_MAX (4u << 20)
 
-static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep, short enough to notice a poll
-                                                   // that wakes too late
+static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep; see serve_until_done
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 
 void serve_give_up(struct subject *s, const struct err *why)
@@ -44,6 +46,8 @@ void serve_fail(struct subject *s, const struct err *failure)
     pthread_mutex_unlock(&s->lock);
 }
 
+// Returns the mood of an instance's sender. If another thread or the sender's own death has ended
+// the sender, its descriptor is closed here, because it belongs to this thread.
 static enum sender_mood mood_of(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -54,9 +58,11 @@ static enum sender_mood mood_of(struct subject *s, struct instance *in)
     return mood;
 }
 
+// Returns when the bytes of `pending` were read and can have been written.
 static struct reading reading_of(struct subject *s, struct instance *in, int64_t now)
 {
-    uint64_t before = atomic_load(&in->read) - in->pending.len; // bytes before those of `pending`
+    uint64_t before = atomic_load(&in->read) - in->pending.len; // number of bytes read before those
+                                                                // of `pending`
 
     pthread_mutex_lock(&s->lock);
     struct reading reading = {.read_ns = now,
@@ -67,7 +73,8 @@ static struct reading reading_of(struct subject *s, struct instance *in, int64_t
     return reading;
 }
 
-// Records the whole lines that have arrived, and draws the answers to them.
+// Records the whole lines that have arrived, and draws the answers to them. False when memory is
+// short.
 static bool take_subject_lines(struct subject *s, struct instance *in, int64_t now)
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
@@ -84,7 +91,8 @@ static bool take_subject_lines(struct subject *s, struct instance *in, int64_t n
     return ok;
 }
 
-// Notes that the sender died, so that the end of its process counts as planned.
+// Notes that the sender died. If its process then ends with exit code 74 or 78, this end counts as
+// planned.
 static void note_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -92,7 +100,7 @@ static void note_death(struct subject *s, struct instance *in)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Gives the answers that are due. Returns the time of the next one.
+// Gives the answers that are due. Returns when the next answer is due; CLOCK_NEVER: none is.
 static int64_t answer_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
@@ -110,15 +118,16 @@ static int64_t answer_due(struct subject *s, int64_t now)
     return next;
 }
 
-// Reads until the pipe is empty, but at most *most bytes, and lowers *most by their number. Every
-// line gets the time at which its read returned. Returns false at the end of the file.
+// Reads until the pipe is empty, but at most *most bytes, and lowers *most by the number of bytes
+// read. Every line gets the time at which the read that completed it returned. False when nothing
+// more is to be read: at the end of the file, or when the run ends because of this output.
 static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
 {
     while (*most > 0) {
         size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
         char *room = buf_reserve(&in->pending, chunk);
         struct err e;
-        // The buffer's cap is the longest line.
+        // The buffer is at its limit, which is the length of the longest line.
         if (!room) {
             err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
                 READER_LINE_MAX >> 20);
@@ -131,7 +140,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
-            // Before this call there was nothing in the pipe.
+            // The read got nothing, so the pipe was empty when it was called.
             in->empty_ns = asked_ns;
             return got < 0;
         }
@@ -145,7 +154,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
             serve_fail(s, &e);
             return false;
         }
-        // The writer may have added a line since this read, but not before it.
+        // The read emptied the pipe, so a later line is written after the call.
         if ((size_t)got < chunk)
             in->empty_ns = asked_ns;
         atomic_store(&s->tokens, s->reader.tokens);
@@ -161,13 +170,13 @@ void serve_empty_pipe(struct subject *s, struct instance *in)
 {
     int waiting = 0;
 
-    // Only what is there now: a process that still writes must not keep the thread here.
+    // Read only what is there now: a process that goes on writing must not keep the thread here.
     ioctl(in->out, FIONREAD, &waiting);
     serve_drain_pipe(s, in, &(size_t){(size_t)waiting});
 }
 
-// Closes an output, as if its reader had gone away. The writer is stopped first, so that all bytes
-// that it has written are read before the output is closed.
+// Closes an output, as if its reader had gone away. The writer is stopped first, so that all that
+// it has written is read before the output is closed.
 static void close_output(struct subject *s, struct instance *in)
 {
     process_signal_group(in->pid, SIGSTOP);
@@ -182,17 +191,19 @@ static void close_output(struct subject *s, struct instance *in)
     process_signal_group(in->pid, SIGCONT);
 }
 
+// True when the output of a living process is to be closed.
 static bool close_is_asked(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     bool asked = in->close_asked && in->pid != 0;
-    in->close_asked = asked; // a process that has ended meanwhile has no output to close
+    in->close_asked = asked; // forgets the request if the process has ended meanwhile, as there is
+                             // no output to close
     pthread_mutex_unlock(&s->lock);
     return asked;
 }
 
-// Returns how many bytes of an output may be read now, and lowers *next_ns to the time to look
-// again.
+// Returns how many bytes of an output may be read now; SIZE_MAX: no limit. If the output has a
+// rate, *next_ns is lowered to the time at which to look again.
 static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
 {
     const int64_t step_ns = 10 * NS_PER_MS;
@@ -207,14 +218,15 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
         return rate == 0 ? 0 : SIZE_MAX;
     }
     p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
-    // An unused budget is not saved up for longer than a tenth of a second.
+    // Unused budget is kept up to that of a tenth of a second.
     p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
     return (size_t)p->budget;
 }
 
-// Gives up on a collector whose log would fill the disk.
+// Kills a collector whose log has grown too large, and ends the run, so that the log cannot fill
+// the disk.
 static void limit_log(struct subject *s, struct instance *in)
 {
     struct stat log;
@@ -228,7 +240,7 @@ static void limit_log(struct subject *s, struct instance *in)
     process_signal_group(in->pid, SIGKILL);
 }
 
-// Samples the living processes. Returns when to look again.
+// Samples the living processes if it is time to. Returns when the next samples are due.
 static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
 {
     if (now < due_ns)
@@ -244,6 +256,7 @@ static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
     return now + sample_every_ns;
 }
 
+// True when the subject is stopping, no process lives and it is known what the processes have left.
 static bool all_done(struct subject *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -262,18 +275,19 @@ static bool is_stopping(struct subject *s)
     return stopping;
 }
 
-// Serves two poll entries for each instance: its output, then its end. The end comes last, so that
-// everything that a process wrote before it died is read before the process is reaped.
+// Serves each instance with its two poll entries: first its output, then its end. In this order,
+// what a process wrote before it died is read before the process is reaped.
 static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        // The poll looked at this output after asleep_ns, and nothing was there.
+        // The poll looked at this output after asleep_ns and found it empty.
         if (fds[2 * (size_t)i].events && !fds[2 * (size_t)i].revents)
             in->empty_ns = asleep_ns;
         size_t most =
             fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
-        // One collector that writes without a pause must not make the others look late.
+        // A limit for each turn: if one collector writes without a pause, the lines of the others
+        // must not be read late.
         size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
         if (turn > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
@@ -288,16 +302,18 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
     }
 }
 
-// Fills in two entries per instance, as serve_subject() reads them, and the one that wakes the
-// thread. Returns when an instance is due at the latest.
+// Fills in two poll entries for each instance, in the order in which serve_subject() reads them,
+// and an entry for the pipe with which other threads wake this one. Returns when the thread must
+// look again even without an event.
 static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
 
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        // An output that its process has closed would be ready for ever, as
-        // would one that is not to be read now.
+        // Leave out an output that its process has closed, and one that must not be read now. Poll
+        // would report them as ready at once, again and again. An ended process's output stays in
+        // for POLLHUP alone, which says that the rest of its group has closed the output.
         bool ready = !in->ended && may_read(s, in, now, &next) > 0;
         bool gone = in->gone_ns != 0;
         *fds++ = (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
@@ -334,12 +350,13 @@ static void serve_until_done(struct subject *s)
         next = clock_min(next, answer_due(s, now));
         next = clock_min(next, fill_subject_poll(s, fds, now));
         int64_t asleep_ns = clock_now_ns();
-        // A sleep that may last long could be late by as much without anybody noticing.
+        // Sleep for nap_most_ns at most. Within a longer sleep, a poll that wakes late for output
+        // could not be told from one that had nothing to wake for.
         next = clock_min(next, asleep_ns + nap_most_ns);
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
             continue;
         int64_t woke_ns = clock_now_ns();
-        // The poll woke too late, and the output may have been there since the reader fell asleep.
+        // The poll woke too late. Output may have been there since the thread fell asleep.
         if (woke_ns - asleep_ns > nap_most_ns + STALLS_LEAST_NS)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)

@@ -1,7 +1,7 @@
-// The inside of a subject: the state that its thread shares with the callers of subject.h.
+// The inside of a subject: the state that its thread shares with the functions of subject.h.
 //
-// Only the thread starts, reads and reaps processes. Another thread takes the lock to look at a
-// field that is marked as under the lock; all other fields belong to the thread.
+// Only the thread starts, reads and reaps processes. "Under the lock" at a field: any thread may
+// use it while it holds `lock`. All other fields belong to the subject's thread.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "subject/mock_sender.h"
 #include "subject/subject.h"
 
-// How long a process may take to stand still before its output is closed.
+// How long the thread waits for a process to stop (SIGSTOP) before it closes the process's output.
 #define SERVE_STOPPED_NS NS_PER_S
 
 // The rate at which an output is read.
@@ -24,40 +24,45 @@ struct pace {
     double budget;    // bytes that may be read by now
 };
 
-// One of several collectors, and its processes, one after the other.
+// One of the collectors that run side by side. Its processes follow each other: when one ends, the
+// next may be started.
 struct instance {
     pid_t pid; // 0: no process at the moment
     int pidfd, out, log;
-    off_t log_began;     // length of the log when the process was started
-    double cpu_before_s; // its processor time up to the last turn
+    off_t log_began;     // length of the log file when the process was started
+    double cpu_before_s; // processor time that the process had used when the present log began
     uint32_t process;    // index of the living process in the log
     struct buf pending;
     int64_t empty_ns;           // when the output was last found empty; belongs to the thread
-    atomic_uint_least64_t read; // bytes that were read of this process
-    uint64_t seen_bytes;        // bytes that it had written at seen_ns; under the lock
-    int64_t seen_ns;            // when it got the first signal that ends it; 0: none; under the
-                                // lock
+    atomic_uint_least64_t read; // bytes that were read from this process
+    uint64_t seen_bytes;        // bytes that the process had written at seen_ns; under the lock
+    int64_t seen_ns;            // when the process got its first signal that can end it; 0: none
+                                // yet; under the lock
     int64_t restart_at_ns;      // CLOCK_NEVER: no start is planned
     int exits_without_line;
-    bool ended;       // its output is closed; belongs to the thread
+    bool ended;       // nothing more is read from the output: the process closed it, or the run
+                      // ends because of it; belongs to the thread
     int64_t gone_ns;  // when the process ended, until it is reaped; 0: it has not ended;
                       // belongs to the thread
     struct pace pace; // `rate` is under the lock, the rest belongs to the thread
     bool close_asked; // its output is to be closed; under the lock
     bool closed;      // the output of this process was closed; under the lock
-    unsigned holds;   // number of faults that keep it from being started again; under the lock
-    bool for_good;    // it is never started again; under the lock
+    unsigned holds;   // number of faults that keep the instance from being started again; under the
+                      // lock
+    bool for_good;    // the instance is never started again; under the lock
     struct mock_sender sender; // belongs to the thread
     enum sender_mood mood;     // under the lock
-    bool termed;               // TERM, and nothing worse, has told it to end; under the lock
-    bool sender_killed;        // the collector's input is to be closed, or was; under the lock
+    bool termed;               // the process was told to end by TERM, and by no other signal; under
+                               // the lock
+    bool sender_killed;        // the collector's standard input is to be closed, or was closed;
+                               // under the lock
 };
 
-// What subject_turn asks of the thread.
+// What subject_turn asks the thread to do: end the log and begin a new one.
 struct turn {
     const struct subject_turn *to;
     struct subject_log *log;   // gets the old log
-    struct subject_cost *cost; // and what it cost
+    struct subject_cost *cost; // gets the cost of the old log
     bool ok;
     struct err err;
 };
@@ -68,7 +73,7 @@ struct subject {
     struct reader reader; // belongs to the thread until it is joined; its processes are under the
                           // lock
     struct litter litter; // belongs to the thread
-    int64_t litter_ns;    // when to look at it again; belongs to the thread
+    int64_t litter_ns;    // when to call litter_look again; belongs to the thread
     uint8_t *tries;       // owned; see mock_sender.h; belongs to the thread
     atomic_size_t unsaid; // number of answers that are still to be given
     pthread_t thread;
@@ -79,22 +84,24 @@ struct subject {
     bool killing;         // those that did not end are killed; under the lock
     bool done;            // the thread has reaped all processes; under the lock
     bool gave_up, failed; // under the lock
-    struct turn *turn;    // the log is to end; NULL: it goes on; under the lock
+    struct turn *turn;    // a turn that is asked for and not yet made; NULL: none; under the lock
     struct err why, failure;
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // belongs to the thread until it is joined
 };
 
-// Runs as a thread: serves a struct subject until it is stopping and no process lives.
+// The thread's function; `arg` is the struct subject. Serves the subject until it is stopping, no
+// process lives and it is known what the processes have left behind.
 void *serve_run(void *arg);
 
-// Ends the run because of something that the collector did. The collector is judged for it.
+// Ends the run because of something that the collector did; the verdict holds it against the
+// collector.
 void serve_give_up(struct subject *s, const struct err *why);
 
-// Ends the run because of something that is not the collector's fault.
+// Ends the run because of something that is not the collector's fault; the run then proves nothing.
 void serve_fail(struct subject *s, const struct err *failure);
 
-// Reads what the pipe holds now. A process that has left its group may write on.
+// Reads what the pipe holds now, and no more: a process that has left its group may go on writing.
 void serve_empty_pipe(struct subject *s, struct instance *in);
 
 // --- start.c ----------------------------------------------------------------------------
@@ -108,14 +115,17 @@ int64_t start_due(struct subject *s, int64_t now);
 // has ended.
 #define EXITS_GRACE_NS (2 * NS_PER_S)
 
-// True when the harness need not wait any longer for a process that ended.
+// True when a process that has ended may be reaped: it was not told to end, the rest of its group
+// has closed the output, or the group's grace is over.
 bool exits_may_reap(struct subject *s, struct instance *in);
 
-// Reads what is left of its output, records its end, and decides about the next start.
+// Reads the rest of an ended process's output, kills the rest of its group, records its end, and
+// decides whether and when the instance is started again.
 void exits_reap(struct subject *s, struct instance *in);
 
 // --- turnover.c -----------------------------------------------------------------------------
 
-// Makes the turn that another thread asks for, from one segment of a soak to the next, as soon as
-// nothing is open: a new log begins, and the processes go on.
+// Carries out a turn that another thread has asked for with subject_turn, if no answer and no look
+// at left processes is due; otherwise does nothing. The old log ends, a new one begins, and the
+// processes go on.
 void turn_make(struct subject *s);

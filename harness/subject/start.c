@@ -1,11 +1,12 @@
-// Starts a process of the subject.
+// Starts the subject's processes.
 //
-// The collector's end of each pipe is in the child alone, so that its closing shows here; ours do
-// not block. A pidfd tells of the end of just this process, even when its pid is used again. The
-// environment ends with a mark, which all descendants inherit: by it litter.c finds what lives on.
+// The collector's ends of the pipes are open in the child alone, so the harness notices when they
+// are closed. The harness's own ends do not block. A pidfd reports the end of just this process,
+// even when its pid is used again. The environment ends with a mark, which all descendants inherit;
+// litter.c uses it to find those that live on.
 //
-// A process that cannot be watched is killed at once. A command that never worked fails the run,
-// and convicts nobody.
+// A process that the harness cannot watch is killed at once. If a command cannot be started, the
+// run fails and gives no verdict on the collector.
 #include "subject/serve.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@
 #include "os/other_user.h"
 #include "os/process.h"
 
-// Kills a process that the harness cannot watch, as if it had never started.
+// Kills and reaps a process that the harness cannot watch, as if it had never been started. Always
+// returns false, with the error.
 static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
 {
     process_signal_group(pid, SIGKILL);
@@ -42,7 +44,7 @@ static void close_pipe(const int ends[2])
     }
 }
 
-// Makes the pipes of a process. Each descriptor that is not needed is -1.
+// Makes a pipe for a process's output and, with `with_in`, one for its input; otherwise in[] is -1.
 static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err *e)
 {
     out[0] = out[1] = in[0] = in[1] = -1;
@@ -50,21 +52,23 @@ static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err 
         close_pipe(out);
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     }
-    // Only our ends do not block. The collector's ends are other open file descriptions.
+    // This makes only the harness's ends non-blocking: the collector's ends are other open file
+    // descriptions and keep their mode.
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     if (with_in)
         fcntl(in[1], F_SETFL, O_NONBLOCK);
     return true;
 }
 
-// Enters a started process into the log. False when it cannot be watched.
+// Enters a started process into the log and the instance. False when the process cannot be watched
+// or memory is short.
 static bool enter_instance(
     struct subject *s, struct instance *in, const struct process_record *p, int out)
 {
     in->ended = false;
     in->gone_ns = 0;
     in->empty_ns = p->started_ns;
-    // A pidfd tells of the end of this process, even when its pid is used again.
+    // A pidfd reports the end of just this process, even when its pid is used again.
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
@@ -78,7 +82,7 @@ static bool enter_instance(
         in->cpu_before_s = 0;
         in->seen_bytes = 0;
         in->seen_ns = 0;
-        // A stop that told every process to end has not seen this one.
+        // subject_stop told all processes to end before this one was known, so tell this one here.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
             in->termed = !s->killing;
@@ -89,7 +93,8 @@ static bool enter_instance(
     return known;
 }
 
-// Starts a process whose environment ends with its mark.
+// Starts a process with its mark as the last variable of the environment. Returns its pid, or -1.
+// Without a configured environment there is no mark.
 static pid_t start_marked(
     struct subject *s, int index, struct process_spec *spec, int64_t started_ns, struct err *e)
 {
@@ -136,7 +141,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
     record.pid = start_marked(s, index, &spec, record.started_ns, e);
-    // Only the child keeps its ends, so their closing shows here.
+    // Close the child's ends here, so that the harness notices when the child closes them.
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);
@@ -161,8 +166,9 @@ static bool is_no_program(const struct err *e)
     return false;
 }
 
-// Writes the interpreter that a script names in its first line and that is not there. False: the
-// command is no such script. For the kernel both are "No such file or directory".
+// True when the command is a script whose first line names an interpreter that cannot be run;
+// writes this interpreter's path. The kernel reports ENOENT both for such a script and for a
+// missing command.
 static bool misses_interpreter(const struct subject *s, char *interpreter, size_t size)
 {
     const char *program = s->config.command[0];
@@ -180,7 +186,8 @@ static bool misses_interpreter(const struct subject *s, char *interpreter, size_
     return script && access(interpreter, X_OK) != 0;
 }
 
-// Fails the run: a command that never worked is the user's mistake.
+// Fails the run because a process could not be started. If none was ever started and the reason
+// lies in the command's name, that is the user's mistake (ERR_USAGE).
 static void fail_to_launch(struct subject *s, const struct err *e)
 {
     struct err failure = *e;
@@ -205,7 +212,8 @@ static bool is_held_down(struct subject *s, const struct instance *in)
     return held;
 }
 
-// Starts the processes that are due; returns when the next start is due.
+// Starts the processes that are due. Returns when the next start is due; CLOCK_NEVER: none is
+// planned.
 int64_t start_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
@@ -213,7 +221,8 @@ int64_t start_due(struct subject *s, int64_t now)
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         struct err e;
-        // A fault keeps it down and wakes this thread when it is over.
+        // A fault holds this instance down. When the fault is over, subject_release wakes this
+        // thread.
         if (is_held_down(s, in))
             continue;
         if (in->restart_at_ns <= now && !launch_instance(s, i, &e))

@@ -25,9 +25,9 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
-// Notes how much the process had written when it got its first signal to end. Called under the
-// lock. The reader may take bytes out of the pipe meanwhile; then the sum is too small, never too
-// large.
+// Notes how much a process has written, at its first signal to end. Called under the lock. The
+// reader may take bytes out of the pipe between the two look-ups; the sum is then too small, but
+// never too large.
 static void note_written(struct instance *in)
 {
     uint64_t read = atomic_load(&in->read);
@@ -39,15 +39,16 @@ static void note_written(struct instance *in)
     in->seen_ns = clock_now_ns();
 }
 
-// Called under the lock. Returns whether the process lives and the signal reached it.
+// Sends a signal to the process group of an instance. Called under the lock. False when the
+// instance has no process, or the signal cannot be sent.
 static bool send_signal(struct subject *s, int index, int signal)
 {
     struct instance *in = &s->instances[index];
 
     if (in->pid == 0)
         return false;
-    // Every other signal may end the process. This end counts as planned from now on, because the
-    // process may be gone before the next line here.
+    // Any signal but these may end the process. Mark its end as planned before the signal is sent,
+    // because the process may end as soon as it gets the signal.
     if (signal != 0 && signal != SIGSTOP && signal != SIGCONT) {
         struct process_record *p = &s->reader.log.processes[in->process];
         in->termed = signal == SIGTERM && (in->termed || !p->asked);
@@ -85,7 +86,8 @@ size_t subject_hold_down(
         if (for_good) {
             s->instances[i].for_good = true;
         } else {
-            // Two faults may hold the same instance down; it starts when both are over.
+            // Several faults may hold the same instance down; it is started when all of them are
+            // over.
             s->instances[i].holds++;
             *held |= UINT64_C(1) << i;
         }
@@ -115,7 +117,7 @@ bool subject_started(struct subject *s, uint64_t held)
     for (int i = 0; i < s->config.instances; i++) {
         const struct instance *in = &s->instances[i];
         if (held >> i & 1)
-            // An instance that another fault holds down is no business of this one.
+            // The fault that asks need not wait for an instance that another fault holds down.
             started = started && (in->pid != 0 || in->holds > 0 || in->for_good);
     }
     pthread_mutex_unlock(&s->lock);
@@ -214,8 +216,7 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     }
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    // The fault goes on only when the pipes are closed: the writers that it has stopped must not
-    // run before.
+    // Return only when the thread has closed the pipes, because the fault that called relies on it.
     while (count && closed < count && clock_now_ns() < deadline) {
         usleep(500);
         closed = count;
@@ -274,8 +275,8 @@ bool subject_turn(struct subject *s, const struct subject_turn *turn, struct sub
     s->turn = &order;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    // The serving thread makes the turn, between two of its rounds and only while the collector is
-    // at rest.
+    // The subject's thread carries out the turn, at the end of a round of its loop in which no
+    // answer and no look at left processes is due.
     for (bool over = false; !over;) {
         usleep(500);
         pthread_mutex_lock(&s->lock);
@@ -309,8 +310,7 @@ static bool make_instances(struct subject *s, struct err *e)
         mock_sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
             s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
-        // Without a folder the log goes to /dev/null, so that nobody has to ask whether there is
-        // one.
+        // Without a folder the log goes to /dev/null, so in->log is always open and needs no check.
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;
         in->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -340,7 +340,7 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
         err_sys(e, ERR_SYSTEM, "cannot make a pipe");
         goto failed;
     }
-    // Last, because the thread uses all of the above.
+    // Start the thread last, because it uses everything that was made above.
     if (pthread_create(&s->thread, NULL, serve_run, s) != 0) {
         err_set(e, ERR_SYSTEM, "cannot start a thread");
         goto failed;
@@ -370,13 +370,13 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     for (int i = 0; i < s->config.instances; i++)
-        // A writer that waits for a slow reader could not obey the signal.
+        // A process that waits until a slow reader takes its output could not obey the signal.
         s->instances[i].pace.rate = READER_UNLIMITED;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
     if (pids) {
         subject_signal(s, -1, SIGTERM, pids);
-        // A process that a fault has stopped would obey TERM only when it goes on.
+        // A process that a fault has stopped with STOP obeys TERM only after CONT.
         subject_signal(s, -1, SIGCONT, pids);
         while (!is_subject_done(s) && clock_now_ns() < deadline)
             usleep(2000);
@@ -394,7 +394,7 @@ void subject_free(struct subject *s)
 {
     if (!s)
         return;
-    // The thread uses all that follows until it has ended.
+    // Stop the thread first, because it uses everything that is freed below.
     subject_stop(s, 0);
     for (int i = 0; s->instances && i < s->config.instances; i++) {
         buf_fini(&s->instances[i].pending);

@@ -1,8 +1,9 @@
 // The collector under test as a black box: its processes, and a reader that stamps and decodes
-// every line that they write.
+// every line that the processes write.
 //
-// A thread of the subject's own starts the processes, reads them and starts them again. Other
-// threads may call the functions below, but may read the log only after subject_stop.
+// A subject has its own thread, which starts the processes, reads their output and starts them
+// again when they end. Other threads may call the functions below, but may read the log only after
+// subject_stop.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +17,7 @@
 #include "os/stalls.h"
 #include "scenario/scenario.h"
 
-// What a process left running when it had ended at TERM.
+// Whether other processes still ran after a process had ended at TERM.
 enum process_left { PROCESS_LEFT_UNKNOWN, PROCESS_LEFT_NOTHING, PROCESS_LEFT_SOME };
 
 // One process of a collector, from its start to its end.
@@ -26,52 +27,55 @@ struct process_record {
     int64_t started_ns;
     int64_t ended_ns; // CLOCK_NEVER while it lives
     int status;       // exit status, as waitpid gives it
-    bool asked;       // a fault or the run's end told it to end, or caused its end
+    bool asked;       // its end was planned: a fault or the run's end told it to end, or caused its
+                      // end
     uint32_t lines;
     int64_t rss_max_kb;
     double cpu_s;
-    char last_words[240]; // the end of its log when it ended by itself
+    char last_words[240]; // the end of its log, if its end was not planned
     enum process_left left;
-    int64_t left_ns; // when it was seen that a process it had started still ran
-    char litter[64]; // that process, as text
+    int64_t left_ns; // when the harness saw that a process which this one had started still ran
+    char litter[64]; // pid and name of that other process
 };
 
 enum line_state {
     LINE_WHOLE,
     LINE_TORN, // cannot be parsed, or has no newline though nothing cut its writer short
-    LINE_TAIL, // the rest of a process that was asked to end and did not exit with 0; delivers
-               // nothing
+    LINE_TAIL, // the unfinished last line of a process that was asked to end and did not exit with
+               // 0; delivers nothing
 };
 
 // A line was written between empty_ns and seen_ns.
 struct line_record {
     int64_t read_ns;
-    int64_t empty_ns; // when the reader last found the pipe empty before it
-    int64_t seen_ns;  // when its end was first seen: in the pipe, as its process got a signal that
-                      // ends it, or at read_ns
+    int64_t empty_ns; // when the reader last found the pipe empty before this line
+    int64_t seen_ns;  // when the end of the line was first seen: at read_ns, or earlier, when its
+                      // process got a signal that ends it and the line was already in the pipe
     uint32_t process; // index into subject_log.processes
     uint32_t first_delivery;
     uint32_t tokens;
     enum line_state state;
 };
 
-// The harness's answer, as the sender, to a delivery.
+// The answer to a delivery, which the harness gives in the place of a mail sender.
 enum reply {
     REPLY_NONE, // no answer, because the mode is not leased
     REPLY_SENT,
     REPLY_TRANSIENT,
     REPLY_PERMANENT,
     REPLY_NEVER, // no answer, because the sender hangs or has ended
-    REPLY_DIED,  // no answer: the sender dies of this attempt
+    REPLY_DIED,  // no answer, because the sender dies at this attempt
     REPLIES,
 };
 
 enum delivery_flags {
     DELIVERY_FORGED = 1 << 0, // the signature is wrong
-    DELIVERY_NAMED = 1 << 1,  // the token was only named in a torn line, which is no delivery
-    // The handler was told to fail or to hang, or died without an answer: the job must come again.
+    DELIVERY_NAMED = 1 << 1,  // not a delivery: a torn line only names the token
+    // The job's handler was told to fail or to hang, or died before it was answered. The queue must
+    // deliver the job again.
     DELIVERY_REFUSED = 1 << 2,
-    DELIVERY_EARLIER = 1 << 3, // it is of an earlier segment of the soak, which was settled
+    DELIVERY_EARLIER = 1 << 3, // the token belongs to an earlier segment of the soak and was
+                               // already settled
 };
 
 #define TOKEN_UNKNOWN UINT32_MAX
@@ -83,8 +87,10 @@ struct delivery {
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
     uint8_t reply;      // enum reply
-    bool before_rename; // its names are those that the account had before the plan changed them
-    int64_t replied_ns; // when the reply was given, or the sender died; 0: neither yet
+    bool before_rename; // email and login are those that the account had before the plan changed
+                        // them
+    int64_t replied_ns; // when the reply was given, or when the sender died; 0: neither has
+                        // happened
 };
 
 // A note that says in words what is wrong with a line, or with one token of it.
@@ -102,12 +108,12 @@ struct process_sample {
     uint32_t process;
     uint32_t rss_kb;
     uint64_t cpu_ms;
-    uint64_t wakeups;    // how often its threads gave up the processor by themselves
-    uint64_t starved_us; // time that its longest waiting thread was ready to run and had no
-                         // processor, µs
-    uint32_t fds;        // open descriptors; 0: unknown
-    uint32_t processes;  // the process and its descendants, ended ones that nobody waited for too;
-                         // 0: unknown
+    uint64_t wakeups;    // how often its threads gave up the processor voluntarily
+    uint64_t starved_us; // how long a thread was ready to run and had no processor, µs; the largest
+                         // of all threads
+    uint32_t fds;       // open descriptors; 0: unknown
+    uint32_t processes; // number of the process and its descendants, including ended ones that
+                        // nobody has waited for; 0: unknown
 };
 
 struct subject_log {
@@ -117,7 +123,7 @@ struct subject_log {
     size_t line_count;
     struct delivery *deliveries;
     size_t delivery_count;
-    struct process_sample *samples; // in the order of time
+    struct process_sample *samples; // sorted by time
     size_t sample_count;
     struct line_note notes[NOTES_MAX];
     size_t note_count;
@@ -135,105 +141,115 @@ struct subject_config {
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;                   // number of planned tokens, for subject_seen_ns
-    const struct plan *plan;              // says which tokens share an account; NULL: none do
-    const struct scenario_sender *sender; // how the harness answers as the sender; NULL: nobody
-                                          // answers
+    size_t token_count;                   // number of planned tokens; subject_seen_ns knows only
+                                          // these
+    const struct plan *plan;              // tells which tokens share an account; NULL: no two
+                                          // tokens do
+    const struct scenario_sender *sender; // how the harness answers deliveries as the sender; NULL:
+                                          // there are no answers
     uint64_t seed;                        // decides the sender's answers
-    const struct netns *net;              // the processes run at its collector's end; NULL: in our
-                                          // own network
-    bool jobs;                            // the processes are a subject's consumers; see reader.h
-    const char *dir;                      // working directory of the processes; NULL: ours
+    const struct netns *net;              // the processes run in the collector's end of this
+                                          // network; NULL: in the harness's own
+    bool jobs;                            // the processes are consumers of a queue and write job
+                                          // lines; see reader.h
+    const char *dir;                      // working directory of the processes; NULL: the harness's
+                                          // own
     const char *log_dir;                  // the folder for collector-<instance>.log; NULL:
                                           // /dev/null
 };
 
 struct subject;
 
-// Starts the processes and the thread. The config is copied, but not what its pointers point to,
-// which must outlive the subject.
+// Starts the processes and the thread. Copies the config, but not what its pointers point to; that
+// must outlive the subject. NULL on failure.
 MUST_USE struct subject *subject_start(const struct subject_config *config, struct err *e);
 
 // Signals an instance, or with -1 all of them. A signal goes to the whole process group, because
-// the command may be a script that runs the collector. The pids of the processes that got it go
-// into `pids` (room for all instances), so that the caller can prove that they ended. A signal that
-// ends a process marks its end as asked for; signal 0 only asks for the pids. Returns the number of
-// pids.
+// the command may be a script that runs the collector. Writes the pids of the signalled processes
+// to `pids`, which needs room for all instances; with them the caller can check later that these
+// processes ended. After a signal that can end a process, its end counts as asked for. Signal 0
+// only fetches the pids. Returns the number of pids.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
 // Signals as subject_signal does, and keeps the signalled instances from being started again: for
-// ever with `for_good`, otherwise until subject_release. Then it also sets the bits of their
-// numbers in *held. Several faults may hold an instance down; it starts again when the last of them
-// releases it.
+// ever if `for_good`, otherwise until subject_release. Without `for_good`, *held gets one bit for
+// each held instance, at the instance's number. Several faults may hold an instance down; it starts
+// again when the last fault releases it.
 size_t subject_hold_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
 void subject_release(struct subject *s, uint64_t held);
 
-// True when each of these instances runs, or is held down by another fault.
+// True when each instance whose bit is set in `held` runs, or is held down by another fault.
 bool subject_started(struct subject *s, uint64_t held);
 
-// Sets how fast the output of an instance is read, or with -1 that of all. This also holds for
-// processes that are started later. bytes_per_s 0 stops reading; READER_UNLIMITED removes the
-// limit.
+// Sets how fast the output of an instance is read, or with -1 of all instances, also for processes
+// that are started later. bytes_per_s 0 stops reading; READER_UNLIMITED removes the limit.
 #define READER_UNLIMITED INT64_C(-1)
 void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 
-// Returns how many bytes these instances have written that were not read yet.
+// Returns how many bytes an instance, or with -1 all instances, have written that were not read
+// yet.
 size_t subject_unread(struct subject *s, int instance);
-// Returns how many bytes were read so far.
+// Returns how many bytes were read from all instances so far.
 uint64_t subject_read_bytes(struct subject *s);
 
 // Sets the mood (enum sender_mood) of an instance's sender, or with -1 of all senders.
 void subject_sender(struct subject *s, int instance, int mood);
 
-// Ends the sender of an instance, or with -1 of all: closes their standard input.
+// Ends the sender of an instance, or with -1 all senders, by closing the collector's standard
+// input. Writes the pids of the collectors concerned to `pids` and returns their number.
 size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 
-// True when each sender has given all its answers, but for those that its mood withholds for ever.
+// True when the senders have given all answers, apart from those that they never give.
 bool subject_answered(struct subject *s);
 
-// Closes the outputs: stops each process, reads its pipe empty, closes the pipe, lets the process
-// continue. If the process then ends with exit code 74, this end counts as asked for. Returns how
-// many outputs were closed. A process that is just being started again is not waited for.
+// Closes the output of an instance, or with -1 of all: stops the process, reads its pipe empty,
+// closes the pipe, lets the process continue. If the process then ends with exit code 74, its end
+// counts as asked for. Writes the pids to `pids` and returns how many outputs were closed. An
+// instance that has no process at the moment is left out.
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 
-// True when the reader has seen that each of these processes ended with its group.
+// True when none of these processes is left: each has ended and was reaped, and its process group
+// was killed.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
-// True when the harness itself could not start a collector or keep its output, so that the run
-// proves nothing. The reason is in e; ERR_USAGE when the command names no program.
+// True when the harness itself could not start a collector or keep its output. The run then proves
+// nothing. The reason is in e; ERR_USAGE when the command names no program.
 bool subject_failed(struct subject *s, struct err *e);
 
-// True when no more lines will come: there were three exits in a row without a line, or the last
-// collector ended and is not to be started again. The reason is in e.
+// True when the collector did something that ends the run: it ended too often without a line, it
+// flooded its output or its log, or the last collector ended and is not to be started again. The
+// reason is in e.
 bool subject_gave_up(struct subject *s, struct err *e);
 
-// Returns the number of tokens read so far, in whole lines only, for the progress line.
+// Returns how many tokens were read so far in whole lines; the progress line shows the number.
 uint64_t subject_tokens(struct subject *s);
 
 // Returns when a planned token was first read in a whole line with a good signature
-// (CLOCK_MONOTONIC), or 0. With this the drain can end early, when all expected tokens were seen.
+// (CLOCK_MONOTONIC); 0: not yet. The drain uses this to end early, as soon as all expected tokens
+// were seen.
 int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
-// What a new log begins with. The log of an instance goes on in the new folder, which has to be on
-// the same file system.
+// What a new log begins with. An instance's collector-<instance>.log moves from old_dir to log_dir
+// and is continued there, so both must be on the same file system.
 struct subject_turn {
-    const struct plan *plan; // its arrays must outlive the subject, or the log that begins here
+    const struct plan *plan; // its arrays must stay valid until the next turn, or until the subject
+                             // is freed
     uint64_t seed;           // decides the sender's answers from here on
-    const char *old_dir, *log_dir; // folders for collector-<instance>.log
+    const char *old_dir, *log_dir; // folders of collector-<instance>.log
 };
 
-// The harness's own cost of reading.
+// How much time the harness itself spent on reading, and how late it was.
 struct subject_cost {
     int64_t serving_ns;   // ns spent on reading, decoding and checking, without waiting
     struct stalls stalls; // stalls of the reader's loop
 };
 
-// Ends the log here and begins a new one while the processes go on: a living process is in both,
-// and in the old one without an end. The caller owns what it gets. Call it when all tokens are
-// settled; it waits until all answers were given and nothing is known to be left by an ended
-// process. False when that takes too long, or nothing more can be written; then the log may be used
-// up.
+// Ends the present log and begins a new one while the processes go on. A living process is in both
+// logs; in the old one it has no end. *log gets the old log, which the caller then owns, and *cost
+// its cost. Call this when all tokens are settled; it waits until all answers were given and it is
+// known what ended processes have left behind. False when that takes too long, or a file or memory
+// fails; the files of the old log may then have moved already.
 MUST_USE bool subject_turn(struct subject *s, const struct subject_turn *turn,
     struct subject_log *log, struct subject_cost *cost, struct err *e);
 
@@ -241,10 +257,10 @@ MUST_USE bool subject_turn(struct subject *s, const struct subject_turn *turn,
 // still runs after grace_ns is killed.
 void subject_stop(struct subject *s, int64_t grace_ns);
 
-// Returns the log, after subject_stop; it lives until subject_free.
+// Returns the log. Call it only after subject_stop; the log lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
 
-// Known after subject_stop.
+// Returns the cost of reading. Call it only after subject_stop.
 const struct subject_cost *subject_cost(const struct subject *s);
 
 void subject_free(struct subject *s);

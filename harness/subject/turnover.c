@@ -1,10 +1,11 @@
-// Ends the log of a soak's segment and begins that of the next, while the processes go on.
+// Ends the log of a soak's segment and begins that of the next segment, while the processes go on.
 //
-// It waits until nothing is due: no answer of the mock sender, no process that is ending.
-// Everything that can fail is made before the old log is touched, so a failure leaves the segment
-// as it was. The new log begins with a record of each living process, and with its last sample,
-// because the figures of a process are sums since its start. A collector's log file goes on under
-// its descriptor; the file is moved, and a copy stays in the old folder.
+// This waits until nothing in the old log is still to be filled in: no answer of the mock sender,
+// and no look at what an ended process has left. Everything that can fail is done before the old
+// log is touched, so after a failure the old log is still complete. The new log begins with a
+// record of each living process, and with the last sample of the process, because a sample's
+// figures are sums since the start of the process. The collectors write on to their log files; each
+// file is moved to the new folder, and a copy stays in the old one.
 #include "subject/serve.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@
 
 #define INSTANCES_MAX 64
 
-// What a new log needs, made before the old one is touched.
+// The arrays that a new log needs. They are allocated before the old log is touched.
 struct fresh {
     struct process_record *processes;
     _Atomic int64_t *seen_ns;
@@ -66,8 +67,8 @@ static bool copy(int from, const char *to, struct err *e)
     return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", to);
 }
 
-// Lets the log of a process go on in another folder. The process holds the file itself, so this is
-// what moves, and a copy stays.
+// Moves the log file of an instance to the new folder, leaves a copy in the old one, and empties
+// the file. The file itself moves and not the copy, because the process writes on to the open file.
 static bool move_log(struct instance *in, int index, const struct subject_turn *to, struct err *e)
 {
     char name[64], here[PATH_MAX], there[PATH_MAX];
@@ -102,7 +103,8 @@ static int64_t most_rss_kb(const struct subject_log *log, uint32_t process)
     return most;
 }
 
-// Takes a living process into the new log, and notes in the old one what it used until now.
+// Enters a living process into the new log as number *count, and notes in the old log what the
+// process used up to now.
 static void carry_on(struct subject *s, struct instance *in, struct fresh *f, size_t *count,
     struct process_sample *sample)
 {
@@ -119,8 +121,8 @@ static void carry_on(struct subject *s, struct instance *in, struct fresh *f, si
     in->process = sample->process = (uint32_t)(*count)++;
 }
 
-// The first samples of the new log are the last of the old one, because the figures are sums since
-// the start of a process.
+// Hands the present log to *old and begins the new one. The last samples of the old log are also
+// the first of the new one, because a sample's figures are sums since the start of the process.
 static void begin_log(struct subject *s, struct fresh *f, struct subject_log *old)
 {
     struct process_sample samples[INSTANCES_MAX];
@@ -151,7 +153,7 @@ static void begin_plan(struct subject *s, struct fresh *f, const struct subject_
     struct reader *r = &s->reader;
     const size_t tokens = to->plan->token_count;
 
-    // The new arrays were made before, so that nothing can fail from here on.
+    // The new arrays were allocated by make_fresh, so nothing can fail here.
     free(r->seen_ns);
     r->seen_ns = f->seen_ns;
     r->seen_count = tokens;
@@ -170,7 +172,8 @@ static void begin_plan(struct subject *s, struct fresh *f, const struct subject_
     }
 }
 
-// True when no part of the old log is still to be filled in: an answer, or what a process has left.
+// True when no part of the log is still to be filled in: no answer is to come, and it is known what
+// each ended process has left.
 static bool is_at_rest(const struct subject *s)
 {
     size_t due = 0;
@@ -185,7 +188,7 @@ void turn_make(struct subject *s)
     struct fresh fresh;
 
     pthread_mutex_lock(&s->lock);
-    // Until then the turn waits. The other side gives up after a deadline of its own.
+    // Until the subject is at rest, the turn waits. subject_turn gives up after its deadline.
     struct turn *t = is_at_rest(s) ? s->turn : NULL;
     if (t) {
         t->ok = make_fresh(&fresh, s, t->to->plan->token_count, &t->err) &&
