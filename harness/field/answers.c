@@ -59,7 +59,7 @@ static bool take_line(struct answers *a, const char *text, struct err *e)
     return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is not an answer", a->path, text);
 }
 
-// Takes every whole line, and removes a last one that an interruption has cut.
+// Reads every whole line. Removes an unfinished last line from the file.
 static bool take_answer_lines(struct answers *a, FILE *file, struct err *e)
 {
     char *text = NULL;
@@ -69,7 +69,7 @@ static bool take_answer_lines(struct answers *a, FILE *file, struct err *e)
     bool ok = true, cut = false;
 
     while (ok && !cut && (len = getline(&text, &size, file)) > 0) {
-        // Only the last line can lack its end, when the program was killed while it wrote.
+        // Only the last line can be unfinished, when the program was killed while it wrote.
         cut = text[len - 1] != '\n';
         ok = cut || take_line(a, text, e);
         whole += cut ? 0 : len;
@@ -86,7 +86,7 @@ bool answers_open(struct answers *a, const char *path, struct err *e)
         return err_memory(e);
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
-        // The first call makes the file.
+        // A file that is not there is no error: answers_keep makes it.
         return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
     bool ok = take_answer_lines(a, file, e);
     fclose(file);
@@ -105,7 +105,8 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
 
     for (size_t i = 0; line && i < FIGURES; i++) {
         const json_t *value = json_object_get(line, figures[i].name);
-        // A file of an older version lacks some figures, and its answers still count.
+        // An answer stored by an older version may lack some figures. It still counts, and these
+        // are NAN.
         *figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
     }
     const char *folder = json_string_value(json_object_get(line, "folder"));
@@ -139,7 +140,7 @@ bool answers_keep(struct answers *a, const char *key, const struct answer *answe
 
     if (!ok)
         err_memory(e);
-    // At once, and not at the end: a table takes hours, and may be stopped.
+    // Write the answer at once, because a table takes hours and may be stopped.
     else if (a->path)
         ok = (file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF) ||
              err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);

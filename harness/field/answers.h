@@ -1,5 +1,5 @@
-// Stores the figures of runs in a file, so that an interrupted table continues where it stopped. An
-// answer is the figures of one run.
+// Stores answers in a file, so that an interrupted table continues where it stopped. An answer
+// holds the figures of one run.
 #pragma once
 
 #include <jansson.h>
@@ -20,9 +20,9 @@ struct answer {
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num
     char folder[200];       // the run's result folder
-    double deaf;            // 1: the consumer lived on, and took no job any more
+    double deaf;            // 1: the consumer lived on after the fault, but took no more jobs
     double judged;          // 0: the run was inconclusive
-    // Where the harness ends each handler with an answer; see ledger/handlers.h.
+    // Known only if the harness ends each handler with an answer; see ledger/handlers.h.
     double in_hand, again_ms, at_once, failing, attempts, gap_min_ms, gap_max_ms;
     double failed; // jobs that the queue keeps as failed
 };
@@ -35,14 +35,16 @@ struct answers {
 // Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
 
-// Takes an answer that is known otherwise; false without memory.
+// Adds an answer in memory only, from the JSON that answers_line makes. False when memory is short.
 MUST_USE bool answers_take(struct answers *a, const char *key, json_t *line, struct err *e);
 
-// Returns the line of an answer, as a new reference; NULL without memory.
+// Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory
+// is short.
 json_t *answers_line(const char *key, const struct answer *answer);
 void answers_close(struct answers *a); // accepts a zeroed struct
 
-// Finds the answer of a key. The key says what was run: the subject's version and the command.
+// Finds the answer with this key; false: there is none. The key names what was run: the subject,
+// its version and the command.
 bool answers_find(const struct answers *a, const char *key, struct answer *answer);
 
 // Adds an answer and appends its line to the file at once.

@@ -1,16 +1,17 @@
-// The order of the questions, and what makes a cell of their answers.
+// Asks the questions in their order, and makes cells of the answers.
 //
-// First each subject gets its pace: the load that it sustains without a fault, halved until it
-// does. Then comes one question after another, and each goes to all subjects in turn, so that a
-// machine which gets slower does so for all of them. A cell whose first run breaks a promise is
-// asked again with further seeds, because one conviction may be chance; a cell that keeps its
-// promises is asked once, because ten times as many runs would take a day.
+// First each subject gets its pace, the load that it sustains without a fault: the load is halved
+// until the subject sustains it. Then each question in turn is put to all subjects before the next
+// question follows, so that a machine which gets slower does so for all subjects. If a cell's first
+// run breaks a promise, the question is asked again with further seeds, because one broken run may
+// be chance. If the first run keeps the promises, there are no further runs, because ten times as
+// many runs would take a day.
 //
-// Answers are remembered by what was run (experiment_key), so an interrupted table, and one whose
-// questions were changed, makes only the runs that it lacks.
+// Each answer is stored under a key that says what was run (experiment_key). So a table that was
+// interrupted, or whose questions were changed, makes only the runs that are missing.
 //
-// Pace, rounds, faults and rates stay together: each is a few runs by ask_question, the pace
-// decides the load of all others, and the plan must count what each of them will ask.
+// Pace, rounds, faults and rates stay together in this file: each makes its runs by ask_question,
+// the pace decides the load of the other runs, and plan_runs must count what each part will ask.
 #include "field/cells.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@
 #define PACED_P99_MS 2000
 #define CLAIM_MOST_S 60
 
-#define SEEDS 10 // of a cell whose first run broke a promise
+#define SEEDS 10 // most runs of a cell whose first run broke a promise
 #define SEEDS_QUICK 3
 
 enum speed { P50, P99, WAL, CPU, DEAD, RATE, SPEEDS };
@@ -75,7 +76,8 @@ static struct experiment experiment_of(
         .seed = seed};
 }
 
-// A job that always fails may be left: its cell tells what became of it.
+// Returns what an answer says about its question. Jobs that always fail do not count as left,
+// because a queue need not finish them; their cell tells what became of them.
 static struct seen seen_of(const struct answer *a, enum asks asks)
 {
     const double failing = a->failing > 0 ? a->failing : 0;
@@ -102,7 +104,8 @@ static struct seen seen_of(const struct answer *a, enum asks asks)
     };
 }
 
-// Tells how far the table is: "3/28 pg-boss, server killed for 0.5 s, seed 1: kept; 4 min left".
+// Writes to standard error how far the table is, such as "3/28 pg-boss, server killed for 0.5 s,
+// seed 1: kept; 4 min left".
 static void tell_progress(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, int64_t took)
 {
@@ -118,8 +121,8 @@ static void tell_progress(struct field_run *f, size_t row, const struct experime
         ceil((double)f->spent_ns / (double)f->runs * (double)left / 60 / NS_PER_S));
 }
 
-// Adds the answer to the record, where it stands for a run of this shard. The result folder is
-// written as seen from --out.
+// Adds the answer of a run that was made now to the shard's record. The path of the result folder
+// is written relative to --out.
 static bool keep_cell(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, struct err *e)
 {
@@ -135,8 +138,9 @@ static bool keep_cell(struct field_run *f, size_t row, const struct experiment *
     return record_add(&f->record, line, e);
 }
 
-// Asks, or finds the stored answer. A run that was not planned, because an earlier one went badly,
-// adds to the plan.
+// Finds the stored answer to a question, or makes the run. A run that plan_runs did not foresee,
+// because an earlier run went badly or a rate is searched, adds to the number of planned runs.
+// False when the run could not be made.
 static bool ask_question(struct field_run *f, size_t row, const struct experiment *x, bool planned,
     struct answer *answer, struct err *e)
 {
@@ -171,7 +175,7 @@ static void show_cells(struct cell *c, double value, int decimals, const char *u
         snprintf(c->text + len, sizeof c->text - len, " at %d/s", rate);
 }
 
-// Writes the reason into the cell when a run could not be made. False after a signal, which ends
+// Writes into the cell why a run could not be made. False when the reason is a signal, which ends
 // the whole table.
 static bool note_failure(struct cell *c, const struct err *e)
 {
@@ -183,18 +187,21 @@ static bool note_failure(struct cell *c, const struct err *e)
 
 // --- the paced load ---------------------------------------------------------------------
 
+// True when no job was lost or left over after the load.
 static bool keeps_up(const struct answer *a)
 {
     return a->lost == 0 && !(a->left > 0);
 }
 
+// True when the subject kept up with the load, and p99 was below a limit.
 static bool is_sustained(const struct answer *a, double p99_ms)
 {
     return keeps_up(a) && a->p99 < p99_ms;
 }
 
-// Finds a load that the queue sustains without a fault. It halves the load until that is so,
-// because a fault says nothing about a queue that is overloaded anyway.
+// Sets the rate to a load that the queue sustains without a fault, halving it until it is
+// sustained; 0: not even the lowest is. A fault says nothing about a queue that is overloaded
+// anyway. False only after a signal.
 static bool find_pace(struct field_run *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];
@@ -204,12 +211,13 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
         struct experiment x = experiment_of(f, row, question_paced, 1);
         if (!ask_question(f, row, &x, m->rate == EXPERIMENT_RATE, &a, e)) {
             struct cell *c = speed_cell(f, row, P50);
-            // Of a shard that did not finish, later answers may be there.
+            // When shards are merged, a shard that did not finish may lack this answer but have
+            // later ones, so these are still asked for.
             m->unreachable = !f->options->merged;
             experiment_command(&x, c->command, sizeof c->command);
             return note_failure(c, e) && note_failure(&f->grid.rows[row].cells[0], e);
         }
-        // The first run that is good enough is also the first round of the paced ones.
+        // The run that is good enough is also the first round of the paced runs.
         if (is_sustained(&a, PACED_P99_MS))
             return true;
     }
@@ -217,6 +225,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     return true;
 }
 
+// True when the subject of a row is installed and has a pace, so it can be asked.
 static bool is_asked(const struct field_run *f, size_t row)
 {
     return !f->grid.rows[row].absent[0] && !f->manners[row].unreachable && f->manners[row].rate > 0;
@@ -238,8 +247,8 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     double values[ROUNDS];
 
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-        // Each figure has a median of its own: a round that was disturbed in one may be good in
-        // another.
+        // The median is taken for each figure separately, because a round that was disturbed in one
+        // figure may be good in another.
         for (size_t i = 0; i < count; i++)
             values[i] = *(double *)(void *)((char *)&rounds[i] + columns[c].at);
         show_cells(
@@ -248,7 +257,8 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     }
 }
 
-// A shard that did not finish lacks answers. Its row then has no speeds.
+// Asks for one round of the paced run. If the answer is missing because a merged shard did not
+// finish, the row gets no speeds and the table goes on. False: the table cannot go on.
 static bool ask_round(struct field_run *f, size_t row, const struct experiment *x,
     struct answer *answer, struct err *e)
 {
@@ -258,8 +268,8 @@ static bool ask_round(struct field_run *f, size_t row, const struct experiment *
     return f->options->merged && e->kind == ERR_SKIP;
 }
 
-// Makes the further rounds of the paced run. All subjects have had the first round before, which
-// found the pace.
+// Makes the rounds of the paced run from the second on, then shows the medians of all rounds. The
+// first round was made before for all subjects, to find their pace.
 static bool ask_rounds(struct field_run *f, struct err *e)
 {
     const int rounds = f->options->field.quick ? 1 : ROUNDS;
@@ -296,7 +306,7 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
         outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
-// Returns why a question has no sense for a subject; NULL: it has.
+// Returns why a question does not apply to a subject; NULL: it applies.
 static const char *unsuited(const struct field_run *f, size_t row, const struct question *q)
 {
     const int claim_s = f->manners[row].claim_s;
@@ -309,8 +319,8 @@ static const char *unsuited(const struct field_run *f, size_t row, const struct 
                                                              : NULL;
 }
 
-// Asks one question. A first run that breaks a promise is repeated with other seeds, and the cell
-// tells how many of them broke it.
+// Asks one subject one question. If the first run breaks a promise, further runs with other seeds
+// follow, and the cell tells in how many runs a promise was broken. False only after a signal.
 static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
 {
     const int seeds = f->options->field.quick ? SEEDS_QUICK : SEEDS;
@@ -353,7 +363,8 @@ static bool fill_faults(struct field_run *f, struct err *e)
 
 // --- the highest rate -------------------------------------------------------------------
 
-// A rate is sustained when nothing is left 3 s after the load and p99 is below a second.
+// Finds out whether a rate is sustained: no job is lost or left 3 s after the load, and p99 is
+// below a second. Shows the rate in the cell if so. False when the run could not be made.
 static bool sustains(
     struct field_run *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
 {
@@ -366,13 +377,14 @@ static bool sustains(
     if (!ask_question(f, row, &x, false, &a, e))
         return false;
     *sustained = is_sustained(&a, 1000);
-    // The cell always shows the last rate that held, so that an interrupted search says something
-    // true.
+    // The cell always shows the last rate that was sustained, so that it is right even if the
+    // search is interrupted.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         show_cells(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && keeps_up(&a)) {
-        // "below 100/s" would call slow what polls once a second, and keeps up.
+        // A queue that polls once a second keeps up at this rate although its p99 is above a
+        // second. "below 100/s" would wrongly call it slow.
         experiment_command(&x, c->command, sizeof c->command);
         c->mark = CELL_FIGURE;
         snprintf(c->text, sizeof c->text, "%d/s or more, p99 %.0f ms", rate, a.p99);
@@ -380,8 +392,9 @@ static bool sustains(
     return true;
 }
 
-// Finds the highest rate: multiplies by four until a rate fails, then halves the gap twice. The
-// highest rate must hold with another seed, too; otherwise the rate below it counts.
+// Searches the highest rate with seed 1: multiplies by four until a rate fails, then halves the gap
+// twice. *good becomes the highest sustained rate, *before the one sustained before it; 0: none.
+// False when a run could not be made.
 static bool search_rate(struct field_run *f, size_t row, int *good, int *before, struct err *e)
 {
     int bad = RATE_MOST * 4;
@@ -390,7 +403,7 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *before,
     for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
         if (!sustains(f, row, rate, 1, &sustained, e))
             return false;
-        // Kept for the case that the highest rate fails with the second seed.
+        // fill_rate needs this rate if the highest rate fails with another seed.
         *before = sustained ? *good : *before;
         *(sustained ? good : &bad) = rate;
     }
@@ -404,6 +417,8 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *before,
     return true;
 }
 
+// Fills in the cell of the highest rate. This rate must be sustained with another seed, too;
+// otherwise the rate below it counts, if that is. False only after a signal.
 static bool fill_rate(struct field_run *f, size_t row, struct err *e)
 {
     struct cell *c = speed_cell(f, row, RATE);
@@ -415,7 +430,8 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
         return note_failure(c, e);
     if (!again && before > 0 && !sustains(f, row, before, 2, &again, e))
         return note_failure(c, e);
-    // A rate that holds only now and then is not sustained. What is known is the bound above.
+    // A rate that is sustained only with one of two seeds does not count. All that is known then is
+    // an upper bound.
     if (good == 0 ? !c->command[0] : !again) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
@@ -436,7 +452,7 @@ static bool fill_rates(struct field_run *f, struct err *e)
 
 // --- all of them ------------------------------------------------------------------------
 
-// Says of each cell that is still empty that nobody asked.
+// Writes "not asked" or "not measured" into each cell that is still empty.
 static void name_gaps(struct field_run *f)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
@@ -449,7 +465,7 @@ static void name_gaps(struct field_run *f)
     }
 }
 
-// What a question's run is like.
+// What the run of a usual question takes, for the forecast.
 #define USUAL_NS (6 * NS_PER_S)
 #define USUAL_TOKENS 1000
 
@@ -462,7 +478,8 @@ static bool is_cell_answered(
     return answers_find(&f->answers, key, answer);
 }
 
-// Plans a run, and returns 1 unless its answer is stored.
+// Counts a run as planned. Returns how many runs are to be made for it: 0 if its answer is stored,
+// else 1.
 static size_t plan_run(struct field_run *f, size_t row, const struct question *q, int seed)
 {
     struct experiment x = experiment_of(f, row, q, seed);
@@ -472,20 +489,21 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     return !is_cell_answered(f, &x, &stored);
 }
 
-// Plans the runs of a subject, and returns how many of them are still to be made.
+// Counts the runs of a subject as planned. Returns how many of them are still to be made.
 static size_t plan_row(struct field_run *f, size_t row, int rounds)
 {
     struct manner *m = &f->manners[row];
     struct answer paced = {0};
     size_t left = 0;
 
-    // Goes to the pace that the stored answers had come to.
+    // Follow find_pace as far as answers are stored: halve the rate until a stored answer sustains
+    // it or none is stored.
     for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = experiment_of(f, row, question_paced, 1);
         if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
-    // A queue that is known to sustain none is asked nothing else.
+    // A queue that sustains no rate is asked nothing else.
     if (m->rate < PACE_LEAST) {
         f->planned++;
         return 0;
@@ -499,7 +517,8 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     return left;
 }
 
-// Plans the runs of all subjects, and says about how long those will take that are to be made.
+// Counts the planned runs of all subjects, and tells about how long the runs will take that are
+// still to be made.
 static void plan_runs(struct field_run *f)
 {
     const bool once = f->options->field.quick || f->options->field.verdicts;
@@ -510,14 +529,15 @@ static void plan_runs(struct field_run *f)
         if (!f->grid.rows[row].absent[0])
             left += plan_row(f, row, once ? 1 : ROUNDS);
     }
-    // The search for the highest rate is left out: how many runs it takes cannot be foreseen.
+    // The forecast leaves out the search for the highest rate, because its number of runs cannot be
+    // foreseen.
     forecast_add(&forecast, left, USUAL_NS, USUAL_TOKENS, 1);
     if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");
 }
 
-// Says in each verdict's cell why nothing was asked of a queue that sustains no load: its own
-// delays would pass for those of a fault.
+// Fills in the cells of a queue that sustains no load. Such a queue is asked nothing, because its
+// own delays could not be told from those of a fault.
 static void note_too_slow(struct cell *verdicts, struct cell *speed)
 {
     for (size_t i = 0; i < question_count; i++)
@@ -540,7 +560,7 @@ static bool ask_all(struct field_run *f, struct err *e)
            (f->options->field.verdicts || (ask_rounds(f, e) && fill_rates(f, e)));
 }
 
-// Fills in the cells. After an interrupt those that are filled in stay.
+// Even after an error, the empty cells get a text.
 bool cells_fill(struct field_run *f, struct err *e)
 {
     plan_runs(f);

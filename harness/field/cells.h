@@ -1,4 +1,4 @@
-// The cells of `mailproof field`: the questions for each subject, and their order.
+// Fills in the cells of `mailproof field`: asks each subject the questions, in a fixed order.
 #pragma once
 
 #include "options/options.h"
@@ -6,33 +6,35 @@
 #include "field/grid.h"
 #include "field/outcome.h"
 
-// How the questions are put to a subject.
+// The figures with which the questions are put to one subject.
 struct manner {
-    int rate;    // the load that it sustains without a fault; 0: it sustains not even the lowest
-    int drain_s; // time in which it may retry, as far as a run can wait for that
-    int claim_s; // how long a job belongs to the worker that took it; 0: no time ends that
+    int rate;    // jobs a second that the subject sustains without a fault; 0: it does not sustain
+                 // even the lowest rate that is tried
+    int drain_s; // time that the subject has after the load to finish its jobs and retries, as long
+                 // as a run can wait for that
+    int claim_s; // how long a job belongs to the worker that took it; 0: for ever
     struct terms terms;
-    bool unreachable; // true: its paced run failed
+    bool unreachable; // true: a paced run of the subject could not be made
 };
 
 struct field_run {
     const struct options *options;
     struct grid grid;
-    struct manner *manners; // by row of the grid
+    struct manner *manners; // owned; one for each row of the grid
     struct answers answers;
-    struct record record; // an item for each subject
-    uint64_t *items;      // owned; by row of the grid: the number of its item
-    size_t done, planned; // numbers of runs, with those whose answer was stored
-    size_t runs;          // runs that were made now
-    int64_t spent_ns;     // on these
+    struct record record; // what this shard has run; each subject is an item
+    uint64_t *items;      // owned; the number of the item in `record`, for each row of the grid
+    size_t done, planned; // numbers of runs, including those whose answer was stored before
+    size_t runs;          // number of runs that were really made this time
+    int64_t spent_ns;     // time spent on `runs`
 };
 
-// Returns the title of a column; NULL behind the last column. The last cells_speeds columns are
+// Returns the title of a column; NULL after the last column. The last cells_speeds columns are
 // speeds.
 const char *cells_title(size_t column);
 extern const size_t cells_speeds;
 
-// Asks all questions of all subjects that are installed. Each question goes to all subjects in
-// turn, so that a change in the machine's speed concerns all of them. If a question ends with an
-// error, the answers so far stay.
+// Asks all questions of all subjects that are installed. Each question is put to all subjects in
+// turn, so that a change in the machine's speed affects all of them. False after an error or a
+// signal; the cells filled in so far stay.
 MUST_USE bool cells_fill(struct field_run *f, struct err *e);

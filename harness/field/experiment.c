@@ -15,8 +15,8 @@
 #define FURTHER_MAX 7
 #define SET_MAX 40
 
-// All changes (--set) that a run makes: those for every question, those for this one, and those
-// that vary.
+// All changes (--set) of a run: those of every question, those of this question, and those that
+// depend on the subject or the seed.
 struct sets {
     char texts[FURTHER_MAX][SET_MAX];
     const char *items[QUESTION_SETS_MAX + FURTHER_MAX];
@@ -36,13 +36,15 @@ static void add_set(struct sets *s, const char *fmt, ...)
     s->items[s->count++] = text;
 }
 
-// Collects the sets of a run: no objectives, enough time for a queue that notices a death late, and
-// the sets of the question.
+// Collects the changes (--set) of a run: no objectives, enough time for a queue that notices a
+// death late, and the changes of the question.
 static void collect_outcome(const struct experiment *x, struct sets *s)
 {
     const bool slow = x->question->asks == ASKS_AT_ONCE;
-    const int handler_s = slow ? 2 * x->claim_s : 0; // half of the handlers outlast the claim
-    const int drain_s = x->drain_s + 4 * handler_s;  // one job after another, some of them twice
+    const int handler_s = slow ? 2 * x->claim_s : 0; // delays are drawn from 0 to this, so half of
+                                                     // the handlers outlast the claim
+    const int drain_s = x->drain_s + 4 * handler_s;  // the jobs may be handled one after another,
+                                                     // and some of them twice
 
     *s = (struct sets){0};
     add_set(s, "expect={}");
@@ -54,7 +56,7 @@ static void collect_outcome(const struct experiment *x, struct sets *s)
         s->items[s->count++] = x->question->sets[i];
     if (slow)
         add_set(s, "collector.sender={delay: 0s..%ds}", handler_s);
-    // The other questions have few jobs, as many as each queue can do.
+    // The other questions have so few jobs that every queue can do them, and keep their rate.
     if (x->question->asks == ASKS_SPEED ||
         (x->question->asks == ASKS_RECOVERY && x->rate != EXPERIMENT_RATE))
         add_set(s, "load.0.rate=%d/s", x->rate);
@@ -113,7 +115,7 @@ static void read_handlers(struct answer *a, const struct run_outcome *outcome)
     a->failed = outcome->failed;
 }
 
-// A count about which the run itself is in doubt accuses nobody.
+// Returns a metric's count; NAN when the run itself doubts it, so that it accuses nobody.
 static double settled_count(
     const json_t *figures, const struct run_outcome *outcome, enum metric_id id)
 {
@@ -126,8 +128,8 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     const json_t *figures = json_object_get(result, "metrics");
     const json_t *server = json_object_get(result, "server");
     const json_t *cpu = json_object_get(result, "cpu_s");
-    // Of all backends and of the server itself, because a queue may do its work in triggers or in
-    // background workers.
+    // The time of all backends and of the server's own processes, because a queue may do its work
+    // in triggers or in background workers.
     double backends = answer_number_at(cpu, "collector_backends") +
                       answer_number_at(cpu, "load_backends") + answer_number_at(cpu, "server");
 
@@ -170,7 +172,7 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     struct scenario s = {0};
     bool ok = scenario_load(&s, path, sets, e);
 
-    // A queue gets a load that it can take, without kinds of mail.
+    // Kinds of mail mean nothing to a queue, so take them out of the load.
     if (ok)
         subjects_suit(&s);
     ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
@@ -188,8 +190,8 @@ static bool run_question(
     struct sets all;
 
     collect_outcome(x, &all);
-    // Nothing of the caller's own but the place of server and results: the command in the table
-    // must repeat the run.
+    // Of the caller's options, only the places of the server and the results may take effect,
+    // because the command in the table must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

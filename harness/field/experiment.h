@@ -1,5 +1,5 @@
-// One question of `mailproof field`, put to one subject: a scenario with changes (--set) that
-// belong to the question.
+// Puts one question of `mailproof field` to one subject: runs the question's scenario, with the
+// changes (--set) that belong to the question.
 #pragma once
 
 #include "options/options.h"
@@ -7,7 +7,7 @@
 #include "field/outcome.h"
 
 #define QUESTION_SETS_MAX 6
-#define EXPERIMENT_RATE 100 // jobs a second, unless the subject is given a lower rate
+#define EXPERIMENT_RATE 100 // jobs a second, unless the subject gets a lower rate
 
 struct question {
     const char *title;
@@ -16,11 +16,11 @@ struct question {
     enum asks asks;
 };
 
-// The questions as one table: a column each.
+// The table of the questions. Each is a column of the field's table.
 extern const struct question questions[];
 extern const size_t question_count;
 
-extern const struct question *const question_paced; // a load without a fault
+extern const struct question *const question_paced; // the load without a fault
 extern const struct question *const question_burst; // a short load, to find the highest rate
 
 struct experiment {
@@ -34,12 +34,13 @@ struct experiment {
 
 #define EXPERIMENT_KEY_MAX ANSWERS_KEY_MAX
 
-// Writes the key of the answer: what was run.
+// Writes the key under which the answer is stored; it names all that decides what is run.
 void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX]);
 
 // Writes the command that repeats the run.
 void experiment_command(const struct experiment *x, char *out, size_t size);
 
-// Returns a stored answer, or runs the scenario and stores its answer; *fresh says which.
+// Finds the stored answer, or runs the scenario and stores its answer; *fresh: the scenario was
+// run. False when there is no answer; ERR_SKIP when shards are merged and none has it.
 MUST_USE bool experiment_answer(const struct experiment *x, const struct options *o,
     struct answers *known, struct answer *answer, bool *fresh, struct err *e);

@@ -73,7 +73,7 @@ bool finding_path(
     return path_join(path, f->dir, name, e);
 }
 
-// The front matter lies between two lines of three dashes.
+// Parses FINDING.md: the front matter, between two lines of three dashes, and the text after it.
 static bool parse_finding(
     struct field_finding *f, const char *path, const char *text, struct err *e)
 {
@@ -92,8 +92,7 @@ static bool parse_finding(
     return ok && (f->text || err_memory(e));
 }
 
-// Checks the keys against each other. A finding convicts only if something else is acquitted by the
-// same run.
+// Checks what the grammar cannot say about the keys.
 static bool check_finding(const struct field_finding *f, const char *path, struct err *e)
 {
     if (!f->bad[0] || !f->breaks[0])
@@ -104,12 +103,14 @@ static bool check_finding(const struct field_finding *f, const char *path, struc
             return err_set(e, ERR_USAGE, "%s: breaks: '%s' is neither an invariant nor %s", path,
                 *name, FINDING_LEFT);
     }
-    // Nobody is accused by words that nobody can look up.
+    // A promise must have an address where readers can look it up; otherwise the finding would
+    // accuse without proof.
     if (!strstr(f->url, "://"))
         return err_set(e, ERR_USAGE, "%s: promise: url: '%s' is no address", path, f->url);
     if (f->state == FINDING_FIXED && strcmp(f->fixed_in, FINDING_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: state: fixed needs fixed_in", path);
-    // From "reported" on the maintainers know, and readers should see what they said.
+    // From "reported" on, the maintainers know of the defect, and readers should see what they
+    // answered.
     if (f->state != FINDING_DRAFT && f->state != FINDING_WITHDRAWN &&
         strcmp(f->tracker, FINDING_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: state: %s needs tracker, the address of its issue", path,
@@ -152,7 +153,8 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
         if (path_exists(path))
             break;
     }
-    // A path would lead to findings of others, whose scenarios run without being asked for.
+    // An id is a name and no path. A path could lead to a finding that does not come with
+    // mailproof, but run_seed trusts the scenarios of findings.
     if (strchr(id, '/') || !path_exists(path))
         return refuse_finding(id, e);
     buf_init(&text, FINDING_MAX);
@@ -182,7 +184,7 @@ void finding_fini(struct field_finding *f)
     *f = (struct field_finding){0};
 }
 
-// Returns the name of the folder that holds a file, in a new string.
+// Returns the name of the folder that holds a file, in a new string; cuts `path` at its last slash.
 static char *folder_of(char *path)
 {
     *strrchr(path, '/') = '\0';
@@ -198,7 +200,7 @@ bool finding_ids(char ***ids, struct err *e)
     *ids = NULL;
     if (!manifest_folder(all, e) || !path_join(pattern, all, "findings/*/FINDING.md", e))
         return false;
-    // No match is no error: either folder may be empty.
+    // It is no error when nothing matches, because either folder may be empty.
     glob(pattern, 0, NULL, &found);
     if (!path_join(pattern, all, "defects/*/FINDING.md", e)) {
         globfree(&found);

@@ -1,9 +1,10 @@
-// A finding: a defect of a subject, with what shows it and what does not show it. It is a folder
-// below subjects/findings/ (seen by us first) or subjects/defects/ (published by its own project)
-// with FINDING.md, whose front matter is this struct, and scenario.yaml.
+// Reads a finding: a defect of a queue, with the subjects that show it and those that do not. A
+// finding is a folder below subjects/findings/ (mailproof saw the defect first) or
+// subjects/defects/ (the queue's project had published it). The folder holds scenario.yaml and
+// FINDING.md, whose front matter is struct field_finding.
 //
-// The same run convicts the bad subjects and acquits the good ones, so a finding is a test of the
-// table as much as one of the queue.
+// The same scenario must convict the bad subjects and acquit the good ones, so a finding tests the
+// field's table as well as the queue.
 #pragma once
 
 #include <limits.h>
@@ -12,50 +13,58 @@
 #include "base/err.h"
 
 #define FINDING_NONE "none"
-#define FINDING_LEFT "left" // in `breaks`: jobs whose handler ran, and which end_state still counts
+// Word in `breaks`: jobs whose handler ran, but which end_state still counts as left.
+#define FINDING_LEFT "left"
 
 enum finding_state {
-    FINDING_DRAFT,     // nobody was told yet
-    FINDING_REPORTED,  // told, no answer yet
-    FINDING_CONFIRMED, // its maintainers agree
+    FINDING_DRAFT,     // not reported yet
+    FINDING_REPORTED,  // reported, without an answer yet
+    FINDING_CONFIRMED, // the queue's maintainers agree
     FINDING_DOCUMENTED,
     FINDING_FIXED,
-    FINDING_WITHDRAWN, // stays visible
+    FINDING_WITHDRAWN, // withdrawn findings stay visible
 };
 
 struct field_finding {
     char dir[PATH_MAX];
     char id[64];       // the folder's name
-    bool ours;         // seen by us first
+    bool ours;         // mailproof saw it first; false: its project had published it
     char *title;       // what goes wrong, in one sentence
     char *project;     // the queue's name
-    char **bad;        // folders of the subjects that show it, seen from this folder
-    char **good;       // those that do not; empty: the control is said in `control`
-    char **breaks;     // invariants, or FINDING_LEFT; one must be above zero
-    char *says;        // words that a log of the subject must hold; FINDING_NONE: any
+    char **bad;        // folders of the subjects that show the defect, relative to `dir`
+    char **good;       // folders of the subjects that do not show it; empty: `control` says what
+                       // the control was
+    char **breaks;     // names of invariants, or FINDING_LEFT; a run shows the defect when one of
+                       // them is above zero
+    char *says;        // words that a log of the subject must also hold; FINDING_NONE: no words are
+                       // needed
     int state;         // enum finding_state
-    char *first_bad;   // the first version that is known to have it
+    char *first_bad;   // the first version that is known to have the defect
     char *last_tested; // the newest version that was tried
-    char *fixed_in;    // the first that is known not to; FINDING_NONE: none
+    char *fixed_in;    // the first version that is known not to have it any more; FINDING_NONE: no
+                       // such version
     char *tracker;     // the address of the issue; FINDING_NONE: there is none
-    char *quote, *url; // the promise that it breaks
-    char *seen;        // in how many runs the bad ones showed it, when, on which server
-    char *control;     // in how many the control did
+    char *quote, *url; // the promise that the defect breaks: words of the documentation, and their
+                       // address
+    char *seen;        // in how many runs the bad subjects showed it, when, on which server
+    char *control;     // in how many runs the control showed it
     char *workaround;
-    char *text; // the Markdown behind the front matter
+    char *text; // the Markdown after the front matter
 };
 
-// Loads a finding by its id. ERR_USAGE says where the file is wrong, or that there is none.
+// Loads a finding by its id. False with ERR_USAGE when the file is wrong, which says where, or when
+// there is no such finding.
 MUST_USE bool finding_load(struct field_finding *f, const char *id, struct err *e);
 void finding_fini(struct field_finding *f); // accepts a zeroed struct
 
-// Returns the ids of all findings, sorted and NULL-terminated, and frees them.
+// Sets *ids to the ids of all findings, NULL-terminated: first those in findings/, then those in
+// defects/, each sorted. finding_ids_free frees them.
 MUST_USE bool finding_ids(char ***ids, struct err *e);
 void finding_ids_free(char **ids);
 
 // Returns the word of a state, such as "reported".
 const char *finding_state_text(int state);
 
-// Returns the path of a file in the finding's folder, or of a subject seen from it.
+// Writes the path of a file in the finding's folder, or of a subject that is named relative to it.
 MUST_USE bool finding_path(
     const struct field_finding *f, const char *name, char path[PATH_MAX], struct err *e);

@@ -29,7 +29,7 @@ void grid_fini(struct grid *g)
     *g = (struct grid){0};
 }
 
-// Appends the version, and a newer one where that cannot be installed.
+// Appends the version that was judged, and the newest release if that cannot be installed.
 static void grid_version(const struct grid_row *r, struct buf *out)
 {
     const char *newest = r->manifest.newest;
@@ -39,8 +39,8 @@ static void grid_version(const struct grid_row *r, struct buf *out)
         buf_printf(out, " (Debian's; %s is newer)", newest);
 }
 
-// Appends some of the promises (bits of enum promise), each with its words and their address, one a
-// line after `before`.
+// Appends a line for each promise in `which` (bits of enum promise): `before`, the promise, the
+// words of the documentation, and their address.
 static void grid_promises(const struct grid_row *r, int which, const char *before, struct buf *out)
 {
     for (const struct word *w = promise_words; w->name; w++) {
@@ -63,7 +63,8 @@ void grid_text(const struct grid *g, bool commands, struct buf *out)
         buf_printf(out, "%s ", r->name);
         grid_version(r, out);
         buf_printf(out, "%s%s\n", r->absent[0] ? ": not installed: " : "", r->absent);
-        // A row to a screen, because a line with all cells would fit into none.
+        // Each cell gets its own line, because a line with all cells of a row would be too long for
+        // a terminal.
         for (size_t c = 0; !r->absent[0] && c < g->columns; c++) {
             buf_printf(out, "  %-*s  %s\n", (int)widest, g->titles[c], r->cells[c].text);
             if (commands && r->cells[c].command[0])
@@ -84,7 +85,8 @@ static bool was_shown(const struct grid_row *r, size_t cell)
     return r->cells[cell].command[0] == '\0';
 }
 
-// Writes the titles of all cells that this cell's command answers, such as "p50, p99".
+// Appends the titles of all cells of the row that have the same command as this cell, such as "p50,
+// p99".
 static void titles_of(const struct grid *g, const struct grid_row *r, size_t cell, struct buf *out)
 {
     const char *before = "";
@@ -115,12 +117,12 @@ static void markdown_commands(const struct grid *g, struct buf *out)
     }
 }
 
-// Writes what the maintainers of a queue need to see a failure for themselves.
+// Appends what the maintainers of a queue need to see a broken promise for themselves.
 static void markdown_conviction(
     const struct grid *g, const struct grid_row *r, size_t c, struct buf *out)
 {
     buf_printf(out, "\n### %s %s: %s\n\n", r->name, r->version, g->titles[c]);
-    // The maintainers should not look for it in a version that may have mended it.
+    // Say it when a newer version was not tried, because that may have mended the defect.
     if (r->manifest.newest && strcmp(r->manifest.newest, MANIFEST_NONE) != 0)
         buf_printf(out, "In Debian's version; %s was not tried.\n\n", r->manifest.newest);
     buf_printf(out, "- %s\n- seen: %s\n", r->cells[c].text, r->cells[c].told);
@@ -155,13 +157,14 @@ static void grid_markdown_row(
     else
         buf_printf(out, " %s |", speeds ? r->manifest.wakes : manifest_kind_text(r->manifest.kind));
     for (size_t c = from; c < to; c++) {
-        // A table has no colours.
+        // A Markdown table has no colours, so a broken promise is bold.
         const char *bold = r->cells[c].mark == CELL_BROKEN ? "**" : "";
         buf_printf(out, " %s%s%s |", bold, r->cells[c].text, bold);
     }
 }
 
-// Our own collector stands last and apart, because we have an interest in it.
+// Appends one table of the columns [from, to). mailproof's own collector comes last, because the
+// authors have an interest in it.
 static void markdown_table(
     const struct grid *g, size_t from, size_t to, bool speeds, struct buf *out)
 {
@@ -180,7 +183,7 @@ static void markdown_table(
     buf_append_char(out, '\n');
 }
 
-// Names the subjects that could not be run, in one sentence.
+// Appends a sentence that names the subjects that could not be run.
 static void markdown_absent(const struct grid *g, struct buf *out)
 {
     const char *before = "\nNot installed here: ";
@@ -204,7 +207,7 @@ void grid_markdown(const struct grid *g, struct buf *out)
         "and "
         "the words. Interest: mailroom is our own collector, so it stands last.\n",
         g->when, g->program, g->postgres[0] ? g->postgres : "not started", g->machine);
-    // Before the table, because a row that lacks answers looks like one that passed.
+    // Say it before the table, because a row that lacks answers looks like one that passed.
     if (g->gaps && *g->gaps)
         buf_printf(out, "\nIncomplete: %s.\n", g->gaps);
     markdown_table(g, 0, verdicts, false, out);

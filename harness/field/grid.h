@@ -1,6 +1,6 @@
 // The table of `mailproof field`: a row for each subject, a cell for each question. The verdicts
-// about faults and the speeds are two tables, because the speeds depend on the machine and on how
-// a queue wakes.
+// about faults and the speeds are printed as two tables, because speeds depend on the machine and
+// on how a queue notices new jobs.
 #pragma once
 
 #include <stdbool.h>
@@ -15,23 +15,23 @@ enum cell_mark {
     CELL_FIGURE,
     CELL_KEPT,
     CELL_BROKEN,
-    CELL_DOUBTFUL, // the run was inconclusive, or only one of several runs broke a promise
-    CELL_OTHER,    // as documented, or not promised
+    CELL_DOUBTFUL, // all runs were inconclusive, or only one of several runs broke a promise
+    CELL_OTHER,    // what was seen is documented by the queue, or not promised
 };
 
 struct cell {
     enum cell_mark mark;
     char text[200];
-    char command[700]; // command that repeats the run; "" when nothing was run
+    char command[700]; // the command that repeats the run; "" when nothing was run
     int broken;        // the promises that the runs broke: bits of enum promise
     char told[900];    // when a promise is broken: the outcome of each seed; else ""
 };
 
 struct grid_row {
     char name[64], version[64], mode[500];
-    bool ours;                // our own collector, which stands last and apart
-    struct manifest manifest; // owned; of our own collector, only its promises
-    char runtime[80];         // the version of its language; "" when not known
+    bool ours;                // mailproof's own collector, which is shown last and apart
+    struct manifest manifest; // owned; for mailproof's own collector, only `promises` is set
+    char runtime[80];         // the version of the subject's language; "" when not known
     char absent[300];         // why the subject cannot be run; "" when it can
     struct cell *cells;
 };
@@ -39,11 +39,11 @@ struct grid_row {
 struct grid {
     const char *const *titles; // titles of the columns, borrowed
     size_t columns;
-    size_t speeds;         // the last so many columns are speeds
-    struct grid_row *rows; // owned, like their cells
+    size_t speeds;         // number of columns that are speeds, the last ones
+    struct grid_row *rows; // owned; so are the cells of each row
     size_t row_count;
     char when[32], machine[200], program[100];
-    const char *gaps;  // which rows are missing, borrowed; NULL or "": none
+    const char *gaps;  // what is missing in the table, as text, borrowed; NULL or "": nothing
     char postgres[32]; // the server's version; "" when no run was made
 };
 
@@ -51,8 +51,9 @@ MUST_USE bool grid_init(
     struct grid *g, const char *const *titles, size_t columns, size_t rows, struct err *e);
 void grid_fini(struct grid *g);
 
-// Appends the table for a terminal, a block for each subject; with `commands` each cell's command.
+// Appends the table as text for a terminal: a block for each subject and a line for each cell; with
+// `commands`, also the command of each cell.
 void grid_text(const struct grid *g, bool commands, struct buf *out);
 
-// Appends both tables, what was broken, and the commands.
+// Appends the table as Markdown: the verdicts, the speeds, what was broken, and the commands.
 void grid_markdown(const struct grid *g, struct buf *out);

@@ -8,12 +8,12 @@
 #include "base/noun.h"
 #include "scenario/promises.h"
 
-// At least so many runs of a cell must break a promise before the cell convicts.
+// A cell counts as broken when at least this many of its runs break a promise.
 #define CONVICTS_FROM 2
 
 static const struct {
     const char *one, *many;
-    int promise; // the promise that it breaks
+    int promise; // the promise that is broken when the part is above 0
 } parts[PARTS] = {
     [PART_LOST] = {"missing", "missing", PROMISE_NO_LOSS},
     [PART_LEFT] = {"left", "left", PROMISE_NO_LOSS},
@@ -34,6 +34,7 @@ static void append_reason(char *text, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
+// Returns a part's figure; 0 when it is not known.
 static double count_of(const struct seen *s, enum part part)
 {
     const double counts[PARTS] = {s->lost, s->left, s->again, s->exits};
@@ -41,15 +42,15 @@ static double count_of(const struct seen *s, enum part part)
     return counts[part] > 0 ? counts[part] : 0;
 }
 
-// Returns how much of a figure has a meaning. A late retry that is documented excuses as many jobs
-// as a worker had taken; a job that nobody took waits for something else.
+// Returns how much of a part's figure has this meaning. A documented late retry excuses as many
+// jobs as workers had taken, but no more: a job that no worker took does not wait for a retry.
 static double count_meaning(
     const struct seen *s, enum part part, enum meaning meaning, const struct terms *t)
 {
     const bool may_wait = t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
     const bool promised = t->promises & parts[part].promise;
     double count = count_of(s, part);
-    // Only what a worker had taken can wait for its retry.
+    // Only a job that a worker had taken can wait for its retry.
     double documented = may_wait ? fmin(count, s->taken) : 0;
 
     if (meaning == MEANS_DOCUMENTED)
@@ -57,7 +58,7 @@ static double count_meaning(
     return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
-// True when the run alone breaks a promise.
+// True when this run breaks a promise.
 static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
     for (enum part p = 0; s->judged && !s->missed && p < PARTS; p++) {
@@ -87,8 +88,8 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 
 static void widen_outcome(struct range *r, double count)
 {
-    // The range is of those runs that showed it: "0 to 3 missing" would say less than "3 missing,
-    // in 2 of 10".
+    // Runs with a count of 0 do not widen the range: "0 to 3 missing" would say less than "3
+    // missing, in 2 of 10".
     if (!(count > 0))
         return;
     r->least = r->least > 0 && r->least < count ? r->least : count;
@@ -99,12 +100,13 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
 {
     o->runs++;
     o->missed = o->missed || s->missed;
-    // It counts as a run, and says nothing.
+    // Such a run is counted, but shows nothing.
     if (!s->judged || s->missed)
         return;
     o->judged++;
     o->broken += outcome_convicts(s, t);
-    // Jobs that a dead worker holds make nobody deaf.
+    // The consumer is deaf only if it left jobs that no worker had taken. Jobs that a dead worker
+    // still holds do not count.
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
@@ -114,7 +116,8 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->last = *s;
 }
 
-// Appends the ranges of some parts, such as "1 to 3 exits"; returns whether there was any.
+// Appends `before` and the ranges of those parts whose promise is in `of_promises`, such as "1 to 3
+// exits". False: there was none, and nothing is appended.
 static bool tell_ranges(
     const struct range *ranges, int of_promises, const char *before, char *text, size_t size)
 {
@@ -133,6 +136,7 @@ static bool tell_ranges(
     return any;
 }
 
+// Appends how many runs broke promises, and the ranges of what broke them. Returns the cell's mark.
 static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 {
     bool convicted = o->broken >= CONVICTS_FROM;
@@ -140,14 +144,15 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
     append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
         o->broken, o->judged);
     tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text);
-    // The page shows the words of just these promises.
+    // The pages quote the documentation's words for just these promises.
     for (enum part p = 0; p < PARTS; p++)
         c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
 }
 
-// Tells what was seen and breaks no promise. Jobs that come again are the price of "at least once";
-// they are shown behind the verdict and do not change it.
+// Appends the verdict of a cell whose runs broke no promise, and returns its mark. Jobs that were
+// delivered again without a promise against it are the price of "at least once"; they are shown
+// after the verdict and do not change it.
 static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms *t, struct cell *c)
 {
     const struct range *unpromised = o->seen[MEANS_UNPROMISED];
@@ -172,13 +177,14 @@ static void tell_attempts(const struct seen *s, char *text, size_t size)
     if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
-    // Where jobs end that always fail: kept for an operator, gone, or tried for ever.
+    // What became of the jobs that always fail: kept for an operator, tried on, or gone.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else
         append_reason(text, size, s->retried > 0 ? "; it goes on" : ", then gone");
 }
 
+// Appends the answer to what the question asks besides the verdict.
 static void tell_further_outcome(
     const struct outcome *o, const struct terms *t, char *text, size_t size)
 {
@@ -188,7 +194,8 @@ static void tell_further_outcome(
     case ASKS_SPEED:
         break;
     case ASKS_RECOVERY:
-        // Where jobs are missing, the time until others came would read as a recovery.
+        // If a promise was broken, say no time: with jobs missing, the time until other jobs came
+        // would read as a recovery.
         if (o->broken == 0 && !isnan(o->recovery_ms))
             append_reason(text, size, "; back in %.1f s", o->recovery_ms / 1000);
         break;
@@ -220,7 +227,7 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
         append_reason(c->text, size, "not asked: no target");
         return;
     }
-    // Runs that prove nothing acquit nobody.
+    // Inconclusive runs do not show that promises are kept, so the cell is doubtful.
     if (o->judged == 0) {
         c->mark = CELL_DOUBTFUL;
         append_reason(c->text, size, "doubtful: inconclusive");

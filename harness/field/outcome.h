@@ -1,67 +1,69 @@
-// The verdict of one cell: what a subject did under a fault, against what it promises.
+// Makes the verdict of one cell: compares what a subject did under a fault with what it promises.
 //
-// A run convicts only by a promise that the subject makes. A fault that was seen in a single run of
-// several is a doubt, not a conviction.
+// A run convicts only if it breaks a promise that the subject makes. If only one of several runs
+// convicts, the cell is doubtful and not broken.
 #pragma once
 
 #include <stdbool.h>
 
 #include "field/grid.h"
 
-// What a cell tells besides the verdict.
+// What a question asks besides whether the promises are kept; the cell shows it after the verdict.
 enum asks {
-    ASKS_SPEED,    // it is no verdict; its load is the subject's rate
-    ASKS_RECOVERY, // how long until fresh jobs came, at ASKING_RATE
-    ASKS_RERUN,    // how long until a dead worker's jobs came again
+    ASKS_SPEED,    // there is no verdict, only figures; the load has the subject's rate
+    ASKS_RECOVERY, // how long it took until new jobs were delivered again after the fault
+    ASKS_RERUN,    // how long it took until a dead worker's jobs were delivered again
     ASKS_AT_ONCE,  // how many handlers of one job ran at once
     ASKS_ATTEMPTS, // how often a job that always fails was tried, and what became of it
 };
 
-// What one run saw. NAN: not known.
+// What one run showed. Figures are NAN when they are not known.
 struct seen {
     double lost, left, again, exits;
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
-    double taken;       // number of jobs that a worker had taken and not finished
+    double taken;       // number of jobs that some worker had taken and not finished
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
-    bool deaf;          // true: the consumer lived on, and took no job any more
-    double rerun_ms;    // the longest time until a dead worker's job came again
-    double at_once;     // number of handlers that began while another one of their job ran
+    bool deaf;          // true: the consumer lived on after the fault, but took no more jobs
+    double rerun_ms;    // the longest time until a dead worker's job was delivered again
+    double at_once;     // number of handlers that began while another handler of the same job ran
     double attempts;    // the most attempts of a job that always fails
-    double gap_min_ms, gap_max_ms; // between these attempts
-    double failing;                // number of such jobs
-    double failed, retried;        // of these, how many are kept as failed, and how many still wait
+    double gap_min_ms, gap_max_ms; // shortest and longest time between these attempts
+    double failing;                // number of jobs that always fail
+    double failed, retried;        // numbers of the jobs that the queue keeps as failed, and of
+                                   // those that still wait
 };
 
-// What the subject promises.
+// What the subject promises and documents.
 struct terms {
     int promises;   // bits of enum promise
-    double retry_s; // time after which the queue documents that it retries, where a run cannot wait
-                    // that long; else 0
-    const char *retry_default; // how long a dead worker's job waits by default, where it is shorter
-                               // here; NULL: as here
+    double retry_s; // documented time after which the queue retries a job, if a run cannot wait
+                    // that long; otherwise 0
+    const char *retry_default; // how long a dead worker's job waits with the queue's default
+                               // settings; NULL: as long as with the settings used here
 };
 
-// A figure of all runs of a cell that it concerns: the smallest and the largest.
+// The smallest and the largest value of a figure, over those runs of a cell in which it is above 0.
 struct range {
     double least, most;
 };
 
 enum part { PART_LOST, PART_LEFT, PART_AGAIN, PART_EXITS, PARTS };
 
-// What a figure means: it breaks a promise; or the queue documents it; or other queues promise
-// against it, and this one does not.
+// What a figure means: it breaks a promise; the queue documents it; or the queue promises nothing
+// about it.
 enum meaning { MEANS_BROKEN, MEANS_DOCUMENTED, MEANS_UNPROMISED, MEANINGS };
 
-// All runs of one cell.
+// The sum of all runs of one cell.
 struct outcome {
-    int runs, judged, broken; // numbers of runs; broken: those that convict
-    int deaf;                 // number of runs after whose fault the consumer took nothing
-    bool missed;              // the fault found no target
+    int runs, judged, broken; // numbers of runs: all, the conclusive ones, and those that break a
+                              // promise
+    int deaf;                 // number of runs in which the consumer took no jobs after the fault
+    bool missed;              // in at least one run the fault found no target
     struct range seen[MEANINGS][PARTS];
-    double recovery_ms; // the longest; NAN: nothing had to recover
+    double recovery_ms; // the longest recovery; NAN: nothing had to recover
     enum asks asks;
-    struct seen last; // the last run that was judged; of several runs it speaks for all
+    struct seen last; // the last run that was judged; what `asks` asks is told from this run
 };
 
 #define OUTCOME_INIT                                                                               \
@@ -69,11 +71,15 @@ struct outcome {
         .recovery_ms = NAN, .asks = ASKS_RECOVERY                                                  \
     }
 
-// Appends to `text` what convicts in this run, such as "2 exits"; else "kept" or "inconclusive".
+// Appends to `text` the broken promises of one run, such as "2 exits"; otherwise "kept" or
+// "inconclusive".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 
+// Adds a run to the outcome. A run that was not judged, or missed its target, counts in `runs`
+// only.
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
-// Fills a cell. Its first words are the verdict: kept, broken 7 of 10, as documented, not promised,
-// doubtful, not asked. A broken cell shows only what convicts.
+// Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, not
+// promised, doubtful, not asked. A broken cell shows only figures that break a promise, and then
+// what `asks` asks.
 void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c);

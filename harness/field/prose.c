@@ -4,7 +4,7 @@
 
 #define FENCE "```"
 
-// Text from `at` up to `end`, which is not in it.
+// The text from `at` up to, but not including, `end`.
 struct part {
     const char *at, *end;
 };
@@ -27,8 +27,8 @@ static void add_span(json_t *spans, const char *kind, const char *at, const char
         json_array_append_new(spans, json_pack("{s:o}", kind, text_of(at, end)));
 }
 
-// Takes what stands between two equal marks. Returns what follows the second one; NULL: there is no
-// second one.
+// Adds the text between the mark at p.at and the next equal mark as a span. Returns what follows
+// the second mark; NULL when there is none, or no text between the marks.
 static const char *take_marked(json_t *spans, const char *kind, const char *mark, struct part p)
 {
     struct part inside = {p.at + strlen(mark), p.end};
@@ -40,6 +40,7 @@ static const char *take_marked(json_t *spans, const char *kind, const char *mark
     return close + strlen(mark);
 }
 
+// Adds the link [words](url) that begins at p.at. Returns what follows it; NULL: this is no link.
 static const char *take_link(json_t *spans, struct part p)
 {
     const char *middle = find_prose(p, "]("), *close = NULL;
@@ -53,6 +54,7 @@ static const char *take_link(json_t *spans, struct part p)
     return close + 1;
 }
 
+// Adds the link, code or bold words that begin at p.at. Returns what follows; NULL: there are none.
 static const char *take_special(json_t *spans, struct part p)
 {
     if (*p.at == '[')
@@ -69,7 +71,7 @@ static json_t *paragraph(struct part p)
 
     while (p.at < p.end) {
         json_t *taken = json_array();
-        // A mark without its partner is a plain character.
+        // A mark that nothing closes is a plain character.
         const char *after = strchr("[`*", *p.at) ? take_special(taken, p) : NULL;
         if (after) {
             add_span(spans, "plain", plain, p.at);
@@ -83,8 +85,8 @@ static json_t *paragraph(struct part p)
     return json_pack("{s:o}", "spans", spans);
 }
 
-// Takes a block of code, without the line that opens it. Returns what follows the line that ends
-// it.
+// Adds a block of code without the lines that open and close it. Returns what follows the closing
+// mark; NULL: nothing closes the block.
 static const char *take_code(json_t *blocks, const char *text)
 {
     const char *from = strchr(text, '\n'), *to = from ? strstr(from, "\n" FENCE) : NULL;

@@ -1,4 +1,4 @@
-// The questions of `mailproof field`, as one table: a column each.
+// The table of the questions of `mailproof field`; each is a column of the field's table.
 #include "field/experiment.h"
 
 #define LOAD "load=[{name: paced, for: 6s, rate: 100/s}]"
@@ -11,15 +11,17 @@ const struct question questions[] = {
         ASKS_RECOVERY},
     {"consumer killed 3 times", "collector-killed",
         {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, ASKS_RECOVERY},
-    // Ends only the session that listens. Some queues never notice new jobs after that.
+    // Ends only the session that listens for new jobs. Some queues never notice new jobs after
+    // that.
     {"listener ended", "backend-kill-storm",
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, ASKS_RECOVERY},
     {"server killed for 0.5 s", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, ASKS_RECOVERY},
-    // As a server that was demoted behind a pooler, or whose disk is full.
+    // The server behaves like one that was demoted behind a pooler, or whose disk is full.
     {"server read-only for 1.5 s", "read-only-server",
         {LOAD, "faults=[{at: 2s, do: read-only-server, for: 1500ms}]"}, ASKS_RECOVERY},
-    // The client reaches the primary always at the same address, that of a proxy.
+    // Clients connect to a proxy, which always leads to the present primary, so their address does
+    // not change.
     {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
         ASKS_RECOVERY},
     {"silence for 2 s", "partition",
@@ -28,15 +30,15 @@ const struct question questions[] = {
         {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: "
                "true}]"},
         ASKS_RECOVERY},
-    // The consumer is asked to end, as at each deployment.
+    // The consumer is asked to end, as happens at each deployment.
     {"TERM 3 times", "promise-stop",
         {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: stop-collector}]"}, ASKS_RECOVERY},
     {"two consumers, one killed", "collector-killed",
         {LOAD, "collector.instances=2",
             "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector, instance: 0}]"},
         ASKS_RECOVERY},
-    // The next three end each handler with an answer of the harness. Few jobs, because many workers
-    // take one at a time.
+    // In the next three questions the harness tells each handler how to end. There are few jobs,
+    // because many workers handle only one at a time.
     {"a dead worker's job", "collector-killed",
         {FEW("1/s", "3s"), "faults=[{at: 2300ms, do: kill-collector}]",
             "collector.sender={delay: 2s}"},

@@ -24,13 +24,14 @@
 
 // --- installing a subject ------------------------------------------------------------
 
-// A subject that comes with mailproof is installed, pinned, into a copy of subjects/ in the user's
-// cache. Only Debian's packages change the system; they come only for root, and are named first.
+// A subject that comes with mailproof is installed, with pinned versions, into a copy of subjects/
+// in the user's cache. Only Debian's packages change the system; the script installs them only for
+// root, and names them first.
 #define ARGS_MAX 40
 #define LOOK_NS (INT64_C(100) * NS_PER_MS)
 #define GRACE_NS (INT64_C(2) * NS_PER_S)
 
-// Finds the part of a path that lies below a folder; NULL when it lies elsewhere.
+// Returns the part of a path after the folder that it lies in; NULL when it lies elsewhere.
 static const char *below(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
@@ -38,7 +39,7 @@ static const char *below(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-// Waits for the script. A download may take minutes, so Ctrl-C ends it.
+// Waits until the script ends. A download may take minutes, so Ctrl-C ends the script; then false.
 static bool wait_for_installer(pid_t pid, int *status, struct err *e)
 {
     while (!process_wait(pid, clock_now_ns() + LOOK_NS, status)) {
@@ -51,7 +52,8 @@ static bool wait_for_installer(pid_t pid, int *status, struct err *e)
     return true;
 }
 
-// Runs the script. Its progress goes to our standard error; its output is the reason of a refusal.
+// Runs the installer. Its progress goes to mailproof's standard error. If it fails, false, and the
+// first line of its standard output is the reason.
 static bool run_script(const char *const *argv, char *reason, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -77,7 +79,7 @@ static bool run_script(const char *const *argv, char *reason, size_t size, struc
     return ok;
 }
 
-// Installs what the manifest names into the copy `to` of the folder `all`.
+// Installs the packages that the manifest names into `to`, a copy of the folder of subjects `all`.
 static bool install(const struct manifest *m, const char *all, const char *to, struct err *e)
 {
     char script[PATH_MAX], npm[PATH_MAX], real[PATH_MAX], reason[400] = "";
@@ -101,9 +103,8 @@ static bool install(const struct manifest *m, const char *all, const char *to, s
     return err_set(e, why.kind, "%s cannot be installed: %s", m->name, why.text);
 }
 
-// Installs what is missing. The manifest is then that of the copy, whose folder it names. Nothing
-// happens where the subject is installed already. ERR_SKIP: it cannot be installed, with the
-// reason.
+// Installs a subject unless it is installed already. *m then becomes the manifest of the installed
+// copy. False with ERR_SKIP and the reason when the subject cannot be installed.
 static bool install_subject(struct manifest *m, struct err *e)
 {
     char all[PATH_MAX], cache[PATH_MAX], to[PATH_MAX], path[PATH_MAX];
@@ -114,7 +115,7 @@ static bool install_subject(struct manifest *m, struct err *e)
     if (strcmp(m->absent, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
         return false;
     const char *name = below(m->dir, all);
-    // A user's own subject is the user's to install.
+    // The subject is a user's own; the user must install it.
     if (!name)
         return false;
     if (!path_cache(cache))
@@ -133,7 +134,7 @@ static bool install_subject(struct manifest *m, struct err *e)
     return true;
 }
 
-// The runs of one subject.
+// The numbers of runs.
 struct tries {
     int runs, seen, inconclusive;
 };
@@ -156,7 +157,7 @@ static bool file_holds(const char *path, const char *words)
     return holds;
 }
 
-// Looks for the finding's words in the logs of the consumer. Without words any log will do.
+// True when a log of the consumer holds the finding's words, or when the finding has no words.
 static bool logs_say(const struct field_finding *f, const char *folder)
 {
     char pattern[PATH_MAX];
@@ -174,15 +175,15 @@ static bool logs_say(const struct field_finding *f, const char *folder)
     return say;
 }
 
-// Counts the jobs whose handler ran, and which the queue still shows as not done. Jobs whose
-// handler did not run may only have had no time yet; they are `lost`.
+// Returns the number of jobs whose handler ran, but which the queue still shows as not done. Jobs
+// in `lost` are left out: their handler did not run, perhaps only because there was no time yet.
 static double count_seeds_left(const struct run_outcome *outcome)
 {
     return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
 }
 
-// A metric of which the run itself cannot tell whether it holds shows nothing. Another promise may
-// be broken beside it, so the run's verdict is no answer.
+// The run's verdict alone is no answer, because the run may break another promise than the
+// finding's. A metric that the run itself doubts is a doubt here, too.
 enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
     const json_t *figures, char *text, size_t size)
 {
@@ -236,7 +237,8 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     subjects_sets_fini(&sets);
     if (!ok && (e->kind == ERR_USAGE || e->kind == ERR_SKIP || e->kind == ERR_INTERRUPTED))
         return false;
-    // A run that the harness could not make, on a machine that is too busy, ends no series.
+    // If the harness itself failed, such as on a busy machine, count the run as inconclusive and go
+    // on with the next seed.
     if (!ok)
         snprintf(text, sizeof text, "not run: %.60s", e->text);
     err_clear(e);
@@ -262,7 +264,8 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
         return false;
     if (!realpath(path, real))
         return err_sys(e, ERR_USAGE, "there is no subject in %s", path);
-    // In the version that the finding is about: the newest may be mended.
+    // The installed version must be the one that the finding is about, because newer ones may be
+    // mended.
     bool ok = manifest_load(&m, real, e) &&
               (o->field.no_install ? manifest_installed(&m, e) : install_subject(&m, e));
     for (int seed = 1; ok && seed <= o->repeat; seed++)

@@ -41,7 +41,7 @@ static bool write_filled(const char *dir, const char *name, const char *head, co
     return ok;
 }
 
-// All pages have the same head; `title` is the page's own.
+// Writes a page: the head, which is the same on all pages except for `title`, and the page's body.
 static bool write_page(const char *dir, const char *name, const char *title, const char *page,
     const json_t *root, struct err *e)
 {
@@ -53,7 +53,8 @@ static bool write_page(const char *dir, const char *name, const char *title, con
     return ok;
 }
 
-// A subject's page sees the members of the root as well, such as the date.
+// Writes the page and the badge of a subject. Their templates may also use the members of the root,
+// such as the date.
 static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
 {
     const char *page = json_string_value(json_object_get(subject, "own_page"));
@@ -108,7 +109,8 @@ static void append_checksum(struct buf *sums, const char *name, const struct buf
     buf_printf(sums, "  %s\n", name);
 }
 
-// Copies one result. A run whose folder is gone keeps its figures in field.json alone.
+// Copies the result.json of one run to raw/ and appends its checksum. If the run's folder is gone,
+// nothing is copied; the run's figures are still in raw/runs.json.
 static bool copy_result(
     const char *dir, const char *name, const char *folder, struct buf *sums, struct err *e)
 {
@@ -128,7 +130,7 @@ static bool copy_result(
     return ok;
 }
 
-// Writes the name that the result of a run has in raw/: its number among the answers.
+// Writes the name of a run's result in raw/, which is the run's number among the answers, from 1.
 static void raw_name(char name[40], size_t number)
 {
     snprintf(name, 40, "%04zu.json", number);
@@ -143,8 +145,8 @@ static bool has_result(const json_t *line)
     return folder && path_join(path, folder, "result.json", &ignored) && path_exists(path);
 }
 
-// Returns the runs of a cell whose results are there. All of them have its command; of each but the
-// first, a seed follows.
+// Returns the seeds and file names of those runs of a cell whose results exist. The keys of all
+// runs of a cell begin with the cell's command; in all keys but the first run's, a seed follows.
 static json_t *runs_of(
     const char *subject, const char *version, const char *command, const struct answers *answers)
 {
@@ -197,7 +199,7 @@ static bool write_raw(const char *dir, const struct answers *answers, struct err
         const char *folder = json_string_value(json_object_get(line, "folder"));
         raw_name(name, json_array_size(index) + 1);
         json_t *copy = json_copy(line);
-        json_object_del(copy, "folder"); // a path of this machine
+        json_object_del(copy, "folder"); // a path on the machine that made the run
         json_object_set_new(copy, "file", json_string(name));
         json_array_append_new(index, copy);
         ok = ok && (!folder || copy_result(dir, name, folder, &sums, e));
@@ -219,7 +221,7 @@ bool site_write(const struct grid *g, const struct answers *answers, const char 
     link_runs(root, "own", answers);
     bool ok = write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
         field_pages_index, root, e);
-    // Where the subjects are few, the findings are not.
+    // "few" is about the subjects, so it must not change the page of findings.
     json_object_del(root, "few");
     ok = ok &&
          write_page(dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
@@ -235,7 +237,7 @@ bool site_write(const struct grid *g, const struct answers *answers, const char 
 #define DEPTH_MAX 8
 #define NAME_MAX_LEN 40
 
-// The values whose members a name may mean, the innermost last.
+// The values in which the member of a name is looked for, the innermost last.
 struct scope {
     const json_t *values[DEPTH_MAX];
     size_t depth;
@@ -274,7 +276,8 @@ static void put_style(struct buf *out)
     template_next(out, &rest, none);
 }
 
-// Finds the end of a section, past inner sections of the same name; *after is what follows it.
+// Returns the end of a section's content, past inner sections of the same name; *after is what
+// follows the closing mark.
 static const char *section_end(
     const char *from, const char *to, const char *name, const char **after)
 {
@@ -329,7 +332,7 @@ static void fill_place(struct buf *out, const char *from, const char *to, struct
         const bool section = *mark == '#' || *mark == '^';
         char name[NAME_MAX_LEN + 1];
 
-        // The pages are a part of the program, so a wrong mark is a mistake of ours.
+        // The templates are a part of the program, so a wrong mark is a bug.
         assert(end && end < to && end - mark <= NAME_MAX_LEN);
         snprintf(name, sizeof name, "%.*s", (int)(end - mark - section), mark + section);
         buf_append(out, from, (size_t)(begin - from));

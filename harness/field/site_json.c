@@ -1,4 +1,4 @@
-// What the pages say, as one JSON object.
+// Makes the JSON object from which all pages of the site are filled in.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "scenario/grammar.h"
 #include "scenario/promises.h"
 
-#define FEW 4 // subjects that are shown as cards, and not as rows of a table
+#define FEW 4 // up to this many subjects are shown as cards, and more as rows of a table
 
 static const char *or_nothing(const char *text)
 {
     return text && strcmp(text, MANIFEST_NONE) != 0 ? text : "";
 }
 
-// Says a promise in plain words; NULL: its own word must do.
+// Returns a promise in plain words; NULL: there are none, so its name must do.
 static const char *plain_promise(int promise)
 {
     static const struct {
@@ -53,7 +53,8 @@ static json_t *promises_json(const struct grid_row *r, int which)
     return promises;
 }
 
-// The verdict ends at the first colon. A page shows it apart from its figures.
+// Returns the length of the verdict, which ends at the first colon or semicolon of the cell's text.
+// A page shows it apart from the figures that follow.
 static size_t verdict_len(const struct cell *c)
 {
     return strcspn(c->text, ":;");
@@ -91,8 +92,8 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
     return cells;
 }
 
-// Returns a file of the subject's folder as text, "" when it is none or longer than a page may
-// hold.
+// Returns a file of the subject's folder as text; "" when there is none, it is no UTF-8 text, or it
+// is longer than 64 KiB.
 static json_t *file_text(const struct grid_row *r, const char *name)
 {
     char path[PATH_MAX];
@@ -102,12 +103,12 @@ static json_t *file_text(const struct grid_row *r, const char *name)
     buf_init(&text, 1 << 16);
     bool ok = !r->ours && path_join(path, r->manifest.dir, name, &ignored) && path_exists(path) &&
               path_read(path, &text, ERR_USAGE, &ignored);
-    json_t *json = ok ? json_string(text.data) : NULL; // NULL: it is no UTF-8
+    json_t *json = ok ? json_string(text.data) : NULL; // NULL: not UTF-8
     buf_fini(&text);
     return json ? json : json_string("");
 }
 
-// Returns the maintainers' answer, which is Markdown of a finding's kind.
+// Returns what the queue's maintainers answered (ANSWER.md), as blocks; see prose.h.
 static json_t *answer_blocks(const struct grid_row *r)
 {
     json_t *text = file_text(r, "ANSWER.md"), *blocks = prose_blocks(json_string_value(text));
@@ -116,7 +117,8 @@ static json_t *answer_blocks(const struct grid_row *r)
     return blocks;
 }
 
-// Returns the source of the consumer: the first word of its command that names a file of text.
+// Returns the source of the consumer: the first file of text that a word of its command names; ""
+// when there is none.
 static json_t *consumer_text(const struct grid_row *r)
 {
     json_t *text = json_string("");
@@ -137,7 +139,7 @@ static size_t count_marks(const struct grid *g, const struct grid_row *r, enum c
     return count;
 }
 
-// Names the faults whose cells have the mark, "" when none has.
+// Returns the titles of the faults whose cells have this mark, as one text; "" when none has it.
 static json_t *marked_text(const struct grid *g, const struct grid_row *r, enum cell_mark mark)
 {
     struct buf text;
@@ -152,8 +154,9 @@ static json_t *marked_text(const struct grid *g, const struct grid_row *r, enum 
     return json;
 }
 
-// The findings about a project belong to each of its rows: graphile-worker-advised is one of
-// graphile-worker's. Those that are fixed accuse nobody any more, so they are a list of their own.
+// Returns the findings about a row's project, either the fixed ones or the others. A row belongs to
+// a project when its name begins with the project's: graphile-worker-advised belongs to
+// graphile-worker. Fixed findings accuse nobody any more, so they have a list of their own.
 static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fixed)
 {
     json_t *own = json_array(), *finding;
@@ -182,13 +185,15 @@ static bool has_drafts(const json_t *findings)
     return false;
 }
 
+// Returns how many questions of a row have an answer.
 static size_t count_asked(const struct grid *g, const struct grid_row *r)
 {
     return g->columns - g->speeds - count_marks(g, r, CELL_EMPTY);
 }
 
-// Counts what is broken, and not what is kept: what is documented, or not promised, breaks nothing,
-// and "9 of 11 kept" would accuse of the other two. "None of 0 broken" would acquit.
+// Writes how many answers are broken. It does not count those that are kept: "9 of 11 kept" would
+// sound as if the other two were broken, though they may be documented or not promised. Without
+// answers it says so, because "none of 0 broken" would acquit.
 static void describe_verdict(
     const struct grid *g, const struct grid_row *r, char *verdict, size_t size)
 {
@@ -202,7 +207,8 @@ static void describe_verdict(
         snprintf(verdict, size, "none of %zu broken", asked);
 }
 
-// Returns the colour of the verdict. A doubt must not look like an acquittal.
+// Returns the mark that gives the verdict its colour. A row with a doubtful cell is not shown as
+// kept.
 static const char *verdict_mark(const struct grid *g, const struct grid_row *r)
 {
     if (count_marks(g, r, CELL_BROKEN) > 0)
@@ -217,7 +223,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     const size_t verdicts = g->columns - g->speeds;
     const struct manifest *m = &r->manifest;
     const bool asked = count_asked(g, r) > 0;
-    // A folder of a user's own is named by its path, which is no name of a file.
+    // The row of a user's own subject is named by its path, which cannot be the name of a page.
     const char *plain = m->name ? m->name : r->name;
     json_t *open = findings_of(r, findings, false);
     bool unsent = has_drafts(open);
@@ -239,8 +245,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
 }
 
-// The settings of the first subject that shows it: a finding also stands on the pages of rows with
-// other ones.
+// Returns the mode and settings of the first subject that shows a finding. A page needs them
+// because it may also show the finding beside a row with other settings.
 static json_t *settings_of(const struct field_finding *f)
 {
     struct manifest m = {0};
@@ -273,8 +279,8 @@ static json_t *findings_json(struct err *e)
     for (size_t i = 0; ok && ids[i]; i++) {
         struct field_finding f;
         ok = finding_load(&f, ids[i], e);
-        // One finding that cannot be read makes no page: a site that lacks it silently would
-        // acquit.
+        // If any finding cannot be read, no site is made: silently leaving it out would acquit the
+        // queue.
         if (ok)
             json_array_append_new(all, finding_json(&f));
         finding_fini(&f);
@@ -337,7 +343,8 @@ json_t *site_json(const struct grid *g, struct err *e)
         else
             json_array_append_new(r->ours ? own : subjects, subject_json(g, r, findings));
     }
-    // Our own collector stands last and apart, because we have an interest in it.
+    // mailproof's own collector is in a list of its own and shown last, because the authors have an
+    // interest in it.
     json_t *root = findings
                        ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, "
                                    "s:o, s:o, s:o, s:O}",
