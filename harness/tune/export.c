@@ -48,7 +48,7 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
         json_object_set_new(object, figure_texts[f].key, export_number(figure_of(p, f)));
     json_object_set_new(object, "model_p50_off", export_number(p->model_p50_off));
     json_object_set_new(object, "model_tokens_off", export_number(p->model_tokens_off));
-    // An interval that begins at zero or ends nowhere is not known, which JSON has null for.
+    // An end of the interval is 0 or infinite when it is not known; JSON gets null then.
     json_object_set_new(object, "judged",
         json_pack("{s:o, s:o, s:o}", "median", export_number(p->judged.median), "low",
             p->judged.low > 0 ? export_number(p->judged.low) : json_null(), "high",
@@ -63,7 +63,7 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
     return object;
 }
 
-// Returns the output of a function as a JSON string.
+// Returns what `print` appends as a JSON string; null when it fails.
 static json_t *printed_text(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
 {

@@ -19,7 +19,7 @@ static double cost_number(const json_t *result, const char *object, const char *
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-// Converts the seconds for this many tokens to milliseconds per thousand tokens.
+// Converts the seconds that this many tokens took to milliseconds per thousand tokens.
 static double per_thousand(double seconds, double tokens)
 {
     return tokens > 0 ? seconds / tokens * 1e6 : NAN;
@@ -34,7 +34,7 @@ struct tune_cost cost_of(const json_t *result, bool local)
         .wal_bytes = cost_number(result, "server", "wal_bytes_per_token"),
         .backend_cpu_ms = per_thousand(backends_s, tokens),
         .collector_cpu_ms = per_thousand(cost_number(result, "collector", "cpu_s"), tokens),
-        // From a run of its own.
+        // Another run counts the round trips.
         .round_trips = NAN,
     };
 }
@@ -59,10 +59,10 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
         return err_set(e, ERR_INTERNAL, "no room for another run");
     }
     o->items[o->count++] = *item;
-    // One violated run is enough, however many passed: a pair that loses mail now and then loses
-    // mail.
+    // One violated run is enough to break the pair, however many passed: a pair that sometimes
+    // loses mail cannot be used.
     o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
-    // Figures of an inconclusive run may be those of a busy machine.
+    // The figures of an inconclusive run may show a busy machine rather than the pair.
     if (is_conclusive(item)) {
         o->judged[o->used] = item->run.values[id];
         o->p99[o->used] = item->run.values[METRIC_LATENCY_P99];
@@ -98,8 +98,8 @@ struct schedule_pair measured_schedule(const struct measured *o)
         .broken = o->broken};
 }
 
-// Returns the median of the number at offset `at`, over the conclusive runs or, with `counted`,
-// over those that only counted round trips.
+// Returns the median of the double at offset `at` of struct measurement, over the conclusive runs
+// or, with `counted`, over the runs that counted round trips.
 static double median_at(const struct measured *o, size_t at, bool counted)
 {
     double values[MEASURED_MAX];
@@ -158,7 +158,7 @@ static bool simulate_recording(const struct recording *rec, const struct queries
         .trace_count = rec->count,
         .rows_from = 1,
         .rows_to = 1};
-    // It ends as the run did: the last batch had to wait for its timeout.
+    // The load ends with the period, as in the run, so the last batch has to wait for its timeout.
     const struct model m = {.phases = &arrivals,
         .phase_count = 1,
         .limit = p->limit,
@@ -171,7 +171,8 @@ static bool simulate_recording(const struct recording *rec, const struct queries
     return model_run(r, &m, e);
 }
 
-// Simulates all runs of a pair and takes the medians.
+// Simulates all conclusive runs of a pair and fills in the medians of the model's figures and
+// errors.
 static bool model_pair(const struct measured *o, const struct queries *q, struct tune_pair *p,
     uint64_t seed, struct err *e)
 {
@@ -249,8 +250,8 @@ static bool record_queries(struct recording *r, const struct ledger *l, struct e
         int64_t fire_ns = stages_fire_ns(l, line, &why);
         if (line->state != LINE_WHOLE || fire_ns == CLOCK_NEVER)
             continue;
-        // A batch that fired while the line before it was on its way had to wait for that line. Its
-        // time counts from there, and is a turn.
+        // A batch that fired before the previous line was written had to wait for that line. Its
+        // time counts from that line on and is a "turn".
         if (fire_ns > before_ns)
             ok = queries_add(&r->queries.reads, line->tokens,
                 line->read_ns > fire_ns ? line->read_ns - fire_ns : 0, e);

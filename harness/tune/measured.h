@@ -1,4 +1,4 @@
-// Collects the measurements of a pair's runs. Pure.
+// Collects the measurements of a pair's runs, and compares the model with them. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -11,17 +11,18 @@
 
 // --- what the model uses ----------------------------------------------------------------
 
-// The data of a measured run that the model uses: when its tokens came, and how long its queries
-// took.
+// What the model needs from a measured run: when the run's tokens were inserted, and how long the
+// collector's queries took.
 struct recording {
-    int64_t *arrivals_ns; // owned; when each delivered token was acknowledged, in order
+    int64_t *arrivals_ns; // owned; when the commit of each delivered token was acknowledged, ns
+                          // since the start of the load, sorted
     size_t count;
     int64_t length_ns; // length of the load
     struct queries queries;
 };
 
-// Records a run with one collector and without faults. The recording of any other run stays empty,
-// because its lines do not show how long a query took.
+// Makes the recording of a run with one collector and without faults. The recording of any other
+// run stays empty, because that run's lines do not show how long a query took.
 MUST_USE bool recording_take(struct recording *r, const struct ledger *l, struct err *e);
 void recording_fini(struct recording *r);
 
@@ -31,7 +32,8 @@ struct measurement {
     struct stored run;
     struct tune_cost cost;
     struct recording recording;
-    bool counted; // true: it only counts round trips, because its proxy slows everything else
+    bool counted; // true: the run went through a proxy that counts round trips; its other figures
+                  // are left out, because the proxy slows it
 };
 
 // Reads the cost from a result.json. Without `local`, backend_cpu_ms is NAN, because the processes
@@ -41,32 +43,32 @@ struct tune_cost cost_of(const json_t *result, bool local);
 #define MEASURED_MAX 100
 
 struct measured {
-    struct measurement *items; // owned, with everything that the items own
+    struct measurement *items; // owned, including what the items own
     size_t count;
     double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
-    size_t used; // number of values in the arrays below: one for each conclusive run
+    size_t used; // number of conclusive runs, each of which has a value in the arrays above
     bool broken;
 };
 
-// Takes over everything that the measurement owns, even when it fails. It fails when there are more
-// than MEASURED_MAX measurements.
+// Adds a measurement and takes over everything that it owns, even on failure. False when memory is
+// short or there are MEASURED_MAX measurements already.
 MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);
 void measured_fini(struct measured *o);
 
-// Returns the pair's data for the schedule; valid until the next measured_add.
+// Returns what the schedule needs to know of the pair; valid until the next measured_add.
 struct schedule_pair measured_schedule(const struct measured *o);
 
-// Fills in a pair's medians.
+// Fills in the pair's medians, precision and numbers of runs.
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
-// Adds the query times of all pairs except number `but` (`but` == count: of all pairs) and sorts
-// them.
+// Adds the query times of the conclusive runs of all pairs except number `but` (`but` == count: of
+// all pairs), then calls queries_ready.
 MUST_USE bool measured_queries(
     struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
 
-// Simulates each run of a pair and fills in the error of the model. A simulation uses the run's own
-// arrivals and the query times of the other pairs, because the pair's own query times would make
-// any model fit. A pair without a suitable run keeps NAN.
+// Simulates each conclusive run of each pair and fills in the errors of the model. The simulation
+// uses the run's own arrivals but the query times of the other pairs, because the pair's own query
+// times would make any model fit. A pair without a suitable run keeps NAN.
 MUST_USE bool measured_model(
     const struct measured *all, struct tune *t, uint64_t seed, struct err *e);

@@ -6,7 +6,7 @@
 #include "plan/arrivals.h"
 #include "plan/rng.h"
 
-enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // streams of random numbers of the seed
+enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // numbers of the streams of random numbers
 
 struct arrivals_cycle {
     const struct model *model;
@@ -14,8 +14,8 @@ struct arrivals_cycle {
     struct rng rows;
     size_t phase;
     int64_t phase_start_ns;
-    int64_t at_ns; // time of the transaction that came last
-    int left;      // number of its tokens that were not taken yet
+    int64_t at_ns; // time of the latest transaction
+    int left;      // number of that transaction's tokens that next_arrival has not yet returned
 };
 
 double model_rate(const struct model *m)
@@ -26,7 +26,7 @@ double model_rate(const struct model *m)
         const struct load_phase *p = &m->phases[i];
         double for_s = (double)p->for_ns / NS_PER_S;
         double rows = (p->rows_from + p->rows_to) / 2.0;
-        // A trace has as many transactions as lines, whatever its rate says.
+        // A trace has one transaction for each of its lines; its rate does not count.
         tokens += p->arrivals == ARRIVALS_TRACE ? (double)p->trace_count * rows
                                                 : (p->rate_from + p->rate_to) / 2 * for_s;
         seconds += for_s;
@@ -42,12 +42,13 @@ double model_tokens_per_batch(const struct model_result *r)
 static void next_phase(struct arrivals_cycle *a)
 {
     a->phase_start_ns += a->model->phases[a->phase].for_ns;
-    // The load begins anew, so that a model may last longer than the scenario.
+    // After the last phase comes the first one again, so that a model may last longer than the
+    // scenario.
     a->phase = (a->phase + 1) % a->model->phase_count;
     arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
 
-// Returns when the next token comes; CLOCK_NEVER when no more tokens come.
+// Returns when the next token arrives; CLOCK_NEVER when no more tokens arrive.
 static int64_t next_arrival(struct arrivals_cycle *a)
 {
     int64_t at_ns;
@@ -63,7 +64,7 @@ static int64_t next_arrival(struct arrivals_cycle *a)
     }
     const struct load_phase *p = &a->model->phases[a->phase];
     a->at_ns = a->phase_start_ns + at_ns;
-    // All rows of a transaction are committed at once.
+    // All tokens of a transaction arrive at the same time, when it commits.
     a->left = p->rows_from - 1;
     if (p->rows_to > p->rows_from)
         a->left += (int)rng_below(&a->rows, (uint64_t)p->rows_to - (uint64_t)p->rows_from + 1);
@@ -73,11 +74,12 @@ static int64_t next_arrival(struct arrivals_cycle *a)
 struct window {
     int64_t *waiting; // owned; when each waiting token arrived
     int count;
-    int64_t next_ns;    // the first arrival that is not in the window yet
+    int64_t next_ns;    // when the first token arrives that is not in the window yet
     int64_t written_ns; // when the last batch was written
     double sender_free_ns;
 };
 
+// Takes the tokens that arrive up to `until` into the window, as long as there is room.
 static void admit_arrivals(
     struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until)
 {
@@ -87,6 +89,7 @@ static void admit_arrivals(
     }
 }
 
+// Simulates one batch: fills the window, and decides when its line is written.
 static void model_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
@@ -95,12 +98,12 @@ static void model_batch(
     w->count = 0;
     admit_arrivals(w, m, a, due_ns);
     int64_t fire_ns = w->count == m->limit ? w->waiting[w->count - 1] : due_ns;
-    // Both are drawn, whichever is used, so that the random numbers of later batches do not depend
-    // on it.
+    // Both times are drawn although only one is used, so that later batches get the same random
+    // numbers in either case.
     int64_t read_ns = queries_draw(&m->queries->reads, (uint32_t)w->count, rng);
     int64_t turn_ns = queries_draw(&m->queries->turns, (uint32_t)w->count, rng);
     w->written_ns = w->written_ns < fire_ns ? fire_ns + read_ns : w->written_ns + turn_ns;
-    // The read that fetches the batch sees what was committed until it runs.
+    // The query that reads the batch sees all that is committed before the query runs.
     admit_arrivals(w, m, a, w->written_ns);
 }
 
@@ -108,7 +111,7 @@ static bool deliver(struct window *w, const struct model *m, struct model_result
 {
     for (int i = 0; i < w->count; i++) {
         double sent_ns = (double)w->written_ns;
-        // One mail after another: the sender is busy with each for as long as the budget says.
+        // The sender sends one mail after another, and each takes as long as the budget says.
         if (m->budget_per_s > 0) {
             if (w->sender_free_ns > sent_ns)
                 sent_ns = w->sender_free_ns;
@@ -129,8 +132,8 @@ static bool simulate_windows(struct model_result *r, const struct model *m, stru
     struct rng arrivals, queries;
     bool ok = true;
 
-    // Arrivals, rows and queries draw from streams of their own, so that every pair meets the same
-    // arrivals, however many queries it makes.
+    // Arrivals, rows and queries have separate streams of random numbers, so every pair gets the
+    // same arrivals, however many queries it makes.
     rng_init(&arrivals, m->seed, STREAM_ARRIVALS);
     rng_init(&a.rows, m->seed, STREAM_ROWS);
     rng_init(&queries, m->seed, STREAM_QUERIES);
@@ -161,7 +164,7 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
               histogram_init(&r->sent, m->timeout_ns, e) && simulate_windows(r, m, &w);
     free(w.waiting);
-    // Only memory can fail here.
+    // Only a lack of memory can make these calls fail.
     return ok || err_memory(e);
 }
 

@@ -1,17 +1,18 @@
-// Simulates the batch window. So it tells latencies for rates and periods that cannot be run, and
-// whether the window explains the measurements. Pure.
+// Simulates the batch window. This gives latencies for rates and periods that cannot be run, and
+// shows whether the window alone explains the measurements. Pure.
 //
-// Transactions come as the phases of a load say (Poisson, constant, a ramp, a recorded trace), and
-// the phases repeat. The first token opens the window. The window fires when `limit` tokens wait or
-// when the timeout has passed.
+// Transactions arrive as the phases of a load say (Poisson, constant, a ramp, a recorded trace),
+// and the phases repeat. The first token opens the window. The window fires when `limit` tokens
+// wait or when the timeout has passed.
 //
-// The line is written a "read" later. If the line before it is not written by then, it is written a
-// "turn" after that line (queries.h). Tokens that have come by the time of writing and find room
-// are in the line. The query looks a little earlier, but it also sees a commit a little before its
-// client hears of it.
+// A batch's line is written one "read" after the window fired. If the previous line is not yet
+// written when the window fires, the line is written one "turn" after the previous line
+// (queries.h). The line holds all tokens that have arrived by the time of writing, up to the limit.
+// In truth the query reads a little earlier, but it also sees a commit a little before the
+// committing client hears of it.
 //
-// After the line, a budget may hold the sender back, in e-mails per second. The model leaves out
-// faults, and transactions that take long to commit and hold back those behind them.
+// After the line, a budget in e-mails per second may hold the sender back. The model leaves out
+// faults, and transactions that take long to commit and hold back later ones.
 #pragma once
 
 #include <stddef.h>
@@ -27,28 +28,30 @@ struct model {
     size_t phase_count;
     int limit;
     int64_t timeout_ns;
-    const struct queries *queries; // query times, after queries_ready
+    const struct queries *queries; // query times, for which queries_ready was called
     double budget_per_s;           // e-mails per second; 0: no budget holds the sender back
     int64_t period_ns;
-    bool ends; // true: nothing comes after the period; false: the load goes on and fills the last
-               // batch
+    bool ends; // true: no token arrives after the period; false: the load goes on and may fill the
+               // last batch
     uint64_t seed;
 };
 
 struct model_result {
     uint64_t tokens, batches;
     int64_t end_ns;           // when the last batch was written
-    struct histogram latency; // time from arrival to the written line
-    struct histogram sent;    // time from arrival to the sent e-mail, within the budget
+    struct histogram latency; // time from a token's arrival to its written line
+    struct histogram sent;    // time from a token's arrival to its sent e-mail, as the budget
+                              // allows
 };
 
 #define MODEL_TOKENS_MAX 200e6
 
-// Runs the simulation. ERR_USAGE when nothing arrives or too much does.
+// Runs the simulation. False with ERR_USAGE when no token or more than MODEL_TOKENS_MAX would
+// arrive. Call model_result_fini also on failure.
 MUST_USE bool model_run(struct model_result *r, const struct model *m, struct err *e);
 void model_result_fini(struct model_result *r);
 
-// Returns the average of tokens per second over a whole cycle of phases.
+// Returns the average rate of the load in tokens per second, over one cycle of its phases.
 double model_rate(const struct model *m);
 
 double model_tokens_per_batch(const struct model_result *r);

@@ -1,4 +1,5 @@
-// Makes tune.html: one file without scripts. Every colour comes with a number that says the same.
+// Makes tune.html: one file without scripts. Wherever a colour rates a figure, the figure stands
+// there, too.
 #include <math.h>
 
 #include "base/noun.h"
@@ -63,8 +64,8 @@ static void print_sign(const struct tune *t, const struct tune_pair *p, struct b
         buf_append_str(out, "<span class=\"sign\"></span>");
 }
 
-// Prints a cell whose colour is a mixture of two: the middle colour of the scale and one of its
-// ends.
+// Appends a cell of a heat map. Its colour is a mixture of the scale's middle colour and the colour
+// of one end; --share is the share of the end.
 static void append_cell(
     const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {

@@ -26,7 +26,8 @@ const struct figure_text figure_texts[FIGURE_COUNT] = {
     [FIGURE_MODEL_TOKENS] = {"model_tokens_per_batch", "", "", "", "", 2, true},
 };
 
-// The colour scale covers a ratio of at least this, so that small differences stay pale.
+// The colour scale covers at least this ratio of worst to best, so that small differences stay
+// pale.
 static const double least_range = 2;
 
 double figure_of(const struct tune_pair *p, enum tune_figure figure)
@@ -61,8 +62,8 @@ double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_fi
         return NAN;
     if (!(value > 0))
         return figure_texts[figure].more_is_better && most > 0 ? 1 : 0;
-    // By ratios, so that doubling a figure looks the same at any size. The least range keeps noise
-    // from looking like heat.
+    // Logarithms compare ratios, so that doubling a figure looks the same at any size. The least
+    // range keeps noise from getting strong colours.
     double range = fmax(log(most / least), log(least_range));
     return figure_texts[figure].more_is_better ? log(most / value) / range
                                                : log(value / least) / range;

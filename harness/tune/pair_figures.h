@@ -1,4 +1,4 @@
-// The figures of a pair, in one table for the terminal, the page and the files.
+// The table of a pair's figures, which the terminal, the page and the files share.
 #pragma once
 
 #include "tune/tune.h"
@@ -16,7 +16,7 @@ enum tune_figure {
     FIGURE_COUNT,
 };
 
-// Number of figures that tables show. The figures behind these are only in the files.
+// Number of figures that tables show. The later figures are only in the files.
 #define FIGURE_SHOWN FIGURE_MODEL_P50
 
 struct figure_text {
@@ -30,22 +30,24 @@ struct figure_text {
 
 extern const struct figure_text figure_texts[FIGURE_COUNT];
 
-// Returns NAN for a figure that was not measured.
+// Returns a pair's figure; NAN when it was not measured.
 double figure_of(const struct tune_pair *p, enum tune_figure figure);
 
-// Rates a pair's figure among all pairs by its ratio to the best. 0 is the best. 1 is the worst, or
-// twice as bad as the best if the worst is better than that. NAN when it was not measured.
+// Rates a pair's figure by its ratio to the best of all pairs: 0 is the best, 1 the worst. If the
+// worst is less than twice as bad as the best, 1 stands for twice as bad. NAN when the figure was
+// not measured.
 double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_figure figure);
 
 // Appends the value with the figure's digits, or `none` when it was not measured.
 void figure_print(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
-// Appends a value with three digits, or with all its digits before the point if these are more.
+// Appends the value with three digits, or with all digits before the point if these are more;
+// `none` when it was not measured.
 void figure_print_short(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
-// Finds the pair of a limit and a timeout; NULL when the grid has none.
+// Returns the pair with this limit and timeout; NULL when the grid has none.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 
 // The values on the grid's axes, each value once and in the order of the pairs.

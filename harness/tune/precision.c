@@ -3,15 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The numbers of values at which the interval is checked. They are few and far apart, so that each
-// check costs little of the confidence level.
+// The numbers of values at which the interval is checked. They are few, because all checks share
+// PRECISION_ALPHA, and each further check widens the interval.
 static const size_t looks[] = {3, 5, 8, 13, 20, 32, 50, 80};
 
 #define LOOKS (sizeof looks / sizeof *looks)
 _Static_assert(LOOKS == PRECISION_LOOKS, "each look has its share");
 
-// Student's quantiles by degrees of freedom. They are a table, because every round needs them and
-// they are slow to compute. A test compares the table with stats_student.
+// Student's quantiles by degrees of freedom, as a table, because every round needs them and they
+// are slow to compute. A test compares the table with stats_student.
 static const double quantiles[PRECISION_DEGREES + 1] = {INFINITY, 114.589, 13.3604, 7.18487,
     5.43659, 4.6553, 4.22093, 3.94668, 3.75859, 3.62187, 3.51815, 3.43684, 3.37142, 3.31768,
     3.27274, 3.23463, 3.20189, 3.17348, 3.14858, 3.1266, 3.10703, 3.08952, 3.07374, 3.05946,
@@ -33,7 +33,7 @@ size_t precision_look(size_t count)
 {
     size_t look = 0;
 
-    // Runs since the last look wait for the next one.
+    // Values beyond the latest check are not used until the next check.
     for (size_t i = 0; i < LOOKS && looks[i] <= count; i++)
         look = looks[i];
     return look;
@@ -52,7 +52,7 @@ struct precision precision_of(const double *values, size_t count)
     double *logs = calloc(count + 1, sizeof *logs), sum = 0, squares = 0;
     size_t n = 0;
 
-    // Of logarithms, because a disturbed run is slower by a factor, not by a number of
+    // Take logarithms, because a disturbed run is slower by a factor rather than by a number of
     // milliseconds.
     for (size_t i = 0; logs && i < count; i++) {
         if (values[i] > 0 && isfinite(values[i]))
@@ -86,8 +86,8 @@ void precision_print(const struct precision *p, const char *none, struct buf *ou
 {
     double share = precision_share(p);
 
-    // Student's quantile for two values is 115: their interval would reach from a hundredth to a
-    // hundredfold, however well they agree.
+    // For two values, Student's quantile is 115, so their interval is very wide even if they nearly
+    // agree.
     if (p->count < looks[0])
         buf_append_str(out, none);
     else if (!(share <= 1))

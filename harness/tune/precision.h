@@ -1,41 +1,43 @@
-// How precisely a few runs determine a figure. Uses Student's interval of the logarithms, because a
-// busy machine multiplies a figure rather than adds to it. Pure.
+// Computes how precisely a few runs determine a figure: Student's confidence interval of the
+// logarithms, because a busy machine multiplies a figure rather than adds to it. Pure.
 //
-// The figures of the runs decide whether more runs follow. If an ordinary interval were checked
-// again and again until it is narrow enough, it would be too narrow. So the interval is checked
-// only after certain numbers of runs, and it is wide enough that all checks together, and the final
-// one, hold the truth with 95%.
+// More runs follow until the interval is narrow enough. An ordinary 95% interval that is checked
+// again and again would miss the true value more often than in 5% of the cases. So the interval is
+// checked only after certain numbers of runs, and it is so wide that, with 95% probability, it
+// holds the true value at all these checks and at the final one.
 #pragma once
 
 #include <stddef.h>
 
 #include "base/buf.h"
 
-#define PRECISION_ALPHA 0.05 // probability that any of the checks misses the truth
+#define PRECISION_ALPHA 0.05 // probability that the interval misses the true value at any check
 #define PRECISION_LOOKS 8    // number of checks before the final one
-#define PRECISION_DEGREES 99 // with more degrees of freedom, the interval is a little too wide
+// Largest number of degrees of freedom in the table; with more, the interval is a little too wide.
+#define PRECISION_DEGREES 99
 
 struct precision {
-    double median;    // NAN without a value
-    double low, high; // with 95% confidence the typical value is between these, whenever the runs
-                      // were stopped; 0 and infinity for fewer than two values
-    size_t count;     // the values that were positive and finite
+    double median;    // NAN when there is no value
+    double low, high; // the typical value is between these with 95% confidence, at whichever check
+                      // the runs were stopped; 0 and infinity for fewer than two values
+    size_t count;     // number of values that were positive and finite
 };
 
-// Returns the precision. Ignores NAN, and values that are not positive.
+// Returns the precision of these values. Ignores values that are not positive and finite.
 struct precision precision_of(const double *values, size_t count);
 
-// Returns how many of `count` values may be checked to decide about further runs; 0: none yet.
+// Returns the number of values at the latest check among `count` values: only that many, the first
+// ones, may decide about further runs; 0: too few for any check.
 size_t precision_look(size_t count);
 
-// Returns half the interval's width as a share of its middle: 0.1 means ± 10%. Infinity when the
-// interval is unknown.
+// Returns by what share of its middle the interval reaches upwards: 0.1 means ± 10%. The middle is
+// the geometric one. Infinity when the interval is not known.
 double precision_share(const struct precision *p);
 
-// Writes the share as "± 10%", and "not known yet" above 100%. Writes `none` for fewer than three
+// Appends the share as "± 10%", or "not known yet" if it is above 100%; `none` for fewer than three
 // values.
 void precision_print(const struct precision *p, const char *none, struct buf *out);
 
-// Returns the two-sided quantile of Student's t for one check's share of PRECISION_ALPHA. INFINITY
-// for 0 degrees of freedom.
+// Returns the two-sided quantile of Student's t that belongs to one check's share of
+// PRECISION_ALPHA. INFINITY for 0 degrees of freedom.
 double precision_quantile(size_t degrees);

@@ -25,7 +25,8 @@ static void print_figure(const struct tune_pair *p, enum tune_figure figure, str
     buf_fini(&text);
 }
 
-// Prints the precision of the objective's metric, or of latency.p99.
+// Prints the precision of the objective's metric, or of latency.p99 without an objective, and the
+// number of conclusive runs.
 static void print_margin(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     if (t->simulated)
@@ -33,7 +34,7 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
     buf_append_str(out, "  ");
     size_t before = out->len;
     precision_print(&p->judged, "-", out);
-    // The sign is one column wide and two bytes long.
+    // The sign ± is one column wide but two bytes long.
     bool sign = out->len > before && memchr(out->data + before, '\xc2', out->len - before);
     pad(out, before, sign ? 14 : 13);
     buf_printf(out, "%5zu", p->runs - p->inconclusive);
@@ -42,7 +43,7 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
 static void print_head(const struct tune *t, struct buf *out)
 {
     buf_append_str(out, "                ");
-    // Two rows of heads, because the names are wider than the figures.
+    // The headings take two rows, because the names are wider than the figures.
     for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
         buf_printf(out, "%*s", WIDTH, figure_texts[f].above);
     buf_append_str(out, t->simulated ? "\n  limit  timeout" : "  95%\n  limit  timeout");
@@ -72,7 +73,7 @@ bool print_table(const struct tune *t, struct buf *out)
         buf_printf(out, "  %s%s\n", mark(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
-    // The model's figures have no spread from run to run.
+    // Simulated figures do not vary from run to run, so they have no precision.
     if (!t->simulated)
         buf_printf(out, "; ± is the precision of %s, runs are the conclusive ones",
             t->objective ? t->objective->metric : "latency.p99");
@@ -81,8 +82,8 @@ bool print_table(const struct tune *t, struct buf *out)
 
 // --- heat maps ------------------------------------------------------------------------
 
-// Colours from green over olive, yellow and orange to red, out of the terminal's 256. They are dark
-// enough for white text.
+// Some of the terminal's 256 colours, from green over olive, yellow and orange to red. They are
+// dark enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,

@@ -11,8 +11,8 @@
 
 #define HEAD "kind,tokens,ms\n"
 
-// Number of batches from which a time is drawn: enough to show how the times vary, and few enough
-// to be of about one size.
+// Number of batches from which a time is drawn: enough to show how the times vary, but few enough
+// that all these batches have about the same size.
 static const size_t neighbours = 100;
 
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
@@ -58,8 +58,8 @@ bool queries_ready(struct queries *q, struct err *e)
 {
     if (q->reads.count + q->turns.count == 0)
         return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
-    // A load that never, or always, filled the line before shows only one of the two. The other is
-    // about as long.
+    // If no batch, or every batch, had to wait for the previous line, only one of the lists has
+    // times. Use them for the other list, too, because both kinds take about as long.
     if (q->reads.count == 0 && !join_queries(&q->reads, &q->turns, e))
         return false;
     if (q->turns.count == 0 && !join_queries(&q->turns, &q->reads, e))
@@ -69,7 +69,8 @@ bool queries_ready(struct queries *q, struct err *e)
     return true;
 }
 
-// Finds the first batch with at least this many tokens.
+// Returns the index of the first batch with at least this many tokens; the number of batches if
+// there is none.
 static size_t lower_bound(const struct query_list *list, uint32_t tokens)
 {
     size_t low = 0, high = list->count;
@@ -84,8 +85,8 @@ static size_t lower_bound(const struct query_list *list, uint32_t tokens)
     return low;
 }
 
-// Draws from the batches of exactly this size when there are enough. Otherwise it also draws from
-// as many smaller as larger ones.
+// Draws from the batches of exactly this size if there are enough. Otherwise the nearest smaller
+// and larger batches take part, too, about as many of each.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng)
 {
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);
@@ -95,7 +96,7 @@ int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng 
         from = from > more ? from - more : 0;
         to = list->count - to > more ? to + more : list->count;
     }
-    // Drawn, and not averaged: the long ones among them make the p99.
+    // Draw a time instead of taking the average, because the long times make the p99.
     return list->items[from + rng_below(rng, to - from)].ns;
 }
 
@@ -120,7 +121,7 @@ static bool parse_query_time(struct queries *q, const char *text, size_t line, s
     uint32_t tokens;
     double ms;
 
-    // The newline must follow, so that nothing behind the number is ignored.
+    // A newline must follow the number, so that no text after it is ignored.
     bool ok = sscanf(text, "%4[a-z],%" SCNu32 ",%lf%c", kind, &tokens, &ms, &end) == 4 &&
               end == '\n' && ms >= 0 && ms < 1e9 &&
               (strcmp(kind, "read") == 0 || strcmp(kind, "turn") == 0);

@@ -1,9 +1,9 @@
-// The times that a collector takes to dequeue and write a batch: measured for each batch, or one
-// time for all. Pure.
+// Holds the times that a collector takes to read a batch from the queue and write its line:
+// measured batch by batch, or one time for all batches. Pure.
 //
-// A line is written one "read" after its batch fired. When the batch fired before the previous line
-// was written, its line comes one "turn" after that line, because in between the cursor moves and
-// is flushed.
+// A line is written one "read" after its batch fired. If the batch fired before the previous line
+// was written, its line is written one "turn" after that line. A turn includes the time in which
+// the collector moves its cursor past the previous line and flushes that.
 #pragma once
 
 #include <stddef.h>
@@ -25,28 +25,29 @@ struct query_list {
 };
 
 struct queries {
-    struct query_list reads; // times of batches that fired after the line before them was written
-    struct query_list turns; // times of batches that had to wait for that line
+    struct query_list reads; // times of batches that fired after the previous line was written
+    struct query_list turns; // times of batches that had to wait for the previous line
 };
 
+// Adds one time to a list.
 MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
 
-// Adds all times of `from`.
+// Adds all times of `from` to `to`.
 MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
 
-// Call it before the first draw. Sorts the times by tokens, and fills an empty list from the other
-// one. ERR_USAGE when both are empty.
+// Prepares for queries_draw: sorts the times by tokens, and fills an empty list from the other one.
+// False with ERR_USAGE when both are empty.
 MUST_USE bool queries_ready(struct queries *q, struct err *e);
 
-// Draws a time from those of the batches that are nearest in size.
+// Returns a random time out of those of about a hundred batches whose sizes are nearest to
+// `tokens`.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
 
-// These write the lists as a file, and read them back. ERR_USAGE names the line that cannot be
-// read.
+// Write both lists as CSV, and read them back. ERR_USAGE names the line that cannot be read.
 bool queries_print_csv(const struct queries *q, struct buf *out);
 MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
 
-// Returns the median of the times; NAN for an empty list.
+// Returns the median of a list's times in ms; NAN for an empty list.
 double queries_median_ms(const struct query_list *list);
 
 void queries_fini(struct queries *q);

@@ -7,15 +7,16 @@
 #include "report/escape.h"
 #include "scenario/units.h"
 
-// The measures of the picture, in its own units.
+// The size of the picture and the edges of the plot, in units of the SVG.
 enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330 };
 
-// The width of a letter, and that of the recommended pair's, which is fat, on a telephone.
+// The width of a letter of a label; LETTER_WIDE is that of a bold letter, as in the label of the
+// recommended pair, on a telephone.
 enum { LETTER = 7, LETTER_WIDE = 11 };
 
 struct scatter {
     const struct tune *tune;
-    enum metric_id metric; // the latency upwards
+    enum metric_id metric; // the latency on the vertical axis
     struct axis x, y;
 };
 
@@ -24,7 +25,7 @@ struct box {
     double left, top, right, bottom;
 };
 
-#define FRONT_BOXES 12 // for each part of the line that is the front
+#define FRONT_BOXES 12 // number of steps into which each part of the front's line is divided
 
 struct labels {
     struct box taken[(FRONT_BOXES + 3) * TUNE_PAIRS_MAX + 1];
@@ -41,7 +42,8 @@ static bool is_drawn(const struct scatter *s, const struct tune_pair *p)
     return p->tokens_per_batch > 0 && height_of(s, p) > 0 && isfinite(height_of(s, p));
 }
 
-// The objective's metric, when it is a latency; else the p99, by which pairs are compared.
+// Returns the metric of the vertical axis: the objective's, if it is a latency; otherwise the p99,
+// by which pairs are compared.
 static enum metric_id metric_of(const struct tune *t)
 {
     const struct metric *m = t->objective ? metric_find(t->objective->metric) : NULL;
@@ -49,6 +51,7 @@ static enum metric_id metric_of(const struct tune *t)
     return m && strncmp(m->name, "latency.", 8) == 0 ? m->id : METRIC_LATENCY_P99;
 }
 
+// True when the objective is an upper limit of the drawn latency, which is then drawn as a line.
 static bool has_limit(const struct scatter *s)
 {
     const struct expectation *x = s->tune->objective;
@@ -56,7 +59,8 @@ static bool has_limit(const struct scatter *s)
     return x && metric_find(x->metric)->id == s->metric && x->comparison[0] == '<' && x->value > 0;
 }
 
-// Returns how many pairs are drawn.
+// Makes both axes wide enough for all pairs that can be drawn. Returns the number of these pairs; 0
+// when an axis cannot be made.
 static size_t fit_axes(struct scatter *s)
 {
     size_t drawn = 0;
@@ -71,7 +75,7 @@ static size_t fit_axes(struct scatter *s)
         axis_widen(&s->x, p->tokens_per_batch);
         axis_widen(&s->y, height_of(s, p));
     }
-    // The objective is drawn, too, and may lie far from all pairs.
+    // The objective's line is drawn, too, and may lie far from all pairs.
     if (drawn > 0 && has_limit(s))
         axis_widen(&s->y, s->tune->objective->value);
     return axis_finish(&s->x) && axis_finish(&s->y) ? drawn : 0;
@@ -119,8 +123,8 @@ static void put_limit(const struct scatter *s, struct buf *out)
     buf_append_str(out, "</text>");
 }
 
-// A budget counts mails, and each pair sends the same mails: a load above it is above it
-// everywhere.
+// If the load exceeds the budget, marks the whole plot as missed: a budget counts mails, and every
+// pair sends the same mails.
 static void put_budget(const struct tune *t, struct buf *out)
 {
     if (t->over_budget)
@@ -148,7 +152,8 @@ static void put_frame(const struct scatter *s, struct buf *out)
 
 // --- the pairs ---------------------------------------------------------------------------
 
-// Finds the next pair on the front, with larger batches than `last`; NULL: there is none.
+// Returns the drawn pair on the front with the next larger batches than `last` (NULL: with the
+// smallest); NULL: there is none.
 static const struct tune_pair *next_on_front(const struct scatter *s, const struct tune_pair *last)
 {
     const struct tune_pair *next = NULL;
@@ -163,7 +168,7 @@ static const struct tune_pair *next_on_front(const struct scatter *s, const stru
     return next;
 }
 
-// Joins the pairs on the front, from small batches to large ones.
+// Draws a line through the pairs on the front, from small batches to large ones.
 static void put_front(const struct scatter *s, struct buf *out)
 {
     const struct tune_pair *p = next_on_front(s, NULL);
@@ -177,8 +182,9 @@ static void put_front(const struct scatter *s, struct buf *out)
     buf_append_str(out, "\"/>");
 }
 
-// The interval of the figure that decides, which is the one upwards unless the objective is no
-// latency. Two runs or fewer say almost nothing about it.
+// Draws a pair's confidence interval. It is known only for the metric that decides, so it is left
+// out when the objective is about another metric than the vertical axis. With fewer than three runs
+// it is left out, too, because it would be far too wide.
 static void put_interval(
     const struct scatter *s, const struct tune_pair *p, double x, struct buf *out)
 {
@@ -212,6 +218,7 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
+// True when the box lies within the plot and covers no other box.
 static bool is_free(const struct labels *l, const struct box *b)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -223,8 +230,8 @@ static bool is_free(const struct labels *l, const struct box *b)
     return b->left >= LEFT && b->right <= RIGHT && b->top >= TOP - 10 && b->bottom <= BOTTOM;
 }
 
-// Puts a label beside its point, where there is room for it; false without room, and only the title
-// names the point.
+// Puts a pair's label beside its point. False when there is no room; then only the point's tooltip
+// names the pair.
 static bool put_label(const struct scatter *s, const struct tune_pair *p, int letter,
     struct labels *l, struct buf *out)
 {
@@ -237,10 +244,12 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
-    // Eight places around the point, the best first: right, left, then above and below.
+    // The left edges of eight places around the point, the best first: right, left, then above and
+    // below.
     const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
         x + gap, x - width / 2, x - width / 2};
-    // The letters may be larger than here, on a telephone: they grow away from the point.
+    // On a telephone the letters may be larger than assumed here. The text is anchored so that it
+    // grows away from the point.
     const struct {
         double x;
         const char *name;
@@ -261,6 +270,7 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     return found;
 }
 
+// Keeps labels off a straight line by small boxes along it.
 static void avoid_line(struct labels *l, double x1, double y1, double x2, double y2)
 {
     for (int i = 0; i <= FRONT_BOXES; i++) {
@@ -270,6 +280,7 @@ static void avoid_line(struct labels *l, double x1, double y1, double x2, double
     }
 }
 
+// Keeps labels off the line of the front.
 static void take_front(const struct scatter *s, struct labels *l)
 {
     const struct tune_pair *p = next_on_front(s, NULL), *next;
@@ -301,7 +312,8 @@ static void put_labels(const struct scatter *s, struct buf *out)
     struct labels labels = {0};
     const struct tune_pair *pick = tune_recommend(s->tune);
 
-    // What is drawn takes its place first. Of the labels the recommended pair's may not be missing.
+    // What is drawn already takes its place first. The recommended pair's label comes next, and is
+    // tried with narrow letters as well, because it is the most important one.
     avoid_points(s, &labels);
     if (pick && is_drawn(s, pick) && !put_label(s, pick, LETTER_WIDE, &labels, out))
         (void)put_label(s, pick, LETTER, &labels, out);
@@ -312,7 +324,7 @@ static void put_labels(const struct scatter *s, struct buf *out)
     }
 }
 
-// Tells what the dots are, as far as there are such.
+// Appends the legend: what a dot is, and what hollow and dashed dots are if there are such.
 static void put_scatter_key(const struct scatter *s, struct buf *out)
 {
     const struct tune_pair *pick = tune_recommend(s->tune);
@@ -334,7 +346,7 @@ void scatter_print(const struct tune *t, struct buf *out)
 {
     struct scatter s = {.tune = t, .metric = metric_of(t)};
 
-    // One point needs no picture.
+    // A picture of a single point would show nothing.
     if (fit_axes(&s) < 2)
         return;
     buf_printf(out,

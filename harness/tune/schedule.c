@@ -6,20 +6,20 @@
 #include "tune/precision.h"
 #include "tune/tune.h"
 
-#define SHUFFLE_STREAM 2000 // number of a stream of the scenario's seed
+#define SHUFFLE_STREAM 2000 // stream of random numbers for the order of the runs
 
 // A pair is given up when this many runs of it were made and all were inconclusive, because the
 // machine is too busy.
 static const size_t spoilt_max = 10;
 
-// Returns the precision that decides whether more runs follow.
+// Returns the precision at the latest check, which decides whether more runs follow.
 static struct precision known_of(const double *values, size_t count)
 {
     return precision_of(values, precision_look(count));
 }
 
-// True when `a` certainly has larger batches and a lower p99 than `b`. The batches of a pair
-// hardly vary, so a few runs are enough.
+// True when `a` certainly has larger batches and a lower p99 than `b`. A few runs are enough to
+// tell, because the batch sizes of a pair hardly vary.
 static bool is_above(const struct schedule_pair *a, const struct schedule_pair *b)
 {
     struct precision a_tokens = known_of(a->tokens, a->count);
@@ -33,15 +33,15 @@ static bool is_above(const struct schedule_pair *a, const struct schedule_pair *
 static bool beaten(const struct schedule *s, size_t pair)
 {
     for (size_t i = 0; i < s->count; i++) {
-        // A pair that loses mail is no reason to leave another one out.
+        // A pair that loses mail cannot be recommended, so it beats no other pair.
         if (i != pair && !s->pairs[i].broken && is_above(&s->pairs[i], &s->pairs[pair]))
             return true;
     }
     return false;
 }
 
-// True when the pair misses the objective for certain: neither end of the interval meets it. An
-// objective with "=" is never missed for certain.
+// True when a pair certainly misses the objective, because neither end of its interval meets it.
+// Objectives with "=" or "!=" are never certainly missed.
 static bool misses(const struct expectation *x, const struct precision *known)
 {
     bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
@@ -58,10 +58,11 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
         return SCHEDULE_LEFT_OUT;
     if (p->broken)
         return SCHEDULE_BROKEN;
-    // A pair whose runs all come to nothing would take the time of the others.
+    // A pair whose runs are all inconclusive would only take time from the other pairs.
     if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
         return SCHEDULE_GIVEN_UP;
-    // With fewer runs than that the spread is not known, so nothing is certain about the pair.
+    // After fewer runs than runs_min, the spread of the figures is not known, so nothing is
+    // certain.
     if (p->tried < s->runs_min)
         return SCHEDULE_OPEN;
     if (misses(s->objective, &known))
@@ -86,8 +87,8 @@ const char *schedule_state_name(enum schedule_state state)
     return names[state];
 }
 
-// Appends the open pairs: with `known` those that have measurements, otherwise those that have
-// none.
+// Writes the open pairs to `order`, shuffled: with `known` those that have conclusive runs,
+// otherwise those that have none. Returns their number.
 static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, size_t *order)
 {
     size_t count = 0;
@@ -96,7 +97,7 @@ static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, 
         if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == known)
             order[count++] = i;
     }
-    // Shuffled, so that a machine that gets slower while the round lasts does not always hit the
+    // Shuffle them, so that a machine which gets slower during a round does not always slow the
     // same pairs.
     for (size_t i = count; i > 1; i--) {
         size_t k = rng_below(rng, i), swap = order[k];
@@ -106,7 +107,7 @@ static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, 
     return count;
 }
 
-// Pairs without measurements come first, because the time may be over before the round ends.
+// Pairs without a conclusive run come first, because the time may be over before the round ends.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
 {
     struct rng rng;

@@ -1,13 +1,14 @@
-// The runs of mailproof tune.
+// Makes the runs of mailproof tune.
 //
-// A first round counts the round trips of each pair, through a proxy, in short runs of its own: the
-// proxy would slow the runs that are timed. Then come rounds of the pairs that schedule.c leaves
-// open, in shuffled order, until each is known well enough or the time is over. All runs share one
-// server, each with a fresh database, unless the scenario stops its server.
+// A first round of short runs through a proxy counts the round trips of each pair. These runs are
+// separate, because the proxy would slow runs that are timed. Then follow rounds of the pairs that
+// are still open (schedule.h), in shuffled order, until each pair is known well enough or the time
+// is over. All runs share one server, each with a fresh database, unless the scenario stops its
+// server.
 //
-// Each run is a line of the record, and its figures are read back from its result folder, as after
-// a merge. A shard makes its rounds without looking at what is known, because it does not know what
-// the others have seen.
+// Each run is a line of the record, and its figures are read back from its result folder, as they
+// are when shards are merged. A shard runs all pairs in each of its rounds, because it does not
+// know what other shards have measured.
 #include "tune/tuning.h"
 
 #include <math.h>
@@ -26,15 +27,17 @@
 #include "run/shared_server.h"
 #include "run/runner.h"
 
-// Length of the load that counts round trips: long enough to see how many a batch costs.
+// Length of the load in the runs that count round trips: long enough to see how many a batch costs.
 static const int64_t counting_ns = 2 * NS_PER_S;
-static const size_t runs_max = 20; // of a pair; the wait for more would be too long
+static const size_t runs_max = 20; // most runs of a pair, unless --repeat asks for more; more would
+                                   // take too long
 
 struct sweeping {
     struct tuning *tuning;
     struct server server;
     bool shared;
-    int64_t began_ns, longest_ns; // when the sweep began, and the longest run so far
+    int64_t began_ns, longest_ns; // when the sweep began, and the duration of the longest run so
+                                  // far
 };
 
 // --- one run --------------------------------------------------------------------------
@@ -80,9 +83,9 @@ static void tell_pair_run(const struct tuning *t, size_t pair, const struct meas
     fflush(stdout);
 }
 
-// A run is an item of the record. Its number says in which round it was made, and of which pair. A
-// round goes to one machine, so that each machine measures all pairs alike. The first round counts
-// round trips.
+// Each run is an item of the record, whose number tells the run's round and pair. A round is made
+// on one machine, so that each machine measures all pairs alike. The first round counts round
+// trips.
 #define COUNTING_ROUND 0
 
 static json_int_t number_of(uint64_t round, size_t pair)
@@ -90,6 +93,7 @@ static json_int_t number_of(uint64_t round, size_t pair)
     return (json_int_t)round * TUNE_PAIRS_MAX + (json_int_t)pair;
 }
 
+// True when the record has a run of this pair in this round.
 static bool is_pair_run(const struct tuning *t, uint64_t round, size_t pair)
 {
     size_t i;
@@ -103,7 +107,8 @@ static bool is_pair_run(const struct tuning *t, uint64_t round, size_t pair)
     return false;
 }
 
-// Takes a run from its result folder, whether it was made now, earlier or by another machine.
+// Reads a run's figures from its result folder and adds them to the pair, whether the run was made
+// now, earlier or on another machine.
 static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
 {
     const int64_t number = parse_integer(line, "n");
@@ -112,7 +117,7 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
     char folder[PATH_MAX];
 
-    // The record may be another machine's, with another grid.
+    // The record may come from another machine where the grid was another one.
     if (number < 0 || pair >= t->tune.count)
         return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
             RECORD_NAME, pair);
@@ -125,11 +130,11 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
         recording_fini(&o.recording);
         return false;
     }
-    // If the collector did not work through the proxy, its round trips stay unknown.
+    // If the collector did not deliver everything through the proxy, its round trips stay unknown.
     double delivered = o.run.values[METRIC_DELIVERED];
     if (o.counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
         o.cost.round_trips = parse_number(line, "trips") / delivered;
-    // Merged runs were told where they were made.
+    // Do not print merged runs, because the shard that made them has printed them.
     if (!t->record.merged)
         tell_pair_run(t, pair, &o);
     return measured_add(&t->runs[pair], &o, t->tune.objective, e);
@@ -151,19 +156,20 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
     if (!run_scenario(&t->scenario, &how, &outcome, e))
         return false;
-    // A run that was cut short has the figures of another load.
+    // A signal cuts the load short, so the run's figures do not count.
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
-    // From its folder, as a merge does, so that both have the same figures.
+    // Read the figures back from the folder, as a merge does, so that both get the same figures.
     bool ok = (line || err_memory(e)) && take_pair_run(t, line, e);
     return record_add(&t->record, line, e) && ok;
 }
 
 // --- all of them ----------------------------------------------------------------------
 
-// Counts round trips in one short run of each pair. A phase that a trace fills keeps its length.
+// Makes the round that counts round trips: one short run of each pair. Phases of a recorded trace
+// keep their length.
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
@@ -198,7 +204,8 @@ static struct schedule schedule_of(const struct tuning *t, struct schedule_pair 
         .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
 }
 
-// True when a run of this pair may begin: it would end in time, or the pair has too few runs.
+// True when a run of this pair may begin: it should end in time, or the pair has fewer runs than it
+// needs at least.
 static bool in_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
 {
     int64_t used_ns = clock_now_ns() - s->began_ns;
@@ -207,6 +214,8 @@ static bool in_time(const struct sweeping *s, const struct schedule *plan, size_
            used_ns + s->longest_ns <= s->tuning->within_ns;
 }
 
+// Makes one round of the open pairs, as far as the time allows. *any: a run was made. False when a
+// run could not be made, or after a signal.
 static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -218,7 +227,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     *any = false;
     for (size_t i = 0; i < count; i++) {
         int64_t began_ns = clock_now_ns();
-        // Another pair may still fit, such as one whose run is short.
+        // Go on with the next pair, which may still lack its least number of runs.
         if (!in_time(s, &plan, order[i]))
             continue;
         if (!run_pair(s, round, order[i], e))
@@ -230,6 +239,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     return true;
 }
 
+// Fills in the figures and the state of each pair.
 static void summarise(struct tuning *t)
 {
     struct schedule_pair pairs[TUNE_PAIRS_MAX];
@@ -250,8 +260,8 @@ static bool any_measured(const struct tuning *t)
     return tried > 0;
 }
 
-// Runs all pairs in the rounds of this shard. Other shards' runs are not known here, so no pair is
-// left out, and none is run more often than --repeat says.
+// Makes the rounds of this shard, each with all pairs. The runs of other shards are not known here,
+// so no pair is left out, and there are as many rounds as --repeat says.
 static bool run_shard(struct sweeping *s, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -269,7 +279,7 @@ static bool run_shard(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Returns the number of the first round of which nothing is known.
+// Returns the number of the first round after those that have runs in the record.
 static uint64_t next_round(const struct tuning *t)
 {
     uint64_t next = 1;
@@ -284,8 +294,8 @@ static uint64_t next_round(const struct tuning *t)
     return next;
 }
 
-// Runs pairs, round by round, until enough is known. A round that was stopped half-way is not
-// ended: the pairs that it lacks come first in the next one, because they were run less often.
+// Makes rounds until enough is known or the time is over. A round that was interrupted is not
+// resumed; a pair that still lacks a conclusive run comes first in the next round.
 static bool run_rounds(struct sweeping *s, struct err *e)
 {
     bool any = true;
@@ -296,7 +306,8 @@ static bool run_rounds(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Takes the pairs in that the model left out, if none of the others can be recommended.
+// If no pair that was run can be recommended, takes in the pairs that the model left out. True if
+// there are such pairs; they are to be run now.
 static bool take_others_in(struct tuning *t)
 {
     bool any = false;
@@ -310,7 +321,7 @@ static bool take_others_in(struct tuning *t)
     return any;
 }
 
-// Counts the runs of these rounds that are still to be made here.
+// Returns how many runs of these rounds are still to be made by this shard.
 static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
 {
     size_t left = 0;
@@ -333,12 +344,12 @@ static void tell_sweep_forecast(const struct tuning *t)
     for (size_t i = 0; i < t->tune.count; i++)
         pairs += !t->pairs[i].left_out;
     int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
-    // A shard makes its rounds, whatever time they take.
+    // The time limit does not hold for a shard, which makes all its rounds.
     if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
     forecast_add(&f, runs_left(t, 1, rounds), load_ns, tokens, 1);
-    // One more run for each pair, through the proxy, to count its round trips.
+    // Each pair has one more run, through the proxy, to count its round trips.
     forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, 1);
     if (f.runs > 0 && !t->options->quiet)
         forecast_tell(&f, "run", "runs");
@@ -352,7 +363,7 @@ static bool make_runs(struct tuning *t, struct err *e)
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
-    // The model was wrong about the three, so nothing speaks against the others any more.
+    // None of the pairs that the model preferred can be recommended, so run those that it left out.
     if (ok && !t->options->shard.of && take_others_in(t))
         ok = run_rounds(&s, e);
     if (s.shared)
@@ -360,6 +371,7 @@ static bool make_runs(struct tuning *t, struct err *e)
     return ok && record_finish(&t->record, e);
 }
 
+// Adds the runs that the record holds already.
 static bool take_known(struct tuning *t, struct err *e)
 {
     json_t *sorted = record_sorted(&t->record), *line;
@@ -391,7 +403,8 @@ bool sweep(struct tuning *t, struct err *e)
     bool ok = open_sweep_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
 
     t->tune.interrupted = !ok && interrupt_signal();
-    // A recommendation by half of the runs is worth more than none: it says what it rests on.
+    // After a signal, recommend a pair by the runs made so far. The recommendation says on what it
+    // rests.
     if (t->tune.interrupted)
         ok = any_measured(t) || err_set(e, ERR_INTERRUPTED,
                                     "tune was interrupted before the first pair was measured, so "

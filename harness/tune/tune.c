@@ -1,9 +1,10 @@
 // Compares pairs, and recommends one. Pure.
 //
-// A pair costs latency and earns larger batches, so pairs that no other beats in both are on the
-// front. With an objective the recommendation is the pair with the largest batches that keeps it.
-// Without one it is the pair with the least p99 per token in a batch. A sum of both with weights
-// would need to know what a millisecond is worth to the user.
+// Larger batches are paid for with latency. The pairs that no other pair beats in both are on the
+// front. With an objective, the recommendation is the pair with the largest batches among those
+// that meet it. Without an objective, it is the pair with the least p99 per token in a batch. A
+// weighted sum of both is not used, because its weights would have to say what a millisecond is
+// worth to the user.
 //
 // A pair that broke an invariant, or half of whose runs were inconclusive, is never recommended.
 #include "tune/tune.h"
@@ -29,13 +30,14 @@ bool tune_holds(const struct expectation *x, double got)
     case '>':
         return x->comparison[1] ? got >= x->value : got > x->value;
     case '=':
-        // Figures are computed, so equal ones may differ in their last digits.
+        // Figures are computed, so two equal figures may differ in their last digits.
         return fabs(got - x->value) < 1e-9;
     default:
         return fabs(got - x->value) >= 1e-9;
     }
 }
 
+// True when `a` is at least as good as `b` in batch size and p99, and better in one of them.
 static bool dominates(const struct tune_pair *a, const struct tune_pair *b)
 {
     bool as_good = a->tokens_per_batch >= b->tokens_per_batch && p99(a) <= p99(b);
@@ -43,8 +45,8 @@ static bool dominates(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
-// True when half of the runs or more were inconclusive. If only the others were judged, a slow pair
-// would look too good, because slowness makes runs inconclusive.
+// True when half of the runs or more were inconclusive. The conclusive runs alone would make a slow
+// pair look too good, because slowness makes runs inconclusive.
 static bool mostly_inconclusive(const struct tune_pair *p)
 {
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
@@ -63,17 +65,17 @@ void tune_judge(struct tune *t)
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
         p->on_front = !p->broken && has_figures(p);
         for (size_t k = 0; k < t->count; k++)
-            // A pair that cannot be had keeps no other from the front.
+            // A pair that can never be recommended keeps no other pair off the front.
             p->on_front = p->on_front && (t->pairs[k].broken || !has_figures(&t->pairs[k]) ||
                                              !dominates(&t->pairs[k], p));
     }
 }
 
-// Compares two pairs that could both be recommended.
+// True when `a` is to be recommended rather than `b`; both could be recommended.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
-    // With an objective every fit pair is fast enough, so the fewest lines win. Without one,
-    // latency is the price of a batch, and the cheapest wins.
+    // With an objective, every fit pair is fast enough, so the pair with the fewest lines wins.
+    // Without one, latency is the price of a batch, and the pair with the cheapest batches wins.
     if (t->objective && a->tokens_per_batch >= b->tokens_per_batch)
         return a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b);
     if (t->objective)
@@ -98,8 +100,8 @@ const struct tune_pair *tune_recommend(const struct tune *t)
     return best;
 }
 
-// True if a comes before b. The model may be off, so the pairs that just miss the objective come
-// before those that are far from it.
+// True if `a` is to be run rather than `b`. The model may be wrong, so of the pairs that it finds
+// unfit, those with the least p99 come first: they may meet the objective after all.
 static bool comes_before(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
     if (is_fit(a) != is_fit(b))
@@ -111,8 +113,8 @@ void tune_leave_out(struct tune *t, size_t most)
 {
     for (size_t i = 0; i < t->count; i++)
         t->pairs[i].left_out = true;
-    // The best of what is left, again and again: there are few pairs, and the order of the others
-    // does not matter.
+    // Pick the best of the remaining pairs again and again. This needs no sorting, because there
+    // are few pairs.
     for (; most > 0; most--) {
         struct tune_pair *best = NULL;
         for (size_t i = 0; i < t->count; i++) {
@@ -152,7 +154,7 @@ bool tune_all_broken(const struct tune *t)
     return count_broken(t) > 0;
 }
 
-// Finds the pair on the front with the next larger batches; NULL when there is none.
+// Returns the pair on the front with the next larger batches than `than`; NULL when there is none.
 static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
 {
     const struct tune_pair *next = NULL;
@@ -185,7 +187,8 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     return !p->meets ? "misses the objective" : p->on_front ? "on the front" : "";
 }
 
-// Says when the measurements leave the objective in doubt. Two runs or fewer have no interval.
+// Says if the measurements leave it in doubt whether the objective is met. With two runs or fewer
+// there is no useful interval, so it says how few they are.
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct precision *known = &p->judged;
@@ -217,7 +220,8 @@ static void print_reason(const struct tune *t, const struct tune_pair *p, struct
     }
 }
 
-// True if this pair's limit was tried with a longer timeout, up to this one, and failed.
+// True if some pair with the same limit and a longer timeout, up to longer_ns, was tried and
+// failed.
 static bool failed_with(const struct tune *t, const struct tune_pair *p, int64_t longer_ns)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -229,15 +233,15 @@ static bool failed_with(const struct tune *t, const struct tune_pair *p, int64_t
     return false;
 }
 
-// A token waits for its line until the timeout at most, so what the figures leave of the objective
-// may be added to it. The grid has too few timeouts to try them all.
+// Suggests a longer timeout that the grid does not have. A token waits for its line at most until
+// the timeout, so the timeout may grow by as much as the measured latency is below the objective.
 static void print_longer_timeout(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct expectation *x = t->objective;
     const struct metric *m = x ? metric_find(x->metric) : NULL;
     const int64_t step_ns = 10 * NS_PER_MS;
 
-    // Full lines do not wait for it.
+    // Batches that are nearly always full fire before the timeout, so a longer one changes nothing.
     bool full = p->tokens_per_batch > 0.95 * p->limit;
     if (!m || m->unit != UNIT_MS || x->comparison[0] != '<' || full)
         return;
@@ -261,7 +265,7 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // Whether there is nothing better or nobody looked is not the same advice.
+    // Say whether no larger pair exists or none was run: these are different pieces of advice.
     if (!larger) {
         size_t known = 0;
         for (size_t i = 0; i < t->count; i++)
@@ -299,7 +303,7 @@ static void print_left_out(const struct tune *t, struct buf *out)
             left_out, t->count);
 }
 
-// Tells that the objective is missed, and how many pairs that was seen of.
+// Says that no pair meets the objective, and how many pairs gave a result.
 static bool print_missed(const struct tune *t, struct buf *out)
 {
     size_t known = 0;
@@ -316,7 +320,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
 
-    // First what makes everything behind it doubtful.
+    // Begin with what makes all that follows doubtful.
     if (t->over_budget)
         buf_append_str(out, t->budget);
     if (t->gaps && *t->gaps)

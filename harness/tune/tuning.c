@@ -13,7 +13,7 @@
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
-// Calls `add` for each item of a list separated by commas.
+// Calls `add` for each item of a list separated by commas. False as soon as `add` fails.
 static bool each_item(const char *list,
     bool (*add)(struct tuning *t, const char *item, struct err *e), struct tuning *t, struct err *e)
 {
@@ -37,7 +37,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     if (t->tune.count == TUNE_PAIRS_MAX)
         return err_set(e, ERR_USAGE, "--limit, --timeout: more than %d pairs", TUNE_PAIRS_MAX);
     p->limit = t->model.limit;
-    // NAN is "not measured", which every figure is until a run or the model says otherwise.
+    // NAN means "not measured", until a run or the model gives the figure.
     p->model_p50_ms = p->model_tokens_per_batch = NAN;
     p->model_p50_off = p->model_tokens_off = NAN;
     p->cost = (struct tune_cost){NAN, NAN, NAN, NAN};
@@ -57,12 +57,13 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
         return err_prefix(e, "--limit");
     if (count < 1 || count > 100000)
         return err_set(e, ERR_USAGE, "--limit takes 1 to 100000, not '%s'", limit);
-    // add_pair takes the limit from here: each limit goes with each timeout.
+    // add_pair reads the limit here, as each limit is combined with each timeout.
     t->model.limit = (int)count;
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
 
-// Reads the budget. Converts money into a rate by the price: "$100/month" at "0.10/1000".
+// Reads a budget in money and converts it to e-mails per second by the price, such as "$100/month"
+// at "0.10/1000".
 static bool read_money(struct tuning *t, struct err *e)
 {
     const double month_s = 30 * 86400;
@@ -71,7 +72,7 @@ static bool read_money(struct tuning *t, struct err *e)
 
     if (!t->options->tune.price)
         return err_set(e, ERR_USAGE, "--budget: money needs a --price, e.g. 0.10/1000");
-    // The character at the end must be missing. Without it, "0.10/1000x" would pass.
+    // sscanf must find no further character (%c); otherwise "0.10/1000x" would pass.
     if (sscanf(t->options->tune.price, "%lf/%lf%c", &price, &count, &end) != 2 || !(price > 0) ||
         !(count > 0))
         return err_set(e, ERR_USAGE, "--price is money for e-mails, e.g. 0.10/1000, not '%.40s'",
@@ -99,8 +100,8 @@ static bool read_budget(struct tuning *t, struct err *e)
            (t->budget_per_s > 0 || err_set(e, ERR_USAGE, "--budget must be more than 0/s"));
 }
 
-// Rewrites an error so that it names --for. The objective is parsed as an expectation, and the
-// error names that.
+// Rewrites an error about the objective so that it names --for: the objective was parsed as --set
+// expect..., and the error names that. Always returns false.
 static bool blame_objective(const char *set, struct err *e)
 {
     char blame[220], why[sizeof e->text];
@@ -112,7 +113,7 @@ static bool blame_objective(const char *set, struct err *e)
     return err_set(e, ERR_USAGE, "--for '%.100s': %s", set + strlen("expect."), why);
 }
 
-// Loads the scenario. Its parser takes the objective as one more expectation.
+// Loads the scenario. The objective is passed to the scenario's parser as one more expectation.
 static bool load_scenario(struct tuning *t, struct err *e)
 {
     struct overrides sets = options_overrides(t->options);
@@ -142,7 +143,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Orders the pairs by limit, and then by timeout.
+// Compares two pairs by limit, and then by timeout.
 static int by_pair(const void *a, const void *b)
 {
     const struct tune_pair *x = a, *y = b;
@@ -159,7 +160,8 @@ static bool make_grid(struct tuning *t, struct err *e)
     if (!each_item(limits ? limits : "1,10,50", add_limit, t, e))
         return false;
     qsort(t->pairs, t->tune.count, sizeof *t->pairs, by_pair);
-    // Twice the same pair would take twice the time, and would be told apart by chance.
+    // If a pair were in the grid twice, its runs would take twice the time, and chance would decide
+    // which of the two is better.
     for (size_t i = 1; i < t->tune.count; i++) {
         if (by_pair(&t->pairs[i - 1], &t->pairs[i]) == 0)
             return err_set(e, ERR_USAGE,
@@ -179,7 +181,7 @@ static bool read_tuning_time(struct tuning *t, struct err *e)
 
 static bool check_repeat(const struct options *o, struct err *e)
 {
-    // One run of each pair is needed to count round trips.
+    // Each pair needs one more run, to count round trips.
     const int most = MEASURED_MAX - 1;
 
     return o->repeat <= most ||
@@ -187,7 +189,8 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// Refuses options that only the model would follow, because runs and model must have the same load.
+// Without --model, refuses options that only the model would follow, because the runs and the model
+// that is compared with them must have the same load.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {
@@ -237,8 +240,8 @@ void tuning_fini(struct tuning *t)
 
 // --- the load and the query times of the model ----------------------------------------
 
-// True when the load has rates. A closed loop has no intended times, so its latency cannot be
-// counted from them, and the model would have no arrivals.
+// True when all phases of the load have rates. A closed loop has no intended times from which to
+// count latency, and no arrivals for the model.
 static bool load_has_rates(const struct tuning *t, struct err *e)
 {
     for (size_t i = 0; i < t->scenario.load_count; i++) {
@@ -251,8 +254,8 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     return true;
 }
 
-// Returns the length of a trace that repeats. It begins again one average gap after its last
-// arrival. The time before its first arrival is that gap, or a part of it.
+// Returns the length of a trace that repeats. Its first arrival is repeated one average gap after
+// the last arrival, or later if the trace begins with a longer pause than that.
 static int64_t length_of_trace(const struct load_phase *p)
 {
     int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];
@@ -268,9 +271,10 @@ static bool read_trace(struct tuning *t, struct err *e)
     if (!t->options->tune.trace)
         return err_set(e, ERR_USAGE, "--arrivals trace needs --trace FILE");
     p->arrivals = ARRIVALS_TRACE;
-    // The trace says itself how long it is, so no arrival may count as behind the phase's end.
+    // The trace decides how long it is, so trace_read must not find an arrival after the phase's
+    // end.
     p->for_ns = INT64_MAX;
-    // An error names the phase.
+    // Errors of trace_read name the phase, so it needs a name.
     p->name = (char[]){"trace"};
     p->file = strdup(t->options->tune.trace);
     if (!p->file)
@@ -285,8 +289,8 @@ static bool read_trace(struct tuning *t, struct err *e)
     return true;
 }
 
-// Reads a load such as "on-off:1s/9s": nothing for nine seconds, and then all that the rate asks
-// for in one second.
+// Reads a load such as "on-off:1s/9s": in turn, one second with all the tokens that the rate asks
+// for in ten seconds, and nine seconds without any.
 static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
 {
     struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];
@@ -300,7 +304,8 @@ static bool read_on_off(struct tuning *t, const char *text, double rate, struct 
     *off = (struct load_phase){
         .for_ns = off->for_ns, .arrivals = ARRIVALS_POISSON, .rows_from = 1, .rows_to = 1};
     on->arrivals = ARRIVALS_POISSON;
-    // The rate is that of the whole cycle, so that a load with bursts compares with a steady one.
+    // The given rate is the average over the whole cycle, so that a load with bursts can be
+    // compared with a steady one.
     on->rate_from = on->rate_to = rate * (double)(on->for_ns + off->for_ns) / (double)on->for_ns;
     t->model.phase_count = 2;
     return true;
@@ -313,7 +318,7 @@ static bool read_kind(struct tuning *t, const char *kind, double rate, struct er
     if (strncmp(kind, "on-off:", 7) == 0)
         return read_on_off(t, kind + 7, rate, e);
     p->rate_from = p->rate_to = rate;
-    // The phase is as long as the period, so it does not end within it.
+    // The phase is as long as the period, so it does not end before the period does.
     p->for_ns = t->model.period_ns;
     p->arrivals = strcmp(kind, "constant") == 0 ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
     return strcmp(kind, "constant") == 0 || strcmp(kind, "poisson") == 0 ||
@@ -338,7 +343,7 @@ static bool make_arrivals(struct tuning *t, struct err *e)
         (!o->tune.arrivals && o->tune.trace)) {
         if (!read_trace(t, e))
             return false;
-        // By default the trace once. A longer period repeats it.
+        // By default the trace is used once. A longer --period repeats it.
         if (!o->tune.period)
             t->model.period_ns = t->arrivals[0].for_ns;
         return true;
@@ -354,7 +359,7 @@ static bool read_queries(struct tuning *t, struct err *e)
     struct buf text;
 
     buf_init(&text, TUNING_QUERIES_MAX);
-    // A file of measured times, or one time for all of them: no file has a name such as 2ms.
+    // --query-time names a file of measured times, or gives one time for all queries, such as 2ms.
     bool file = told && path_read(told, &text, ERR_USAGE, &no_file);
     bool ok = file ? queries_parse_csv(&t->queries, text.data, e)
                    : (!told || units_duration(told, &query_ns, e)) &&

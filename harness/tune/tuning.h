@@ -1,4 +1,4 @@
-// The state of mailproof tune: a scenario, a grid of pairs and a model, all by the options.
+// The state of mailproof tune: a scenario, a grid of pairs and a model, made from the options.
 #pragma once
 
 #include <limits.h>
@@ -16,28 +16,30 @@
 struct tuning {
     const struct options *options;
     const char *path;         // path of the scenario's file
-    struct scenario scenario; // the scenario as it is, with the objective
+    struct scenario scenario; // the scenario, with the objective as one more expectation
     struct tune_pair pairs[TUNE_PAIRS_MAX];
     struct measured runs[TUNE_PAIRS_MAX]; // the measurements of each pair
     struct tune tune;
-    struct load_phase arrivals[2]; // the model's load, unless the model uses the scenario's load
-    struct record record;          // an item for each run
+    struct load_phase arrivals[2]; // owned; the model's load, unless the model uses the scenario's
+                                   // load
+    struct record record;          // the runs made so far; each run is an item
     struct queries queries;
     struct model model;
     double budget_per_s; // e-mails per second; 0: no budget was given
-    int64_t within_ns;
+    int64_t within_ns;   // time within which the runs are to be made (--within)
     char out[PATH_MAX / 2];
 };
 
-// Fills in a zeroed struct; `path` is the scenario's file. Call tuning_fini also on failure.
+// Fills in a zeroed struct from the options; `path` is the scenario's file. Call tuning_fini also
+// on failure.
 MUST_USE bool tuning_init(
     struct tuning *t, const struct options *o, const char *path, struct err *e);
 void tuning_fini(struct tuning *t);
 
-// Gives the model its load and its query times. ERR_USAGE when the load is a closed loop and no
-// rate is given.
+// Sets the model's load and query times. ERR_USAGE when the load is a closed loop and no rate is
+// given.
 MUST_USE bool tuning_model(struct tuning *t, struct err *e);
 
-// Runs each pair until enough is known about it, and fills in its figures. ERR_INTERRUPTED after a
-// signal.
+// Runs each pair until enough is known about it, and fills in its figures. After a signal it fills
+// in the figures of the runs made so far; false with ERR_INTERRUPTED if there are none.
 MUST_USE bool sweep(struct tuning *t, struct err *e);
