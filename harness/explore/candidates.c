@@ -1,4 +1,4 @@
-// Chooses the next draw of a search among those that may come next.
+// Makes draws, and chooses the next one to run among those that wait.
 #include "explore/exploring.h"
 
 #include <stdio.h>
@@ -18,9 +18,9 @@ void candidate_fini(struct candidate *c)
     *c = (struct candidate){0};
 }
 
-// Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because it
-// names a collector that does not run, or needs what the collector does not promise. Such a number
-// is always skipped.
+// Makes the draw with this number and writes its scenario to the folder `draws`. False with e->kind
+// == ERR_NONE when the scenario cannot be run, for example because it names a collector that does
+// not run, or needs what the collector does not promise. The search then leaves this number out.
 static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -47,13 +47,14 @@ static bool draw_candidate(struct exploring *x, uint64_t number, struct candidat
     return ok;
 }
 
-// Returns the number that stands at a place: of those that --only lists, or else of all.
+// Returns the draw number at a place in the order: among the numbers that --only lists, otherwise
+// among all numbers.
 static uint64_t draw_number_at(const struct exploring *x, uint64_t place)
 {
     return x->numbers ? x->numbers[place] : place;
 }
 
-// Returns how many numbers there are.
+// Returns how many draw numbers there are to go through; UINT64_MAX: no limit but the time.
 static uint64_t numbers(const struct exploring *x)
 {
     int draws = x->options->explore.draws;
@@ -61,14 +62,14 @@ static uint64_t numbers(const struct exploring *x)
     return x->numbers ? x->number_count : draws ? (uint64_t)draws : UINT64_MAX;
 }
 
-// True for a number of this shard that is listed, or that was not tried yet.
+// True when this shard has the number, and it was not tried yet or --only lists it.
 static bool is_own_draw(const struct exploring *x, uint64_t number)
 {
     return record_has(&x->journal.record, number) &&
            (x->numbers || !journal_has(&x->journal, number));
 }
 
-// Takes the next number.
+// Sets *number to the next draw number to be tried. False: none is left.
 static bool next_draw_number(struct exploring *x, uint64_t *number)
 {
     while (x->next < numbers(x) && !is_own_draw(x, draw_number_at(x, x->next)))
@@ -79,7 +80,7 @@ static bool next_draw_number(struct exploring *x, uint64_t *number)
     return true;
 }
 
-// Without a number of draws, the time that is given ends the search.
+// Without --draws and numbers in --only, the search is done when its time is over.
 bool exploring_done(const struct exploring *x)
 {
     if (interrupt_signal())
@@ -103,7 +104,8 @@ static bool fill_pool(struct exploring *x, struct err *e)
             x->pool_count++;
         else if (e->kind != ERR_NONE)
             return false;
-        // Who names a draw wants that one. Otherwise the next one takes its place.
+        // A user who lists a number wants just this draw. Otherwise the next number takes its
+        // place.
         else if (x->numbers)
             return err_set(e, ERR_USAGE, "draw %llu cannot be run and is left out",
                 (unsigned long long)number);
@@ -115,8 +117,8 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Every second time the oldest draw is chosen. Otherwise a draw without faults would wait for ever,
-// because it adds nothing to the coverage; one draw in three is like that.
+// Every second time, the oldest waiting draw is chosen. One draw in three has no faults and adds
+// nothing to the coverage; otherwise it would wait for ever.
 #define OLDEST_EVERY 2
 
 static size_t oldest(const struct exploring *x)
@@ -142,7 +144,7 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             best = i;
         }
     }
-    // One that never promises most would else wait for ever.
+    // A draw that never adds most would otherwise wait for ever.
     if (++x->taken % OLDEST_EVERY == 0)
         best = oldest(x);
     *c = x->pool[best];

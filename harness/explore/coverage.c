@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 
-// A fault is still felt for this long after its end.
+// A fault still has effects for this long after its end, so a fault that begins in this time
+// overlaps it.
 static const double felt_s = 0.1;
 
 enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
@@ -48,7 +49,8 @@ static unsigned unseen_states(const struct coverage *c, size_t verb)
     return count;
 }
 
-// Counts each cell once. So the cells that are gained are marked as seen, in a copy.
+// Counts each newly covered cell once: it is marked as seen in a copy of the coverage. A verb's
+// unseen states are counted once, too.
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan)
 {
     struct coverage seen = *c;
@@ -117,8 +119,8 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
 
     for (int mode = 0; mode < MODES; mode++) {
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-            // Leased mode counts as a mode only once it was drawn, because it needs a sender that
-            // answers.
+            // Leased mode counts only after it was drawn, because a search of a collector without
+            // it never draws it.
             bool both = is_verb_wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += both;
             share.seen += both && c->modes[mode][verb] > 0;

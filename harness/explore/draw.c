@@ -9,8 +9,8 @@
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 
-// The streams of random numbers of one draw. When one part of it needs more numbers, the other
-// parts stay the same.
+// The streams of random numbers of one draw, one for each part. So the other parts stay the same
+// when one part comes to need more numbers.
 enum stream {
     STREAM_COLLECTOR,
     STREAM_LOAD,
@@ -43,12 +43,12 @@ static bool draw_chance(struct rng *rng, double share)
     return rng_uniform(rng) < share;
 }
 
-// Draws the value of a row, or leaves the key out.
+// Draws the value for a key. False when the key is to be left out.
 static bool draw_value(struct rng *rng, const char *path, char *value, size_t size)
 {
     const struct draw_row *row = draw_row(path);
 
-    // A row without options says why the key is not drawn.
+    // A row without options only says why its key is not drawn here.
     if (!row || !row->options || !draw_chance(rng, row->chance))
         return false;
     draw_option(rng, row->options, value, size);
@@ -65,7 +65,7 @@ static int64_t duration_ns(const char *text)
 
 // --- collector ----------------------------------------------------------------------------
 
-// Writes a line "key: value" for each key of a section that has a row.
+// Writes a line "key: value" for each key directly below `prefix` that is drawn.
 static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *lead)
 {
     size_t len = strlen(prefix);
@@ -78,7 +78,8 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
         if (!draw_value(rng, path, value, sizeof value))
             continue;
         bool instances = strcmp(path, "collector.instances") == 0;
-        // A scenario that needs what the collector does not promise would be skipped.
+        // A scenario with several collectors needs a promise to stand by; without the promise it
+        // would only be left out.
         if (instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
             continue;
         buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
@@ -87,6 +88,7 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
     }
 }
 
+// Writes the environment variables whose paths begin with `prefix` and that are drawn.
 static void write_variables(
     struct drawing *d, struct rng *rng, const char *prefix, const char **separator)
 {
@@ -110,14 +112,14 @@ static void write_env(struct drawing *d, struct rng *rng)
     write_variables(d, rng, "collector.env.", &separator);
     if (d->dequeue == DEQUEUE_LEASED)
         write_variables(d, rng, "leased.env.", &separator);
-    // Others do not know these variables.
+    // Other collectors know these variables in leased mode only.
     if (d->dequeue == DEQUEUE_LEASED || d->limits->ours)
         write_variables(d, rng, "ours.env.", &separator);
     buf_append_str(d->out, "}\n");
 }
 
-// Writes how tokens are dequeued. In leased mode it adds a sender that errs, hangs and answers
-// oddly.
+// Writes the mode, unless it is cursor, the default. For leased mode it also draws a sender, such
+// as one that errs, hangs or answers oddly.
 static void write_dequeue(struct drawing *d, struct rng *rng)
 {
     static const char senders[] = "{delay: 1ms..10ms}|{error: 20%, delay: 5ms..40ms}|"
@@ -146,7 +148,7 @@ static void write_collector(struct drawing *d)
         buf_append_str(d->out, d->profile->collector);
     else
         write_section(d, &rng, "collector.", "  ");
-    // The profile has written these sections itself.
+    // The profile's `collector` has the mode and the variables already.
     if (d->profile->complete)
         return;
     write_dequeue(d, &rng);
@@ -155,7 +157,8 @@ static void write_collector(struct drawing *d)
 
 // --- load ---------------------------------------------------------------------------------
 
-// Draws one phase, in the order of the rows. The faults need its length.
+// Draws one phase, its keys in the order of the rows, and adds its length to load_ns, which the
+// faults need.
 static void write_phase(struct drawing *d, struct rng *rng, int number)
 {
     static const char prefix[] = "load.N.";
@@ -167,7 +170,7 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
             !draw_value(rng, path, value, sizeof value) ||
-            // Only the first phase may have a backlog, and say where ids begin.
+            // Only the first phase may have `backlog` and `ids_from`.
             (number > 1 && (strcmp(key, "backlog") == 0 || strcmp(key, "ids_from") == 0)))
             continue;
         buf_printf(d->out, "    %s: %s\n", key, value);
@@ -176,6 +179,7 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
     }
 }
 
+// Draws one or two phases, and more until the load lasts a second.
 static void write_random(struct drawing *d, struct rng *rng)
 {
     int phases = draw_chance(rng, 0.4) ? 2 : 1;
@@ -205,6 +209,7 @@ static void write_drawn_load(struct drawing *d)
 
 // --- faults -------------------------------------------------------------------------------
 
+// True when the verb makes sense in this draw's mode, and the limits allow it.
 static bool may_be_drawn(const struct drawing *d, size_t verb)
 {
     if (verbs[verb].hits == HITS_SENDER && d->dequeue != DEQUEUE_LEASED)
@@ -212,12 +217,13 @@ static bool may_be_drawn(const struct drawing *d, size_t verb)
     return !d->limits->any_only || d->limits->only[verb];
 }
 
+// Draws a verb; NULL: the limits and the mode leave none.
 static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
 {
     uint64_t sum = 0;
 
-    // By weight: otherwise the few verbs that end a session, after which most goes wrong, would
-    // seldom be drawn.
+    // Verbs are drawn by weight. Otherwise those that end a session would seldom be drawn, because
+    // they are few; but most failures follow the end of a session.
     for (size_t i = 0; i < VERB_COUNT; i++)
         sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
     uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
@@ -230,7 +236,7 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
     return NULL;
 }
 
-// Writes the parameters of a fault, except `for` and `jitter`, which other functions write.
+// Writes the parameters of a fault, except those that write_for and write_every write.
 static void write_params(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char path[80], value[160];
@@ -240,10 +246,10 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         if (!f->param || f->param == PARAM_FOR || f->any_verb)
             continue;
         snprintf(path, sizeof path, "faults.N.%s", f->key);
-        // Drawn even where the verb has no such parameter, so that the numbers behind it stay the
-        // same.
+        // Draw the value even if the verb has no such parameter, so that the random numbers after
+        // it stay the same.
         bool has = draw_value(rng, path, value, sizeof value);
-        // With one collector there is no other to name.
+        // An instance that does not exist cannot be named.
         if (!(verb->params & f->param) || !has ||
             (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
             continue;
@@ -251,7 +257,7 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
     }
 }
 
-// Writes `for`, if the fault has it, and returns how long the fault lasts.
+// Writes `for`, if the fault is to have it. Returns how long the fault lasts; 0: without `for`.
 static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char value[160] = "";
@@ -263,20 +269,22 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
         return 0;
     if (!has)
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
-    // Some faults take a while until they are felt, such as one that keeps the processors busy.
+    // Some faults have no effect unless they last a while, such as one that keeps the processors
+    // busy.
     int64_t for_ns = duration_ns(value), least_ns = verb->explore_least_ns;
     for_ns = for_ns < least_ns ? least_ns : for_ns;
     buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
     return for_ns;
 }
 
-// Repeats the fault, if there is time for a pause between two of them.
+// Writes `every` and `jitter`, if they are drawn. A fault is repeated only if `every` leaves a
+// pause between two occurrences.
 static void write_every(struct drawing *d, struct rng *rng, const struct verb *verb, int64_t for_ns)
 {
     char every[160], jitter[160];
     bool repeats = draw_value(rng, "faults.N.every", every, sizeof every);
     bool uneven = draw_value(rng, "faults.N.jitter", jitter, sizeof jitter);
-    // There is one standby to promote.
+    // There is only one standby, so it can be promoted only once.
     bool once = verb->needs_standby;
 
     repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
@@ -287,15 +295,16 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
         buf_printf(d->out, ", jitter: %s", jitter);
 }
 
-// Often begins the fault at the same moment as the one before, or a moment later, so that the two
-// meet.
+// Draws when a fault begins. In half of the cases this is the moment when the previous fault
+// begins, or a little later, so that the two overlap. before_ns: when the previous fault begins;
+// -1: there is none.
 static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t before_ns)
 {
     static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
     bool close = draw_chance(rng, 0.5);
     int64_t behind_ns = behind_ms[rng_below(rng, 6)] * NS_PER_MS;
-    // Drawn in any case, so that the random numbers behind it are the same. The last part of the
-    // load is left for the recovery.
+    // Draw this time in any case, so that the random numbers after it stay the same. The last part
+    // of the load is left for the recovery.
     int64_t anywhere_ns = (int64_t)(rng_uniform(rng) * 0.85 * (double)d->load_ns);
 
     anywhere_ns = anywhere_ns / NS_PER_MS * NS_PER_MS;
@@ -306,8 +315,8 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
 
 static void write_drawn_faults(struct drawing *d)
 {
-    static const double counts[] = {
-        0.08, 0.33, 0.68, 0.9, 1}; // cumulative probabilities of none, one, two, three and four
+    static const double counts[] = {0.08, 0.33, 0.68, 0.9, 1}; // cumulative probabilities of none,
+                                                               // one, two, three and four faults
     struct rng rng;
     int64_t at_ns = -1;
     int count = 0;
@@ -320,7 +329,7 @@ static void write_drawn_faults(struct drawing *d)
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
-        // The limits leave no verb that this mode could have.
+        // The limits leave no verb that makes sense in this mode.
         if (!verb)
             return;
         at_ns = draw_time_ns(d, &rng, at_ns);
@@ -333,8 +342,8 @@ static void write_drawn_faults(struct drawing *d)
     }
 }
 
-// Writes how producers announce tokens, if the collector is the reference. Leased collectors do not
-// know the bell. Returns whether it wrote anything.
+// Writes how producers announce tokens, if that is drawn. Only the reference collector knows
+// announcements by bell, and not in leased mode. False: it wrote nothing.
 static bool write_announce(struct drawing *d)
 {
     char value[160];
@@ -348,8 +357,8 @@ static bool write_announce(struct drawing *d)
     return true;
 }
 
-// Writes what the faults need of the server. Some verbs need a standby or a crashable disk, and the
-// scenario then asks for it.
+// Writes the section postgres, if it is needed: how tokens are announced, and the standby or
+// crashable disk that some of the drawn faults need.
 static void write_postgres(struct drawing *d)
 {
     bool any = write_announce(d);
@@ -359,7 +368,7 @@ static void write_postgres(struct drawing *d)
     for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
         snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
-        // Several verbs may need the same key, which is written once.
+        // Several verbs may need the same line, which is written once.
         if (!needs || !strstr(text, wanted) || strstr(text, needs))
             continue;
         buf_printf(d->out, "%s  %s\n", any ? "" : "postgres:\n", needs);
@@ -381,7 +390,7 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     struct rng rng;
 
     start_stream(&rng, d->seed, d->number, STREAM_DEQUEUE);
-    // Some loads are made for an invariant that only one mode can break.
+    // Some profiles are made for an invariant that only some modes can break.
     allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;
@@ -393,16 +402,16 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     return (enum dequeue)at;
 }
 
-// Writes the limits at the end. A good collector is back long before the recovery limit, even when
-// the server was away.
+// Writes the limits and expectations at the end of the scenario. A good collector recovers long
+// before the recovery limit, even when the server was stopped.
 static void write_rest(struct drawing *d)
 {
     const char *recovery = d->stops_server ? "5s" : "2500ms";
 
     buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
         d->profile->expect ? d->profile->expect : "",
-        // In leased mode a retry that is due opens the window, too, so tokens may seem early or
-        // late.
+        // In leased mode, a retry that is due also opens the batch window, so tokens may seem early
+        // or late.
         d->dequeue == DEQUEUE_LEASED ? "allow: {late: any, early: any}\n" : "");
 }
 
@@ -416,7 +425,7 @@ bool draw_scenario(
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
-    // A scenario of the user's is kept as it is, and gets drawn faults only.
+    // A user's scenario is copied as it is, and only its faults are drawn.
     if (limits->base) {
         d.load_ns = limits->base_load_ns;
         d.instances = limits->base_instances;

@@ -1,8 +1,9 @@
-// Draws a scenario by a seed. Pure: the same seed, number and limits give the same text.
+// Makes random scenarios from a seed and a number. Pure: the same seed, number and limits give the
+// same text.
 //
-// Two tables decide: the values that the keys of a scenario may have (draw_rows.c), and the verbs
-// of scenario/verbs.h with the values of their parameters. A new verb is drawn as soon as it is in
-// that table; a new key needs a row.
+// Two tables decide what is drawn: draw_rows.c has the values for the keys of a scenario and for
+// the parameters of faults, scenario/verbs.h has the fault verbs. A new verb is drawn as soon as it
+// is in its table; a new key needs a row in draw_rows.c.
 #pragma once
 
 #include <stdbool.h>
@@ -15,44 +16,46 @@
 
 #define DRAW_VERBS_MAX 64
 
-// The modes that are drawn by default. Leased mode is not among them, because it needs a collector
-// that knows it.
+// The modes that are drawn by default, as bits. Leased mode is not among them, because not every
+// collector knows it.
 #define DRAW_DEQUEUES (1u << DEQUEUE_CURSOR | 1u << DEQUEUE_SHARED)
 
 // Limits on what is drawn; a zeroed struct sets no limit.
 struct draw_limits {
-    bool only[DRAW_VERBS_MAX]; // by index into verbs[]: only these are drawn, if any_only
-    bool any_only;             // true: some of `only` are set
+    bool only[DRAW_VERBS_MAX]; // by index into verbs[]: if any_only, only the verbs set here are
+                               // drawn
+    bool any_only;             // true: `only` is in force
     unsigned dequeues;         // bits 1 << enum dequeue of the modes to draw; 0: DRAW_DEQUEUES
-    bool ours;                 // the collector is the reference: it asks for its announcements
-                               // (postgres.announce: bell), and keeps lanes and a budget in every
-                               // mode
-    bool alone;                // nobody stands by: cursor mode has one collector
-    const char *base;          // YAML for everything except name, seed and faults; NULL: that is
-                               // drawn, too
+    bool ours;                 // the collector is the reference: it knows the announcement by bell
+                               // (postgres.announce), and lanes and a budget in every mode
+    bool alone;                // the collector does not promise to stand by, so in cursor mode
+                               // there is only one
+    const char *base;          // YAML that is copied into each draw in place of the drawn
+                               // collector, load and limits; NULL: they are drawn
     int64_t base_load_ns;      // length of the load in `base`
-    int base_instances;
+    int base_instances;        // number of collectors in `base`
 };
 
-// Appends the YAML of draw number `number`. False: out of memory.
+// Appends the YAML of draw number `number`. False when the buffer is full or memory is short.
 MUST_USE bool draw_scenario(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out);
 
-// True when a proxy stands between collector and server although the draw does not break the
-// network. It shows the state of the connection.
+// True when this draw is to be run with a proxy between collector and server even if no fault needs
+// one. Only with a proxy is it known in which state of the connection a fault struck.
 bool draw_watched(uint64_t seed, uint64_t number);
 
 // --- draw_rows.c: the vocabulary ----------------------------------------------------------
 
-// How a key gets its value. The path is the key as `mailproof list` shows it. A path that ends in a
-// dot stands for all keys below it. A variable of collector.env is written behind "collector.env.".
-// It is written behind "leased.env." if only leased mode has it, and behind "ours.env." if the
-// reference collector has it in every mode and other collectors only in leased mode.
+// How a key gets its value. `path` is the key as `mailproof list` shows it; a path that ends in a
+// dot stands for all keys below it. Variables of collector.env have a prefix that tells when they
+// are drawn: "collector.env." always, "leased.env." only in leased mode, "ours.env." in leased mode
+// and, for the reference collector, in every mode.
 struct draw_row {
     const char *path;
-    const char *options; // values, each equally likely: "10|10|50"; NULL: the key is not drawn
+    const char *options; // values separated by |, each equally likely, such as "10|10|50"; NULL:
+                         // the key is not drawn from this table
     double chance;       // probability that the key is written at all
-    const char *why;     // why a key is not drawn, or is drawn elsewhere
+    const char *why;     // why the key is not drawn from this table; NULL: it is drawn
 };
 
 extern const struct draw_row draw_rows[];
@@ -61,10 +64,11 @@ extern const size_t draw_row_count;
 // Returns the row of a key; NULL: none.
 const struct draw_row *draw_row(const char *path);
 
-// Returns how often a verb is drawn, relative to the others.
+// Returns the weight of a verb: how often it is drawn, relative to the other verbs; 0: never.
 unsigned draw_weight(const struct verb *verb);
 
-// Returns the key of postgres that the verb requires, such as "storage: crashable"; NULL: none.
+// Returns the line that the section postgres needs for this verb, such as "storage: crashable";
+// NULL: none.
 const char *draw_needs(const struct verb *verb);
 
 // Draws one of the options into `value`.

@@ -1,4 +1,4 @@
-// The table of keys that explore draws.
+// The table of a scenario's keys with the values that explore draws for them.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #define ON_OUR_DISK "storage: crashable"
 #define WARM "the server is the same for many draws"
 
-// The runs are small: two seconds of load at rates that a shared machine can sustain.
+// The values make small runs: about two seconds of load, at rates that a shared machine can
+// sustain.
 const struct draw_row draw_rows[] = {
     {"name", NULL, 0, ELSEWHERE},
     {"summary", NULL, 0, ELSEWHERE},
@@ -61,7 +62,7 @@ const struct draw_row draw_rows[] = {
     {"collector.sender.", NULL, 0, "drawn together, as collector.sender"},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
-    // With these values retries and timeouts end within a short run.
+    // These values are small, so that retries and timeouts end within a short run.
     {"leased.env.MAILROOM_RETRY_BASE", "20|20|200|1000", 1, NULL},
     {"leased.env.MAILROOM_RETRY_MAX", "1000", 1, NULL},
     {"leased.env.MAILROOM_ATTEMPTS", "2|5|20|20", 1, NULL},
@@ -133,7 +134,8 @@ const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
 #define USUAL 4 // the weight of most verbs
 
-// True when a row is about this path. A row whose path ends in a dot is about all keys below it.
+// True when a row with the path `row` is about the key `path`. A row whose path ends in a dot is
+// about all keys below it.
 static bool speaks_for(const char *row, const char *path)
 {
     size_t len = strlen(row);
@@ -150,10 +152,11 @@ const struct draw_row *draw_row(const char *path)
     return NULL;
 }
 
-// Returns 0 for failovers of a cluster, because they take longer than a draw.
+// Failovers of a cluster have weight 0, because they take longer than a draw's run.
 unsigned draw_weight(const struct verb *verb)
 {
-    // A library before each program's own changes what a run of other verbs is about.
+    // Verbs that set the clock need a library that is loaded into each program, which would change
+    // what the other faults of the run test. So they are not drawn either.
     if (verb->needs_cluster || verb->hits == HITS_CLOCK)
         return 0;
     return verb->weight ? verb->weight : USUAL;
@@ -163,7 +166,8 @@ const char *draw_needs(const struct verb *verb)
 {
     if (verb->needs_standby)
         return "standby: sync";
-    // The death of a host is worth more on a disk that then loses its power.
+    // The death of a host tests more if its disk loses power at the same time, which needs a
+    // crashable disk.
     return verb->needs_disk || verb->hits == HITS_HOST ? ON_OUR_DISK : NULL;
 }
 

@@ -1,13 +1,13 @@
-// What a search is, by its options: its limits, the scenarios to start from, its folder and its
+// Sets up a search from its options: its limits, the scenarios to start from, its folder and its
 // journal.
 //
-// All that decides which scenario a number stands for is written into one text (describe_search).
-// The folder's name has its hash, and the journal has it in full, so a call with other options
-// begins a search of its own.
+// One text (describe_search) holds all that decides which scenario a number stands for. The
+// folder's name contains a hash of this text, and the journal the whole text. So a call with other
+// options begins another search.
 //
-// A draw keeps to what the collector promises: one that needs more would only be skipped. A
-// scenario that the user names keeps its text and gets drawn faults, with its load shortened to the
-// length of a draw.
+// A draw needs only what the collector promises, because a draw that needs more is not run. A
+// scenario that the user names keeps its collector and settings, but its faults are drawn and its
+// load is shortened to the length of a draw.
 #include "explore/exploring.h"
 
 #include <stdio.h>
@@ -42,6 +42,7 @@ static bool take_draw_number(struct exploring *x, const char *word, struct err *
     return true;
 }
 
+// Allows the mode that the word names. False: the word names no mode.
 static bool take_dequeue(struct exploring *x, const char *word)
 {
     const struct word *w = dequeue_words;
@@ -53,6 +54,7 @@ static bool take_dequeue(struct exploring *x, const char *word)
     return w->name;
 }
 
+// Allows the fault verb that the word names. False: the word names no verb.
 static bool take_verb(struct exploring *x, const char *word, struct err *e)
 {
     const struct verb *verb = verb_find(word);
@@ -60,7 +62,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     char text[80];
 
     suggest_init(&s, word);
-    // Modes and verbs share one option, so a misspelt word may be either.
+    // Modes and verbs share one option, so suggest both for a misspelt word.
     for (const struct word *w = dequeue_words; !verb && w->name; w++)
         suggest_offer(&s, w->name);
     for (size_t i = 0; !verb && i < VERB_COUNT; i++)
@@ -75,7 +77,8 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     return true;
 }
 
-// Finds what the collector promises: what the options say, or else what is usual for it.
+// Sets *promises to what the collector promises: as --set says, otherwise the default for this
+// collector.
 static bool read_promised(const struct exploring *x, int *promises, struct err *e)
 {
     static const char any[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
@@ -103,7 +106,7 @@ static bool read_promised(const struct exploring *x, int *promises, struct err *
     return ok;
 }
 
-// Keeps to what the collector promises, because a draw that needs more is not run.
+// Limits the draws to what the collector promises, because a draw that needs more is not run.
 static bool limit_draws(struct exploring *x, struct err *e)
 {
     struct draw_limits *limits = &x->limits[0];
@@ -113,10 +116,12 @@ static bool limit_draws(struct exploring *x, struct err *e)
         return false;
     limits->ours = !x->options->collector;
     limits->alone = !(promises & PROMISE_STANDBY);
-    // Modes that --only names are drawn all the same, and the search says why they cannot be run.
+    // Modes that --only names are drawn even without the promise; the search then says why they
+    // cannot be run.
     if (limits->dequeues != 0)
         return true;
-    // Nobody knows which modes a foreign collector has.
+    // It is not known whether a foreign collector has leased mode, so only the reference collector
+    // gets it.
     limits->dequeues = DRAW_DEQUEUES | (limits->ours ? 1u << DEQUEUE_LEASED : 0);
     if (!(promises & PROMISE_SHARING))
         limits->dequeues &= ~(1u << DEQUEUE_SHARED);
@@ -174,14 +179,15 @@ static bool read_numbers(struct exploring *x, struct err *e)
     x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
     if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
         return err_prefix(e, "--within");
-    // A number of draws is an end of its own.
+    // With --draws and without --within, only the number of draws ends the search.
     x->deadline_ns = o->explore.draws && !o->within ? INT64_MAX : x->began_ns + within_ns;
     return true;
 }
 
 // --- scenarios to start from --------------------------------------------------------------
 
-// True for a line with a key that a draw writes itself.
+// True when the line begins a key that is not copied into a draw: the draw writes it itself or goes
+// without it.
 static bool is_drawn_key(const char *line)
 {
     static const char *const keys[] = {
@@ -194,7 +200,7 @@ static bool is_drawn_key(const char *line)
     return false;
 }
 
-// Copies the lines of all keys that a draw does not write itself.
+// Copies the lines of all keys that are to be copied into a draw. Changes `text`.
 static bool keep_the_rest(char *text, struct buf *out)
 {
     bool skipping = false, ok = true;
@@ -208,7 +214,8 @@ static bool keep_the_rest(char *text, struct buf *out)
     return ok;
 }
 
-// Shortens the load to the length of a draw.
+// Shortens a load that is longer than that of a draw, each phase by the same share. Traces keep
+// their length.
 static void shorten(struct scenario *s)
 {
     int64_t load_ns = scenario_load_ns(s);
@@ -240,7 +247,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_memory(e);
     if (ok) {
-        // The limits of --only hold for each base.
+        // The limits that --only sets hold for each base.
         *limits = x->limits[0];
         limits->base = x->bases[x->base_count++];
         limits->base_load_ns = scenario_load_ns(&s);
@@ -276,7 +283,7 @@ static bool append_asked(char *text, size_t size, const char *word, struct err *
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// Writes all options that decide which scenario a number stands for.
+// Writes to x->about all options that decide which scenario a number stands for.
 static bool describe_search(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
@@ -337,7 +344,8 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     x->options = o;
     x->began_ns = clock_now_ns();
     x->sets = options_overrides(o);
-    // The seed is that of the search and not of the scenarios that it draws.
+    // --seed, which is the last override, is the seed of the search. The drawn scenarios have seeds
+    // of their own, so leave it out.
     x->sets.count -= o->seed[0] != '\0';
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&

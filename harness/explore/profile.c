@@ -8,7 +8,8 @@
 
 static const struct profile profiles[] = {
     {.share = 0.72, .dequeues = CURSOR | SHARED | LEASED, .instances = 1},
-    // A large number of tokens at once; batches of one would outlast any drain.
+    // A large number of tokens at once. The batch limit is fixed, because batches of one token
+    // would take longer than any drain.
     {.share = 0.06,
         .dequeues = CURSOR | SHARED | LEASED,
         .instances = 1,
@@ -44,8 +45,8 @@ static const struct profile profiles[] = {
         .collector = "  batch_limit: 1\n  batch_timeout: 200ms\n",
         .load = "  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
         .expect = "expect: {leak: \"= 0\"}\n"},
-    // A capacity that is known, so that falls_behind is judged. Even a busy machine sustains 25
-    // lines a second, but in leased mode a sender that hangs does not.
+    // The capacity is set, so that falls_behind is judged. Even a busy machine sustains the 25
+    // lines a second. Leased mode is left out, because a sender that hangs does not sustain them.
     {.share = 0.04,
         .dequeues = CURSOR | SHARED,
         .quiet = true,
@@ -53,8 +54,8 @@ static const struct profile profiles[] = {
         .load_ns = 3 * NS_PER_S,
         .collector = "  batch_limit: 10\n  batch_timeout: 100ms\n  capacity: 250/s\n",
         .load = "  - {name: paced, for: 3s, rate: 200/s, arrivals: constant}\n"},
-    // Two lanes, and a sender that needs about four seconds for the higher lane alone, so that
-    // starved is judged.
+    // Two lanes, and a sender that needs about four seconds for the higher lane alone, so that the
+    // invariant `starved` is judged.
     {.share = 0.04,
         .dequeues = LEASED,
         .quiet = true,
@@ -76,6 +77,6 @@ const struct profile *profile_draw(const struct draw_limits *limits, struct rng 
 
     for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && left >= p->share; i++, p++)
         left -= p->share;
-    // A profile without faults is left out when the search is for certain verbs.
+    // If the search is limited to certain verbs, profiles without faults are not used.
     return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
 }

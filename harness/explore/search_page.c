@@ -20,6 +20,7 @@ static bool may_draw_verb(const struct page *p, size_t verb)
     return draw_weight(&verbs[verb]) > 0 && (!p->limits->any_only || p->limits->only[verb]);
 }
 
+// True when a draw has had this fault.
 static bool is_verb_drawn(const struct page *p, size_t verb)
 {
     unsigned draws = 0;
@@ -60,8 +61,9 @@ static void print_coverage(const struct page *p, struct buf *out)
     print_share(out, "pairs of fault and mode", coverage_modes(c, p->limits));
 }
 
-// Prints the command that repeats a failure from where the search was called. The scenario does not
-// name a collector that was given on the command line, and without it the run would judge another.
+// Prints the command that repeats a failure, to be called from the same folder as the search. A
+// collector that was given on the command line is repeated here, because the scenario does not name
+// it and the run would otherwise judge another one.
 static void print_found_command(const struct page *p, const struct failure *f, struct buf *out)
 {
     char path[PATH_MAX];
@@ -82,7 +84,7 @@ bool page_text(const struct page *p, struct buf *out)
     buf_append_str(out, "\n  covered     ");
     print_coverage(p, out);
     buf_append_str(out, "\n");
-    // A search of several machines may lack a part, and then a missing failure means nothing.
+    // If the part of some machine is missing, failures may be missing, too, so say that.
     if (*record_gaps(&p->journal->record))
         buf_printf(out, "  incomplete  %s\n", record_gaps(&p->journal->record));
     for (size_t i = 0; i < p->journal->failure_count; i++) {
@@ -106,7 +108,7 @@ bool page_text(const struct page *p, struct buf *out)
 
 // --- tables -----------------------------------------------------------------------------
 
-// Tells one failure: what broke, in which mode, whether it came again, and how to repeat it.
+// Prints one failure: what broke, in which mode, whether it failed again, and how to repeat it.
 static void print_failure(const struct page *p, const struct failure *f, struct buf *out)
 {
     char broken[200];
@@ -144,7 +146,7 @@ static void print_found_failures(const struct page *p, struct buf *out)
         print_failure(p, &p->journal->failures[i], out);
 }
 
-// Names the faults that no draw has had, which have no rows.
+// Names the faults that no draw has had yet; they have no rows in the tables.
 static void print_never(const struct page *p, struct buf *out)
 {
     size_t count = 0;
@@ -169,7 +171,7 @@ static void print_state_table(const struct page *p, struct buf *out)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        // Rows of zeros would hide the others. print_never names these faults.
+        // Leave out rows of zeros, which would hide the other rows. print_never names these faults.
         if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
@@ -196,7 +198,7 @@ static void print_pairs(const struct page *p, struct buf *out)
         for (size_t b = 0; b < VERB_COUNT; b++) {
             if (is_verb_drawn(p, b) && a < b)
                 print_count_cell(out, p->journal->coverage.pairs[a][b]);
-            // Each pair has one cell; the other half of the square stays empty.
+            // Each pair needs one cell only, so the other half of the square stays empty.
             else if (is_verb_drawn(p, b))
                 buf_append_str(out, "<td class=out>");
         }
@@ -220,7 +222,8 @@ static void print_modes(const struct page *p, struct buf *out)
         if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);
-        // The faults are to be read against the number of draws in their mode.
+        // The first row has the number of draws in each mode, with which these counts are to be
+        // compared.
         for (int m = 0; m < MODES; m++)
             print_count_cell(out, c->modes[m][v]);
         buf_append_str(out, "</tr>");

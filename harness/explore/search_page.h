@@ -1,5 +1,5 @@
-// Writes a page about a search, and a few lines for the terminal: what was tried, covered and
-// found.
+// Prints what a search has tried, covered and found: as a page, and as a few lines for the
+// terminal.
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@ struct page {
     uint64_t seed;
     const char *collector; // "": the scenario names it
     const struct draw_limits *limits;
-    double spent_s;  // seconds that all calls took together
+    double spent_s;  // seconds that all calls of the search took together
     const char *dir; // the folder of the search
 };
 

@@ -16,7 +16,7 @@ static void count_why(struct journal *j, const char *text)
 
     while (i < j->why_count && strcmp(j->whys[i].text, text) != 0)
         i++;
-    // A few reasons tell what is wrong with the machine. More are not shown.
+    // A few reasons are enough to tell what is wrong with the machine. Further ones are not kept.
     if (i == JOURNAL_WHYS_MAX)
         return;
     if (i == j->why_count)
@@ -24,7 +24,7 @@ static void count_why(struct journal *j, const char *text)
     j->whys[i].count++;
 }
 
-// Keeps the draws that broke something in the order of their numbers.
+// Keeps a draw that broke something, sorted by number.
 static bool remember_broken(struct journal *j, const struct tried *t, struct err *e)
 {
     size_t at = j->broke_count;
@@ -47,7 +47,7 @@ static bool remember_run(struct journal *j, const struct tried *t, struct err *e
     j->unjudged += !t->judged;
     if (!t->judged || t->verdict == VERDICT_INCONCLUSIVE)
         count_why(j, t->why);
-    // A draw without a verdict has covered nothing.
+    // A draw without a verdict does not count as covered.
     if (t->judged)
         coverage_add(&j->coverage, t);
     return !tried_broke(t) || remember_broken(j, t, e);
@@ -70,7 +70,7 @@ static bool remember_found(struct journal *j, const struct failure *f, struct er
 
     while (at < j->found_count && j->found[at].draw < f->draw)
         at++;
-    // The same draw may be looked into again, by a later call.
+    // A later call may have investigated the same draw again.
     if (at < j->found_count && j->found[at].draw == f->draw) {
         j->found[at] = *f;
         return true;
@@ -100,7 +100,7 @@ struct failure *journal_failure(struct journal *j, const char *name)
     return NULL;
 }
 
-// The first failure that explains a draw, among those of lower numbers.
+// Returns the first failure of a lower draw number that explains a draw; NULL: there is none.
 static struct failure *explained_by(struct failure *all, size_t count, const struct tried *t)
 {
     for (size_t i = 0; i < count; i++) {
@@ -115,11 +115,12 @@ bool journal_explains(const struct journal *j, const struct tried *t)
     return explained_by(j->found, j->found_count, t);
 }
 
-// Several draws may be looked into before one of them explains the others. Once a failure has come
-// again, what further draws of its name would add depends on who looked into them, and is left out.
+// Joins two failures of the same name: several draws may be investigated before one of them is
+// known to explain the others.
 static void join_failures(struct failure *known, const struct failure *more)
 {
-    // Until one of them came again, every repetition counts.
+    // Add up the repetitions until one has failed again. Later ones are left out: which draws were
+    // still investigated then depends on how the work was divided into shards.
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
         known->asked += more->asked;
@@ -135,13 +136,14 @@ static bool append_failure(struct journal *j, const struct failure *f, struct er
     return true;
 }
 
-// Adds a draw that was not looked into. Its shard has explained it by a failure that is perhaps not
-// among those that differ, because another shard's failure explains the draw that showed it.
+// Adds a draw that was not investigated, because in its shard another failure explained it. That
+// failure may be missing in j->failures, if the draw that showed it is explained by a failure of
+// another shard; then it is added.
 static bool fold_explained(struct journal *j, const struct tried *t, struct err *e)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
 
-    if (!by) // nobody had the time to look into it
+    if (!by) // there was no time to investigate it
         return true;
     if (!journal_failure(j, by->name) && !append_failure(j, by, e))
         return false;
@@ -149,6 +151,7 @@ static bool fold_explained(struct journal *j, const struct tried *t, struct err 
     return true;
 }
 
+// Adds a draw that broke something to the failures that differ.
 static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
 {
     struct failure *known = explained_by(j->failures, j->failure_count, t);
@@ -158,7 +161,7 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
         known->again++;
         return true;
     }
-    // It broke something and was not looked into yet.
+    // It broke something, but was not investigated itself.
     if (!own)
         return fold_explained(j, t, e);
     known = journal_failure(j, own->name);
@@ -168,9 +171,9 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
     return true;
 }
 
-// Finds the failures that differ. It goes through the draws by number, so that a shard, which knows
-// only its own draws, looks into every draw that one machine would look into. What it looks into
-// beyond that is explained here.
+// Makes the list of the failures that differ, going through the draws by number. A shard knows only
+// its own draws, so it investigates at least the draws that a single machine would investigate, and
+// some more. The failures of these further draws are joined with the others here.
 static bool fold_failures(struct journal *j, struct err *e)
 {
     bool ok = true;
@@ -215,7 +218,7 @@ bool journal_sort(struct journal *j, struct err *e)
     size_t i;
 
     free_findings(j);
-    // From the lines alone, in their order, so that it is the same on every machine.
+    // Everything is made from the sorted lines alone, so that it is the same on every machine.
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {
@@ -261,7 +264,8 @@ bool journal_end(struct journal *j, double took_s, struct err *e)
 
 // --- a failure -----------------------------------------------------------------------
 
-// Appends a word to the name, which may have small letters, digits and '-'.
+// Appends a word to the name of a failure, after a '-', unless it does not fit. The name then has
+// only small letters, digits and '-'.
 static void append_name(char *name, const char *word)
 {
     size_t len = strlen(name);
@@ -284,7 +288,8 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     memcpy(f->broken, broken, sizeof f->broken);
     f->mode = mode_of(s);
     f->name[0] = '\0';
-    // The name begins with what broke, so that a sorted list of files has like failures together.
+    // The name begins with what broke, so that similar failures stand together in a sorted list of
+    // files.
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (broken[id])
             append_name(f->name, metrics[id].name);
@@ -299,6 +304,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
 }
 
+// True when both modes have the same enum dequeue.
 static bool same_sharing(enum mode a, enum mode b)
 {
     return a / 2 == b / 2;
@@ -338,7 +344,7 @@ static unsigned read_json_count(const json_t *line, const char *key)
     return (unsigned)json_integer_value(json_object_get(line, key));
 }
 
-// True for a name as `append_name` makes it. It becomes a file's name.
+// True for a name such as append_name makes, which is safe as the name of a file.
 static bool is_failure_name(const char *name)
 {
     return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
@@ -353,7 +359,8 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     read_json_text(line, "mode", mode, sizeof mode);
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
-    // The record may come from another machine, and the name becomes a path.
+    // Check the name, because it becomes a part of a path and the record may come from another
+    // machine.
     if (!is_failure_name(f->name) || f->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a failure");
     broken_read(f->broken, json_object_get(line, "broken"));

@@ -1,12 +1,12 @@
-// Draws that broke something, one step at a time between the runs of the search.
+// Investigates draws that broke something, one step at a time between the runs of the search.
 //
-// A suspect is run twice more. If it fails again, `mailproof shrink` makes it small, in a process
-// of its own: a search of a hundred runs must not hold up the others. The failure is named by what
-// broke and by the verbs that are left, and its scenario goes to found/. One that never came again
-// is written down, too, as not repeated.
+// A suspect is run twice more. If it fails again, `mailproof shrink` makes its scenario smaller, in
+// a separate process, because shrinking takes up to a hundred runs and must not hold up the search.
+// The failure is named by what broke and by the verbs that are left, and its scenario is stored in
+// found/. A suspect that never fails again is stored, too, as not repeated.
 //
-// A draw that a known failure explains is not looked into, because a broken collector breaks nearly
-// every draw.
+// A draw that a known failure explains is not investigated, because a broken collector breaks
+// something in nearly every draw.
 #include "explore/suspects.h"
 
 #include <signal.h>
@@ -45,7 +45,7 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     return ok;
 }
 
-// Reads the shrunk scenario, or the drawn one if no smaller one was found.
+// Loads the shrunk scenario, or the drawn one if there is no shrunk one.
 static bool load_smallest(
     const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
 {
@@ -53,15 +53,17 @@ static bool load_smallest(
            scenario_load(out, s->path, &x->sets, e);
 }
 
-// Finishes a suspect. Now that its scenario is small, it may have the name of a known failure. That
-// failure keeps its file, unless this draw has a lower number.
+// Finishes a suspect: names the failure, stores its scenario and adds it to the journal. The small
+// scenario may give it the name of a known failure, whose file then stays, unless this draw has a
+// lower number.
 static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
     struct scenario small = {0};
 
-    // Over in any case: a suspect that cannot be written down must not come up again for ever.
+    // It is over in any case, because a suspect that cannot be stored must not be tried again and
+    // again.
     s->state = SUSPECT_OVER;
     if (!load_smallest(x, s, &small, e))
         return false;
@@ -86,8 +88,8 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example)
 {
-    // A broken collector breaks nearly every draw. To look into all of them would take the time of
-    // the search.
+    // A broken collector breaks something in nearly every draw. To investigate all of them would
+    // use up the time of the search.
     if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
         workdir_remove_tree(folder);
         unlink(draw_path);
@@ -122,13 +124,13 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
     return false;
 }
 
-// Takes the result of a repeated run. After enough of these runs the suspect is shrunk. It is not
-// shrunk with --fail-fast, which stops at once, nor when the failure never repeated.
+// After enough further runs the suspect is shrunk, or concluded at once if it never failed again or
+// with --fail-fast, which wants an answer soon.
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;
     s->asked++;
-    // Another invariant would be another failure.
+    // A run counts as failed again only if it breaks one of the same invariants.
     s->failed += t && breaks_the_same(&s->tried, t);
     bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
     if (!enough || s->state != SUSPECT_CONFIRM)
@@ -147,7 +149,8 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     struct process_spec spec = PROCESS_SPEC_INIT;
     char name[60], log[1000], out[1000];
     const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
-        "--quiet", "--output", s->output, "--out", out, "--trust"}; // the result is our own
+        "--quiet", "--output", s->output, "--out", out, "--trust"}; // trusted: the search itself
+                                                                    // made the result
     size_t n = 11;
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
@@ -163,7 +166,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
         argv[n++] = "--postgres";
         argv[n++] = x->options->conninfo;
     }
-    // Its messages would stand in the midst of the search's progress.
+    // Write its messages to a log, because they would appear in the midst of the search's progress.
     FILE *file = fopen(log, "ae");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", log);
@@ -176,6 +179,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     return s->shrink > 0;
 }
 
+// Concludes a suspect if the process that shrinks it has ended.
 static bool take_shrunk(struct exploring *x, struct suspect *s, struct err *e)
 {
     int status;
@@ -221,7 +225,7 @@ bool suspects_end(struct exploring *x, struct err *e)
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
         if (s->shrink > 0)
-            // TERM, so that it writes the smallest scenario that it has so far.
+            // At TERM, shrink writes the smallest scenario that it has found so far.
             process_end(s->shrink, SIGTERM, shrink_end_ns);
         s->shrink = 0;
         if (ok && s->state != SUSPECT_OVER)

@@ -200,7 +200,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
     json_t *fault;
 
     *t = (struct tried){.number = (uint64_t)json_integer_value(number)};
-    // By name, because the numbers of modes may change between versions.
+    // The record has the mode's name, because the numbers of modes may change between versions.
     while (t->mode < MODES && strcmp(mode_name(t->mode), mode) != 0)
         t->mode++;
     if (!json_is_integer(number) || t->mode == MODES)

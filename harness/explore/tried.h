@@ -1,5 +1,5 @@
-// One draw that was run: its result, and what happened in it. It is made from a run's result.json,
-// stored as one line of the journal, and read back from there.
+// A draw that was run: its verdict, and what happened in the run. It is made from the run's
+// result.json, stored as one line of the journal, and read back from there.
 #pragma once
 
 #include <jansson.h>
@@ -21,10 +21,12 @@ enum mode {
     MODES,
 };
 
+// Returns the mode of a scenario.
 enum mode mode_of(const struct scenario *s);
+// Returns a mode in words, such as "shared, several".
 const char *mode_name(enum mode mode);
 
-// A fault that took effect.
+// A fault that took effect, and the state of the connection that it met.
 struct met {
     size_t verb; // index into verbs[]
     double from_s, to_s;
@@ -36,38 +38,40 @@ struct met {
 struct tried {
     uint64_t number;
     enum verdict verdict;
-    bool judged; // false: the harness itself failed, and `why` says how
+    bool judged; // false: there is no verdict, because the harness itself failed; `why` says how
     bool broken[METRIC_COUNT];
     enum mode mode;
-    bool verbs[DRAW_VERBS_MAX]; // the verbs that its scenario has, by index into verbs[]; kept only
-                                // of a draw that broke something
+    bool verbs[DRAW_VERBS_MAX]; // by index into verbs[]: the verbs that its scenario has; stored
+                                // only for a draw that broke something
     struct met met[TRIED_FAULTS_MAX];
     size_t met_count;
     double took_s;
-    char why[160]; // the reason of a run that is inconclusive or was not judged
+    char why[160]; // why the run was inconclusive or not judged
 };
 
-// Marks the verbs that a scenario has.
+// Sets has[] for each verb (index into verbs[]) that the scenario has.
 void verbs_of(const struct scenario *s, bool has[DRAW_VERBS_MAX]);
 
-// Fills in what a result.json says. The caller sets number, mode, verbs and took_s.
+// Fills in verdict, broken, met and why from a result.json; the caller sets number, mode, verbs and
+// took_s. False when the result has no verdict.
 MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 
-// Notes why a draw was not judged. Text that is too long is cut.
+// Sets `why`; a text that is too long is cut.
 void tried_why(struct tried *t, const char *why);
 
-// Lists of names in JSON, and back. A name that is not known is left out.
+// Convert sets of invariants and of verbs to JSON lists of names, and back. Unknown names are left
+// out.
 json_t *broken_write(const bool broken[METRIC_COUNT]);
 json_t *verbs_write(const bool has[DRAW_VERBS_MAX]);
 void broken_read(bool broken[METRIC_COUNT], const json_t *list);
 void verbs_read(bool has[DRAW_VERBS_MAX], const json_t *list);
 
-// Converts it to a JSON object (a new reference, NULL without memory), and back.
+// Convert a tried draw to a JSON object (a new reference; NULL when memory is short), and back.
 json_t *tried_write(const struct tried *t);
 MUST_USE bool tried_read(struct tried *t, const json_t *line, struct err *e);
 
-// True when it was judged and broke an invariant.
+// True when the draw was judged and broke an invariant.
 bool tried_broke(const struct tried *t);
 
-// Returns the broken invariants, comma-joined; "" when none is.
+// Writes the names of the broken invariants, separated by commas; "" when none is broken.
 void tried_broken_text(const bool broken[METRIC_COUNT], char *out, size_t size);
