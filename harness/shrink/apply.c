@@ -1,5 +1,5 @@
-// sketch_apply: makes a smaller scenario out of a sketch and the scenario to which the sketch
-// refers.
+// sketch_apply: makes a smaller scenario by taking away from the whole scenario what the sketch
+// takes away.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "scenario/metrics.h"
 #include "shrink/sketch.h"
 
-#define REPEATS_MIN 3 // fewer evenly spaced faults are not worth an `every`
+#define REPEATS_MIN 3 // fewer evenly spaced faults are written one by one, without `every`
 
 // --- load -------------------------------------------------------------------------------
 
-// Rounds a rate to as many digits as a person would write, so that the file reads back the same.
+// Rounds a rate to three decimals, so that the scenario's file gives back the same rate.
 static double rounded_rate(double rate)
 {
     return round(rate * 1000) / 1000;
@@ -32,13 +32,15 @@ static void cut_phase(struct load_phase *p, const struct span *span, int halving
 {
     double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
 
-    // The part keeps its piece of the slope, so that the load at a fault stays what it was.
+    // The part that is left keeps its piece of the slope, so that the rate at a fault stays what it
+    // was.
     p->rate_from = rounded_rate(ldexp(first + slope * (double)span->from_ns, -halvings));
     p->rate_to = rounded_rate(ldexp(first + slope * (double)span->to_ns, -halvings));
     cut_trace(p, span);
     p->for_ns = span->to_ns - span->from_ns;
 }
 
+// Takes features away from a phase (bits of enum plain).
 static void make_phase_plain(struct load_phase *p, unsigned plain)
 {
     p->rollback = plain & PLAIN_ROLLBACK ? 0 : p->rollback;
@@ -62,7 +64,7 @@ static void apply_load(const struct sketch *k, struct scenario *s)
 
     for (size_t i = 0; i < s->load_count; i++) {
         struct load_phase *p = &s->load[i];
-        // Freed here, because the phases behind it move into its place.
+        // Free a phase of which nothing is left here, because the later phases move into its place.
         if (k->spans[i].from_ns == k->spans[i].to_ns) {
             free(p->name);
             free(p->file);
@@ -85,7 +87,7 @@ struct faults {
     size_t count;
 };
 
-// Adds a fault that happens at each of `times`, which are evenly spaced.
+// Adds a fault like `like` that happens at each of `times`, which are evenly spaced.
 static bool add_struck_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
     size_t count, struct err *e)
 {
@@ -95,15 +97,16 @@ static bool add_struck_fault(struct faults *f, const struct fault_spec *like, co
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
-    // A delay keeps its jitter, which is that of each byte. Other faults lose it, because it is
-    // already part of the planned times.
+    // A delay keeps its jitter, because it varies the delay of each byte. Other faults lose their
+    // jitter, because it varies the fault's time, and the planned times already include that.
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
     return !like->message || fault->message || err_memory(e);
 }
 
-// Returns how many times, counted from the first one, are evenly spaced and far enough apart.
+// Returns how many of the times, from the first one on, are evenly spaced and longer apart than
+// for_ns; 1 if these are fewer than REPEATS_MIN.
 static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 {
     size_t n = count < 2 ? count : 2;
@@ -113,8 +116,8 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
     return n < REPEATS_MIN || times[1] - times[0] <= for_ns ? 1 : n;
 }
 
-// Adds what is left of one fault of the file. A fault in the new file covers times that are evenly
-// spaced, so several may be needed.
+// Adds what is left of one fault of the whole scenario's file. A fault of the new file can only
+// repeat at even intervals, so several may be needed.
 static bool add_fault_spec(struct faults *f, const struct sketch *k, const struct whole *w,
     size_t spec, int64_t *times, struct err *e)
 {
@@ -136,7 +139,7 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
 static bool apply_faults(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
 {
-    // At worst each planned fault becomes a fault of the file.
+    // At worst each planned fault becomes a fault of the new file.
     size_t most = sketch_fault_count(k, w) + 1;
     struct faults f = {.items = calloc(most, sizeof *f.items)};
     int64_t *times = calloc(most, sizeof *times);
@@ -160,8 +163,8 @@ static void keep_invariants(struct scenario *s)
     size_t n = 0;
 
     for (size_t i = 0; i < s->expect_count; i++) {
-        // Expectations of speed and of counts do not survive a shorter load. Without them, the
-        // small scenario passes when the collector is corrected.
+        // Expectations of speeds and counts do not hold for a shorter load. They are removed, so
+        // that the small scenario passes once the collector is corrected.
         const struct metric *m = metric_find(s->expect[i].metric);
         if (m && m->invariant) {
             s->expect[n++] = s->expect[i];

@@ -1,19 +1,21 @@
-// Makes candidates. Each takes something away from the best sketch so far.
+// Makes candidates for the search. Each takes something away from the best sketch so far.
 //
-// A shorter load is tried first, the shortest first of all: it costs the least time, and all later
-// runs gain by it. It is taken from three places, at the beginning, around the first fault and at
-// the end, because a failure needs a fault and the load beside it. Faults go by delta debugging
-// (Zeller's ddmin), which finds a minimal set in a number of runs that is square at the worst and
-// mostly near linear. The rest is halved or left out, one thing at a time.
+// Shorter loads are tried first, beginning with the shortest: they cost the least time, and make
+// all later runs shorter. Three parts of the load are tried: the beginning, the time around the
+// first fault, and the end, because a failure needs a fault and the load beside it. Faults are
+// taken away by delta debugging (Zeller's ddmin), which finds a minimal set in a number of runs
+// that is quadratic at worst and mostly near linear. Everything else is halved or left out, one
+// thing at a time.
 #include "base/clock.h"
 #include "shrink/search.h"
 
 static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried
-static const int halvings_max = 10;                 // a rate is halved at most this often
+static const int halvings_max = 10;                 // most times that the rates are halved
 
 // --- a shorter load ---------------------------------------------------------------------
 
-// Tries `length_ns` of the remaining load, from `from_ns` on, or as near to it as there is room.
+// Tries a part of the remaining load: length_ns of it, beginning at from_ns or as near to that as
+// there is room. True when this part fails.
 static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 {
     int64_t load_ns = sketch_load_ns(search_best(s), s->whole);
@@ -28,7 +30,7 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
     return search_attempt(s, &k);
 }
 
-// Finds the times of the first fault that is left and of the last; false when none is left.
+// Finds the times of the first and the last fault that are left. False when no fault is left.
 static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last_ns)
 {
     const struct sketch *k = search_best(s);
@@ -44,7 +46,8 @@ static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last
     return any;
 }
 
-// Tries three parts of this length: the beginning, the time around the first fault, and the end.
+// Tries three parts of this length: the time around the first fault, the beginning, and the end.
+// True when one of them fails.
 static bool try_length(struct search *s, int64_t length_ns)
 {
     int64_t first_ns, last_ns;
@@ -54,7 +57,8 @@ static bool try_length(struct search *s, int64_t length_ns)
            try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
 }
 
-// Tries the time of all remaining faults, with a little before and after them.
+// Tries the time from the first to the last remaining fault, with a little time before and after.
+// True when it fails.
 static bool try_around_faults(struct search *s)
 {
     static const int64_t margins_ns[] = {200 * NS_PER_MS, NS_PER_S};
@@ -69,7 +73,7 @@ static bool try_around_faults(struct search *s)
     return false;
 }
 
-// Tries the shortest loads first, because they cost the least and gain the most.
+// Tries the shortest loads first, because they cost the least time and gain the most.
 bool search_shorten(struct search *s)
 {
     static const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 3.0 / 4};
@@ -106,8 +110,8 @@ bool search_drop_phases(struct search *s)
 
 // --- fewer faults: delta debugging ------------------------------------------------------
 
-// Tries with only one of `parts` equal parts of the faults, number `part`; with `others`, tries
-// with all but that part.
+// Divides the remaining faults into `parts` equal parts, and tries with only the part numbered
+// `part` or, with `others`, with all parts but this one. True when the candidate fails.
 static bool try_fault_part(struct search *s, size_t parts, size_t part, bool others)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
@@ -134,7 +138,8 @@ static bool try_parts(struct search *s, size_t parts, bool others)
     return false;
 }
 
-// Tries each part alone, then all parts but one, and then smaller parts.
+// Tries each part of the faults alone, then all parts but one, and then smaller parts. Before that
+// it tries without any fault.
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
@@ -159,6 +164,7 @@ bool search_drop_faults(struct search *s)
 
 // --- less of everything else ------------------------------------------------------------
 
+// Tries the best sketch with other limits. True when the candidate fails.
 static bool try_numbers(
     struct search *s, int instances, int connections, int halvings, unsigned plain)
 {
@@ -180,7 +186,7 @@ static bool is_phase_left(const struct search *s, size_t phase)
     return span->to_ns > span->from_ns;
 }
 
-// Returns the special features (bits of enum plain) that the load still has.
+// Returns the special features (bits of enum plain) that the remaining load still has.
 static unsigned special_features(const struct search *s)
 {
     unsigned have = 0;
@@ -211,11 +217,12 @@ static bool try_plain(struct search *s, unsigned plain)
     return plain && try_numbers(s, k->instances, k->connections, k->halvings, k->plain | plain);
 }
 
-// Takes all special features away at once, or else as many as can go.
+// Takes away all special features at once, or else one by one as many as can go. True when any
+// could go.
 static bool try_plain_phases(struct search *s)
 {
     unsigned have = special_features(s);
-    // All at once first: mostly none of them matters, and that costs one run.
+    // Try all at once first, because mostly none of them matters, and this costs only one run.
     bool any = try_plain(s, have);
 
     for (unsigned bit = 1; bit <= PLAIN_ALL; bit <<= 1)
@@ -223,7 +230,7 @@ static bool try_plain_phases(struct search *s)
     return any;
 }
 
-// A closed loop and a trace have no rate.
+// True when some remaining phase has a rate, which closed loops and traces do not have.
 static bool has_rate_left(const struct search *s)
 {
     for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
@@ -234,6 +241,7 @@ static bool has_rate_left(const struct search *s)
     return false;
 }
 
+// Tries rates that are halved `halvings` more times.
 static bool try_slower(struct search *s, int halvings)
 {
     const struct sketch *k = search_best(s);
@@ -242,6 +250,7 @@ static bool try_slower(struct search *s, int halvings)
            try_numbers(s, k->instances, k->connections, k->halvings + halvings, k->plain);
 }
 
+// Tries fewer instances and connections; 0: as many as before.
 static bool try_fewer(struct search *s, int instances, int connections)
 {
     const struct sketch *k = search_best(s);

@@ -6,8 +6,8 @@
 #include "base/array.h"
 
 static const int tries_max = 3;
-static const size_t steps_back_max = 3; // most steps back to a larger candidate that fails more
-                                        // reliably
+static const size_t steps_back_max = 3; // most steps back to larger sketches, once a sketch has
+                                        // failed again
 
 bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {
@@ -36,15 +36,18 @@ const struct sketch *search_best(const struct search *s)
 
 // --- one candidate ----------------------------------------------------------------------
 
+// Stops the search because memory is short. Always returns false.
 static bool fail_search(struct search *s)
 {
     s->stopped = true;
     return err_memory(&s->err);
 }
 
+// Returns what is known about the candidate with this hash; NULL when memory is short.
 static struct tried *tried_of(struct search *s, uint64_t hash)
 {
-    // Different moves often come to the same sketch, and a run is expensive.
+    // Different moves often make the same sketch, and a run is expensive, so look for the hash
+    // first.
     for (size_t i = 0; i < s->tried_count; i++) {
         if (s->tried[i].hash == hash)
             return &s->tried[i];
@@ -55,7 +58,7 @@ static struct tried *tried_of(struct search *s, uint64_t hash)
     return &s->tried[s->tried_count++];
 }
 
-// Adds the candidate to those that are kept, and owns it from now on.
+// Adds the candidate to the kept sketches, and owns it from now on. False when memory is short.
 static bool keep_candidate(struct search *s, struct sketch *candidate)
 {
     if (!array_grow(&s->kept, s->kept_count, 1, sizeof *candidate))
@@ -65,9 +68,8 @@ static bool keep_candidate(struct search *s, struct sketch *candidate)
     return true;
 }
 
-// Returns whether the candidate fails in one of its remaining tries. A candidate that broke only
-// some of what the whole scenario broke gets one more chance to break the rest. It counts as
-// failing.
+// True when the candidate fails in one of its remaining tries. A candidate that broke only some of
+// what the whole scenario broke is tried once more, and counts as failing whatever comes of that.
 static bool candidate_fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;
@@ -85,7 +87,7 @@ static bool candidate_fails(struct search *s, const struct sketch *candidate, st
                 return true;
             t->passes++;
             break;
-        // It cannot be run at all, so another try would end the same.
+        // The candidate cannot be run at all, so it must never be tried again.
         case ANSWER_IMPOSSIBLE:
             t->passes = INT_MAX;
             return false;
@@ -119,11 +121,12 @@ bool search_copy_best(struct search *s, struct sketch *k)
 
 // --- all of it --------------------------------------------------------------------------
 
+// Makes all moves once. True when something could be taken away.
 static bool sweep_moves(struct search *s)
 {
     bool any = search_shorten(s);
 
-    // The load first, because it costs the most time in each of the runs to come.
+    // The load comes first, because it makes up most of the time of all later runs.
     any = search_drop_phases(s) || any;
     any = search_drop_faults(s) || any;
     return search_reduce(s) || any;
@@ -131,8 +134,8 @@ static bool sweep_moves(struct search *s)
 
 bool search_run(struct search *s)
 {
-    // First one try for each candidate, while there is something new to try. Then two more chances
-    // for those that passed, because a race fails only now and then.
+    // In the first round each candidate has one try. In the second round those that passed have two
+    // more, because a race fails only now and then.
     for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
         while (!s->stopped && sweep_moves(s))
             ;
@@ -140,6 +143,7 @@ bool search_run(struct search *s)
     return s->err.kind == ERR_NONE;
 }
 
+// Tries a sketch `times` times, or until the search is stopped.
 static struct confirmation ask_again(struct search *s, const struct sketch *k, int times)
 {
     struct confirmation c = {0};
@@ -153,8 +157,8 @@ static struct confirmation ask_again(struct search *s, const struct sketch *k, i
     return c;
 }
 
-// Steps back to a larger candidate when the smallest fails only sometimes, because such a scenario
-// is of little use.
+// Steps back to larger sketches when the smallest fails only sometimes, because a scenario that
+// seldom fails is of little use.
 struct confirmation search_confirm(struct search *s, int times)
 {
     struct confirmation best = {0}, c;
@@ -162,8 +166,8 @@ struct confirmation search_confirm(struct search *s, int times)
 
     s->stopped = s->stopped && chosen == 0;
     for (size_t i = chosen; i > 0; i--) {
-        // A scenario that always fails is worth more than the smallest, but each step back costs
-        // several runs.
+        // Each step back costs several runs. So once some sketch has failed again, go back only a
+        // few steps.
         if (best.failed > 0 && i + steps_back_max < s->kept_count - 1)
             break;
         c = ask_again(s, &s->kept[i], times);
@@ -174,8 +178,7 @@ struct confirmation search_confirm(struct search *s, int times)
         if (s->stopped || best.failed == times)
             break;
     }
-    // None of them failed again. The smallest did fail once, in the search, and that is a find,
-    // too.
+    // None failed again. The smallest did fail once during the search, and that counts, too.
     if (best.asked == times && best.failed == 0)
         best = (struct confirmation){.asked = times + 1, .failed = 1};
     while (s->kept_count > chosen + 1)

@@ -17,13 +17,14 @@
 #include "scenario/units.h"
 
 #define FILE_MAX ((size_t)512 << 20)
-static const int64_t overhead_ns = 2 * NS_PER_S; // estimate for a run besides load and drain, until
-                                                 // the first run has ended
+static const int64_t overhead_ns = 2 * NS_PER_S; // estimate of the time that a run takes in
+                                                 // addition to load and drain, used until the first
+                                                 // run has ended
 
 // --- the original run --------------------------------------------------------------------
 
-// Chooses the invariant that a smaller scenario must break, too: the one that --breaks names, or
-// else the most important one that the run broke.
+// Chooses the invariant that a smaller scenario must break, too: the one that --breaks names,
+// otherwise the most important one that the original run broke.
 static bool choose_wanted(struct shrinking *h, struct err *e)
 {
     const char *name = h->options->breaks;
@@ -31,7 +32,8 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
 
     if (name && !m)
         return err_prefix(e, "--breaks");
-    // A smaller scenario may break something else by itself. That would be another failure.
+    // A certain invariant is chosen, because a smaller scenario that breaks only something else
+    // shows another failure.
     h->wanted = compare_worst(&h->original);
     if (h->wanted == METRIC_COUNT)
         return err_set(e, ERR_USAGE,
@@ -56,7 +58,7 @@ static bool read_time_left(struct shrinking *h, struct err *e)
     return true;
 }
 
-// Names the scenario after the file that it goes to.
+// Chooses the output file, and names the small scenario after this file.
 static bool name_output(struct shrinking *h, struct err *e)
 {
     const char *given = h->options->output;
@@ -74,7 +76,8 @@ static bool name_output(struct shrinking *h, struct err *e)
             "--output: '%.100s' should be at most 64 small letters, digits and '-', followed by "
             ".yaml",
             name);
-    // A file of this name would count as a run's, and ask for trust.
+    // A file of this name would be taken for the scenario of a run, which may be loaded only with
+    // --trust.
     if (strcmp(name, "scenario.yaml") == 0)
         return err_set(e, ERR_USAGE, "--output: a result folder keeps its own scenario.yaml");
     snprintf(h->name, sizeof h->name, "%.*s", (int)len, name);
@@ -131,7 +134,8 @@ bool shrinking_scenario(
     return false;
 }
 
-// Writes recorded arrivals beside the file, each under its own name.
+// Writes the recorded arrivals of a phase to a file beside the output, and names this file in the
+// phase.
 static bool write_trace(const struct shrinking *h, struct load_phase *p, struct err *e)
 {
     const char *slash = strrchr(h->output, '/');
@@ -149,7 +153,7 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
     return ok;
 }
 
-// Reads the written file again, to be sure that it can be run.
+// Writes the small scenario, and reads it again to be sure that it can be run.
 static bool write_small_scenario(const struct shrinking *h, const struct scenario *s, struct err *e)
 {
     struct scenario again;
@@ -181,7 +185,8 @@ bool shrinking_write(struct shrinking *h, struct err *e)
 
 // --- printing ---------------------------------------------------------------------------
 
-// Returns the seconds from the start of the load to the end of the drain; NAN when unknown.
+// Returns the seconds from the start of a run's load to the end of its drain; NAN when they are not
+// known.
 static double run_seconds(const char *folder)
 {
     char scenario[PATH_MAX], path[PATH_MAX];
@@ -223,7 +228,8 @@ static void print_broken(const struct shrinking *h, const struct stored *after)
 static void print_confirmation(const struct shrinking *h, const struct confirmation *c)
 {
     if (c->asked)
-        // How often it fails matters more than how small it is: somebody has to see it fail.
+        // Say how often it fails, which matters more than how small it is, because users want to
+        // see it fail.
         printf("the small scenario fails in %d of %d %s", c->failed, c->asked,
             NOUN(c->asked, "run", "runs"));
     else
@@ -231,7 +237,7 @@ static void print_confirmation(const struct shrinking *h, const struct confirmat
     printf("; %d %s in all, in %s\n", h->runs, NOUN(h->runs, "run", "runs"), h->out);
 }
 
-// Prints a command that shows the failure, also one that not every run shows.
+// Prints the command that repeats the small scenario, with --repeat if not every run fails.
 static void tell_repeat(const struct shrinking *h, const struct confirmation *c)
 {
     struct buf command;
@@ -254,7 +260,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
 
     if (!shrinking_scenario(&s, h, best, e))
         return false;
-    // The best candidate is always one of the runs that failed.
+    // The best sketch always has an entry in `failed`, so this finds it.
     while (after->hash != sketch_hash(best, &h->whole))
         after++;
     bool ok = plan_make(&plan, &s, e);

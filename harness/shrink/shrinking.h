@@ -1,5 +1,5 @@
-// The state of one `mailproof shrink`: the original run, how candidates are run, and the files that
-// are written at the end.
+// The state of one call of `mailproof shrink`: the original run, how candidates are run, and the
+// files that are written at the end.
 #pragma once
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "report/files/stored.h"
 #include "shrink/search.h"
 
-// The last run of a sketch that failed.
+// The last run in which a sketch failed.
 struct failed_run {
     uint64_t hash; // hash of the sketch
     char folder[PATH_MAX];
@@ -18,42 +18,44 @@ struct failed_run {
 
 struct shrinking {
     const struct options *options;
-    const char *folder;  // the result folder of the violated run
-    char path[PATH_MAX]; // path of its scenario.yaml
-    char out[PATH_MAX];  // results/shrink/<UTC time>
-    char output[PATH_MAX];
-    char name[80]; // name of the small scenario: the output's file name without .yaml
+    const char *folder;    // the result folder of the violated run
+    char path[PATH_MAX];   // path of that run's scenario.yaml
+    char out[PATH_MAX];    // results/shrink/<UTC time>
+    char output[PATH_MAX]; // path of the small scenario
+    char name[80];         // name of the small scenario: the output's file name without .yaml
     struct overrides sets;
     struct scenario scenario;
     struct plan plan;
     struct whole whole;
     struct search search;
-    struct stored original;
-    enum metric_id wanted; // the invariant that a smaller scenario must break
+    struct stored original; // the result of the original run
+    enum metric_id wanted;  // the invariant that a smaller scenario must break, too
     int64_t deadline_ns;
-    int64_t overhead_ns; // time that a run takes beyond load and drain
-    int runs;
-    bool confirming;
-    bool shared; // true: one server for all runs of the search
+    int64_t overhead_ns; // time that a run takes in addition to load and drain
+    int runs;            // number of runs so far
+    bool confirming;     // true: the best sketch is being confirmed
+    bool shared;         // true: all runs of the search share one server
     struct server server;
-    struct err err;            // why the search cannot go on; ERR_NONE when it merely ended
+    struct err err;            // why the search cannot go on; ERR_NONE when it ended normally
     struct failed_run *failed; // owned; one for each sketch that failed
     size_t failed_count;
 };
 
-// Reads the result, and refuses one that broke no invariant.
+// Reads the result folder that the options name, and prepares the search. ERR_USAGE when the run
+// broke no invariant. Call shrinking_fini also on failure.
 MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
 void shrinking_fini(struct shrinking *h);
 
-// Runs the candidate. This is an oracle for search.h.
+// The oracle of search.h: runs the candidate. `context` is the struct shrinking.
 enum answer shrinking_ask(void *context, const struct sketch *k);
 
-// Writes the small scenario, and the recorded arrivals that belong to it.
+// Writes the small scenario to `output`, and the recorded arrivals that belong to it beside it.
 MUST_USE bool shrinking_write(struct shrinking *h, struct err *e);
 
-// Prints the table and the command that repeats the small scenario.
+// Prints a table of before and after, how often the small scenario fails, and the command that
+// repeats it.
 MUST_USE bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e);
 
-// Makes the scenario of a sketch in memory.
+// Makes the scenario of a sketch in memory; free it with scenario_fini.
 MUST_USE bool shrinking_scenario(
     struct scenario *s, const struct shrinking *h, const struct sketch *k, struct err *e);

@@ -62,9 +62,10 @@ int64_t sketch_load_ns(const struct sketch *k, const struct whole *w)
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault)
 {
     const struct scenario *s = w->scenario;
-    int64_t at_ns = w->plan->faults[fault].at_ns; // time since the start of the phase that is
-                                                  // looked at
-    int64_t left_ns = 0;                          // length that is left of the phases before it
+    int64_t at_ns = w->plan->faults[fault].at_ns; // the fault's time, counted from the start of
+                                                  // phase i
+    int64_t left_ns = 0;                          // sum of what is left of the phases before phase
+                                                  // i
 
     for (size_t i = 0; i < s->load_count; i++) {
         const struct span *span = &k->spans[i];
@@ -89,7 +90,7 @@ size_t sketch_fault_count(const struct sketch *k, const struct whole *w)
     return count;
 }
 
-// Nothing shorter than a millisecond is kept of a phase.
+// Of a phase, a stretch shorter than a millisecond is not kept.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns)
 {
     int64_t start_ns = 0;
@@ -117,8 +118,8 @@ void sketch_settle(struct sketch *k, const struct whole *w)
     }
 }
 
-// Adds a number to the hash. FNV-1a, but of whole numbers. If two sketches have the same hash, the
-// search only misses one candidate.
+// Adds a number to the hash: FNV-1a, but with whole numbers instead of bytes. If two different
+// sketches should have the same hash, the search merely misses one candidate.
 static void mix_number(uint64_t *hash, int64_t number)
 {
     *hash = (*hash ^ (uint64_t)number) * UINT64_C(0x100000001b3);
@@ -144,8 +145,8 @@ uint64_t sketch_hash(const struct sketch *k, const struct whole *w)
 
 int64_t sketch_drain_ns(const struct scenario *s)
 {
-    // A good collector has written everything by then. A run in which tokens are lost waits for the
-    // whole drain, so a shorter one saves time.
+    // By this time a good collector has written everything. A run in which tokens are lost waits
+    // for the whole drain, so a shorter drain saves time.
     int64_t fair_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns + NS_PER_S;
 
     return clock_min(s->drain_ns, fair_ns);

@@ -1,8 +1,8 @@
-// A sketch describes a smaller form of a scenario whose run broke an invariant: stretches of its
-// phases, some of its planned faults, and limits on everything else.
+// A sketch describes a smaller form of a scenario whose run broke an invariant: which stretches of
+// its phases and which of its planned faults are left, and limits on everything else.
 //
-// A sketch only says what was taken away, so a smaller one is made by taking away more.
-// sketch_apply makes a scenario of it. All functions are pure.
+// A sketch only says what was taken away, so a smaller sketch is made by taking away more.
+// sketch_apply makes a scenario of a sketch. All functions are pure.
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +19,12 @@ struct whole {
     const struct plan *plan;
 };
 
-// A stretch of a phase; nothing of the phase is left when from == to.
+// A stretch of a phase; when from_ns == to_ns, nothing of the phase is left.
 struct span {
     int64_t from_ns, to_ns;
 };
 
-// Features that make tokens and transactions special. Each can be taken away.
+// Special features of a load's tokens and transactions. Each can be taken away.
 enum plain {
     PLAIN_ROLLBACK = 1 << 0,
     PLAIN_HOLD_OPEN = 1 << 1,
@@ -40,15 +40,15 @@ enum plain {
 };
 
 struct sketch {
-    struct span *spans; // owned; the part that is left of each phase
-    bool *faults;       // owned; per planned fault: whether it is left
+    struct span *spans; // owned; for each phase, the stretch that is left
+    bool *faults;       // owned; for each planned fault, whether it is left
     int halvings;       // how often all rates were halved
     int connections;    // upper limit of the connections in each phase
-    int instances;
-    unsigned plain; // bits of enum plain: features that were taken away
+    int instances;      // number of collectors
+    unsigned plain;     // bits of enum plain: the features that were taken away
 };
 
-// Makes the sketch from which nothing is taken away.
+// Makes the sketch from which nothing is taken away. False when memory is short.
 MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e);
 MUST_USE bool sketch_copy(
     struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
@@ -56,28 +56,29 @@ MUST_USE bool sketch_copy(
 // Frees a sketch; accepts a zeroed struct.
 void sketch_fini(struct sketch *k);
 
-// Returns the length of the remaining load.
+// Returns the length of the load that is left.
 int64_t sketch_load_ns(const struct sketch *k, const struct whole *w);
 
-// Returns when a planned fault happens in the remaining load; -1 when it lies outside.
+// Returns when a planned fault happens in the load that is left; -1 when its time is gone.
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault);
 
+// Returns the number of planned faults that are left.
 size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
 
-// Keeps only the part [from, to) of the remaining load, and the faults in it.
+// Keeps only the part [from_ns, to_ns) of the load that is left, and the faults in it.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns);
 
-// Takes away the faults that cannot happen any more, because their time or their collector is gone.
+// Takes away the faults that cannot happen any more because their time or their collector is gone.
 void sketch_settle(struct sketch *k, const struct whole *w);
 
 // Returns a hash that is the same for equal sketches.
 uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
 
-// Returns the shortest drain in which a good collector must have finished.
+// Returns a drain that is long enough for a good collector, but not longer than the scenario's.
 int64_t sketch_drain_ns(const struct scenario *s);
 
-// Takes everything away from `s` that the sketch takes away. `s` is a scenario loaded from the same
-// file as the whole. The drain is shortened, too, and expectations of anything but invariants are
-// removed, because a shorter load has other figures.
+// Takes away from `s` all that the sketch takes away; `s` was loaded from the same file as the
+// whole. Also shortens the drain, and removes expectations of anything but invariants, because a
+// shorter load has other figures. False when memory is short.
 MUST_USE bool sketch_apply(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);
