@@ -9,8 +9,8 @@
 #include "base/noun.h"
 #include "os/paths.h"
 
-// Records are looked for this many levels below a folder, so that / is not searched whole. A CI
-// puts a folder around each shard's results.
+// Records are looked for this many levels below a folder: enough for a CI that puts each shard's
+// results into another folder, but not the whole file system if somebody names /.
 #define LEVELS 6
 #define NAMED_MAX 20
 
@@ -29,7 +29,7 @@ struct parts {
 
 // --- finding ------------------------------------------------------------------------------
 
-// True for a file that was found before, because a folder was named twice.
+// True when the same file was found before, which happens when a folder is named twice.
 static bool is_part_known(const struct parts *p, const struct stat *s)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -39,7 +39,8 @@ static bool is_part_known(const struct parts *p, const struct stat *s)
     return false;
 }
 
-// Adds the record of a folder, if there is one and it is a shard's.
+// Adds the record of a folder, if there is one and it belongs to a shard. False when the record
+// cannot be read.
 static bool add_part(struct parts *p, const char *folder, struct err *e)
 {
     char path[PATH_MAX];
@@ -67,6 +68,7 @@ static bool add_part(struct parts *p, const char *folder, struct err *e)
     return ok;
 }
 
+// Adds the records in a folder and up to `levels` levels below it.
 static bool find_parts(struct parts *p, const char *folder, int levels, struct err *e)
 {
     DIR *dir = opendir(folder);
@@ -76,11 +78,11 @@ static bool find_parts(struct parts *p, const char *folder, int levels, struct e
 
     ok = ok ? add_part(p, folder, e) : err_sys(e, ERR_USAGE, "cannot read %s", folder);
     for (struct dirent *entry; ok && levels > 0 && (entry = readdir(dir));) {
-        // Neither the folder itself, nor its parent, nor a hidden folder.
+        // Skip ".", "..", and hidden folders.
         if (*entry->d_name == '.')
             continue;
         ok = path_join(path, folder, entry->d_name, e);
-        // lstat: `latest` is a link to a folder that is found anyway.
+        // Use lstat, because the link `latest` leads to a folder that is found anyway.
         if (ok && lstat(path, &s) == 0 && S_ISDIR(s.st_mode))
             ok = find_parts(p, path, levels - 1, e);
     }
@@ -113,7 +115,7 @@ static int by_shard(const void *a, const void *b)
     return order ? order : x->record.shard.number - y->record.shard.number;
 }
 
-// Checks that two shards are parts of one whole.
+// Checks that two shards of the same work fit together and are not the same shard.
 static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 {
     static const struct {
@@ -123,7 +125,8 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
         {"program", "were made by different versions of mailproof"}};
 
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        // Figures of different versions, or of other options, are not those of one command.
+        // Figures from different versions or options must not be joined as if one command had made
+        // them.
         if (!json_equal(json_object_get(a->record.head, same[i].key),
                 json_object_get(b->record.head, same[i].key)))
             return err_set(e, ERR_USAGE, "%s and %s %s", a->folder, b->folder, same[i].what);
@@ -135,7 +138,8 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 
 // --- joining ------------------------------------------------------------------------------
 
-// Appends "shards 2 and 5 of 16 are missing", for the shards whose state it is.
+// Appends a text such as "shards 2 and 5 of 16 are missing" about the shards whose state is `what`;
+// nothing if there are none.
 static void tell_gaps(char *out, size_t size, const char *state, int of, char what, const char *one,
     const char *several)
 {
@@ -148,7 +152,7 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
         return;
     len += (size_t)snprintf(
         out + len, size - len, "%s%s ", len ? "; " : "", NOUN(count, "shard", "shards"));
-    // A thousand missing shards are not all named.
+    // If very many shards are missing, not all are named.
     for (int i = 0; i < of && named < NAMED_MAX; i++) {
         if (state[i] != what)
             continue;
@@ -162,7 +166,7 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
 
 static void find_gaps(struct merged *m, const struct part *parts, size_t count)
 {
-    char state[SHARDS_MAX]; // of each shard: m missing, u unfinished, or there
+    char state[SHARDS_MAX]; // of each shard: 'm' missing, 'u' unfinished, ' ' complete
     int of = parts->record.shard.of;
 
     memset(state, 'm', sizeof state);
@@ -183,7 +187,8 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
         ok = i == 0 || parts_fit(&parts[i - 1], &parts[i], e);
         json_array_foreach(parts[i].record.lines, at, line)
         {
-            // Each line keeps where it came from: the folders that it names are seen from there.
+            // Note in each line the folder of its record, because paths in the line are relative to
+            // that.
             json_object_set_new(line, "in", json_string(parts[i].folder));
             if (ok && json_array_append(m->lines, line) != 0)
                 ok = err_memory(e);
@@ -194,6 +199,7 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
     return ok;
 }
 
+// Sorts the records, and joins those of the same work.
 static bool join_all(struct merges *m, struct parts *p, struct err *e)
 {
     bool ok = true;

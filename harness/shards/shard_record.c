@@ -41,7 +41,8 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
     if (ok && !r->head) {
         ok = take_head(r, line, e);
     } else if (ok) {
-        // The last line counts: a shard that goes on takes it back by writing behind it.
+        // Only the last line counts: a shard that goes on after "finished" writes further lines,
+        // and is then not finished any more.
         *finished = json_object_get(line, "finished");
         ok = *finished || json_array_append(r->lines, line) == 0 || err_memory(e);
     }
@@ -49,8 +50,8 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
     return ok;
 }
 
-// A process that is killed while it writes leaves half a line at the end. It is skipped, and
-// *whole is the length of what stands before it.
+// Reads all lines. A process that was killed while it wrote leaves half a line at the end. This
+// line is skipped, *cut is set, and *whole is the length of the file without it.
 static bool take_record_lines(
     struct record *r, FILE *file, off_t *whole, bool *cut, bool *finished, struct err *e)
 {
@@ -91,8 +92,8 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
 
 // --- going on -----------------------------------------------------------------------------
 
-// Compares what decides the numbers of the items. Another program may go on with a record, but
-// merge wants the same program everywhere.
+// True when the items of both records have the same meaning. The program's version need not be the
+// same: a new version may go on with a record, though merge wants the same version everywhere.
 static bool is_same_work(const json_t *a, const json_t *b)
 {
     static const char *const keys[] = {"command", "about", "shard", "of"};
@@ -103,7 +104,7 @@ static bool is_same_work(const json_t *a, const json_t *b)
     return same;
 }
 
-// Forgets what was done, because all of it was, and it is asked for again.
+// Removes the old record and its lines, so that a new record begins.
 static bool begin_anew(struct record *r, const char *path, struct err *e)
 {
     json_decref(r->head);
@@ -112,6 +113,8 @@ static bool begin_anew(struct record *r, const char *path, struct err *e)
     return unlink(path) == 0 || err_sys(e, ERR_SYSTEM, "cannot remove it");
 }
 
+// Reads the record that is there already, or removes it if it is to be begun anew. It is no error
+// when there is none.
 static bool read_old(struct record *r, const char *path, const json_t *head,
     const struct record_head *h, struct err *e)
 {
@@ -125,10 +128,10 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
     fclose(old);
     if (h->anew)
         return begin_anew(r, path, e);
-    // The machine died while it wrote this line. Without its end, the next line would continue it.
+    // Remove half a line at the end, because the next line would continue it.
     if (ok && cut && truncate(path, whole) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
-    // Draws or cuts of other options would be added up as if they were of these.
+    // Items that were made with other options must not be added up with those of these options.
     if (ok && r->head && !is_same_work(r->head, head))
         return err_set(e, ERR_USAGE,
             "it belongs to other work: %.300s; choose another --out, or repeat those options",
@@ -140,14 +143,15 @@ static bool write_record_line(struct record *r, const json_t *line, struct err *
 {
     if (!r->file)
         return true;
-    // To the file at once: whatever ends the process, the items that were done are known.
+    // Write to the file at once, so that the items that are done are known however the process
+    // ends.
     return (json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
                fputc('\n', r->file) != EOF && fflush(r->file) == 0) ||
            err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
 }
 
-// The options were read anew, so they must mean what they meant to the shards: a scenario may have
-// been changed meanwhile.
+// Takes the lines of merged shards. The command has read its options again, which must mean the
+// same here as they did for the shards; for example, a scenario may have been changed meanwhile.
 static bool take_merged_folder(
     struct record *r, const struct merged *m, const struct record_head *here, struct err *e)
 {
@@ -190,7 +194,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
 
     r->shard = h->shard;
     r->passing = h->passing;
-    // An old record has its first line already.
+    // A record that was there already has its first line.
     if (ok && !r->head) {
         r->head = json_incref(head);
         ok = write_record_line(r, head, e);
@@ -217,7 +221,7 @@ bool record_add(struct record *r, json_t *line, struct err *e)
     return ok;
 }
 
-// The folder may have something else in it, and stays then.
+// Removes the record's file, and its folder if that is then empty.
 static void remove_record(struct record *r)
 {
     char path[PATH_MAX];
@@ -283,7 +287,7 @@ json_t *record_sorted(const struct record *r)
     json_t *sorted = places ? json_array() : NULL;
 
     for (size_t i = 0; sorted && i < count; i++)
-        // Several lines of one item keep their order, because the later ones build on the earlier.
+        // Several lines of one item keep their order, because later lines build on earlier ones.
         places[i] = (struct place){
             json_integer_value(json_object_get(json_array_get(r->lines, i), "n")), i};
     if (sorted)
