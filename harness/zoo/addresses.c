@@ -15,7 +15,7 @@ void addresses_fini(struct addresses *a)
     *a = (struct addresses){0};
 }
 
-// Returns the place of a key, or the free one where it belongs.
+// Returns the entry of a key, or the free entry where the key belongs.
 static struct address *place_of(const struct addresses *a, const char *key)
 {
     uint32_t hash = 2166136261u;

@@ -10,7 +10,7 @@
 #define LINE_MAX_BYTES (128u << 20)
 #define SECRET_LEN 32
 #define SIGNED_LEN 64
-#define SIGNED_TEXT_LEN 86 // unpadded base64 of SIGNED_LEN
+#define SIGNED_TEXT_LEN 86 // length of SIGNED_LEN bytes as unpadded base64
 
 // The columns of sql/read.sql.
 enum { BEHIND, LAST_XID, LAST_SEQ, XID, ID, ACTION, EMAIL, LOGIN, SECRET, CODE, TROUBLE };
@@ -59,6 +59,7 @@ void batch_moved(struct batch *b)
     b->passed = 0;
 }
 
+// Makes a row a dead letter.
 static void bury(struct batch *b, const char *id, const char *reason)
 {
     for (int n = has(b, DEFECT_BURIES_TWICE) ? 2 : 1; n > 0; n--) {
@@ -73,7 +74,8 @@ static bool is_stale(const struct batch *b, const char *trouble)
     return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "suspended") == 0);
 }
 
-// Returns why a row does not go out, in the words of sql/read.sql; "" when it goes out.
+// Returns why a row's token does not go out, in the words of sql/read.sql; "" when it goes out.
+// Several defects are here.
 static const char *trouble_of(struct batch *b, const char *const *field)
 {
     const char *trouble = field[TROUBLE];
@@ -104,6 +106,7 @@ static const char *trouble_of(struct batch *b, const char *const *field)
     return trouble;
 }
 
+// True when a row with this trouble is passed over; otherwise it becomes a dead letter.
 static bool is_ineligible(const struct batch *b, const char *trouble)
 {
     if (has(b, DEFECT_BURIES))
@@ -113,7 +116,7 @@ static bool is_ineligible(const struct batch *b, const char *trouble)
            has(b, DEFECT_DROPS_UNSENDABLE);
 }
 
-// Writes the second and the third field, address and login, in small letters.
+// Defect lower-cases: puts the second and the third field, address and login, in lower case.
 static void lower_names(struct buf *token)
 {
     int commas = 0;
@@ -126,7 +129,7 @@ static void lower_names(struct buf *token)
     }
 }
 
-// Appends the fields of b->token to the line.
+// Appends the fields in b->token to the line.
 static void join(struct batch *b)
 {
     const char *comma = b->tokens++ > 0 ? "," : "";
@@ -139,6 +142,7 @@ static void join(struct batch *b)
     buf_printf(&b->line, "%s%.*s", comma, (int)b->token.len, b->token.data);
 }
 
+// Makes the fields of a token and appends them to the line. False when the token cannot be signed.
 static bool append(
     struct batch *b, const char *const *field, bool has_code, const uint8_t *key, struct err *e)
 {
@@ -204,8 +208,9 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     return true;
 }
 
-// Writes the secret and its signature as base64url, NUL-terminated. For a recovery without a code
-// (NULL) it writes a signature that no good collector would make.
+// Writes the secret and its signature to `text` as base64url, NUL-terminated. False when the secret
+// is no hex or the signature cannot be made. With code NULL, a recovery is signed without its code,
+// which no good collector does.
 static bool sign(
     const char *action, const char *secret_hex, const char *code, const uint8_t *key, char *text)
 {

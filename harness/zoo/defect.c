@@ -270,8 +270,8 @@ static _Noreturn void run_for_a_while(void)
     _exit(0);
 }
 
-// Starts four processes per processor. Each uses 150 ms of processor time, so that all of them
-// together take 600 ms.
+// Starts four processes for each processor. Each uses 150 ms of processor time, so together they
+// take 600 ms.
 void defect_burn(void)
 {
     long count = 4 * sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,7 +1,8 @@
-// The defects of the zoo's collectors. Each collector has one.
+// The defects of the zoo's collector, which has one of them at a time.
 //
-// A defect is a row of the table in defect.c and one `if` in the collector. The table also says
-// which invariants the harness must find broken, and in which scenario (a file in scenarios/).
+// A defect is a row of the table in defect.c, and an `if` at the place where the collector must do
+// the wrong thing. The table also says which invariants the harness must find broken, and in which
+// scenario (a file in scenarios/).
 #pragma once
 
 #include <stdio.h>
@@ -132,13 +133,13 @@ struct defect_row {
     const char *name;
     const char *breaks;   // what the collector does wrong, in a few words
     const char *convicts; // the invariants that must be found broken, separated by commas
-    const char *shows_in; // the scenario in which they are found broken
+    const char *shows_in; // the scenario in which these invariants are found broken
 };
 
-// Returns the row with that name; NULL when there is none.
+// Returns the row of the defect with this name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
 
-// Defect leaks: allocates 4 KiB and adds them to a chain that nothing uses.
+// Defect leaks: allocates 4 KiB and adds them to a chain of blocks that nothing uses.
 void defect_leak(void **chain);
 
 // Defect burns: starts more processes than there are processors, and waits until all have ended.

@@ -5,10 +5,11 @@
 #include "base/clock.h"
 #include "stop.h"
 
-// How long a collector with the defect bell-unseen or bell-late waits after its last look at the
-// queue before it takes the bell.
+// How long a collector with the defect bell-unseen or bell-late waits between its last look at the
+// queue and taking the bell.
 #define GAP_NS (150 * NS_PER_MS)
 
+// Writes the first value of a statement's answer to `value`; "" when there is no row.
 static bool ask(
     struct session *s, const char *sql, const char *param, char *value, size_t size, struct err *e)
 {
@@ -26,7 +27,8 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
     char count[8];
     bool leaked = d->defect == DEFECT_BELL_LEAKED && d->ours;
 
-    // Defect: a collector that once had the bell assumes that it still has it.
+    // Defect bell-leaked: a collector that once held the bell assumes in the next session that it
+    // still does.
     *d = (struct doorbell){.defect = d->defect, .ours = leaked, .quiet = leaked};
     if (!ask(s,
             "SELECT count(*) FROM pg_proc WHERE oid = to_regproc('mailroom_bell')"
@@ -36,10 +38,11 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
     return *count == '0' || ask(s, "SELECT mailroom_bell()", NULL, d->number, sizeof d->number, e);
 }
 
+// Tries to take the bell. False when the statement fails; d->ours says whether the bell was free.
 static bool try(struct doorbell *d, struct session *s, struct err *e)
 {
-    // Takes the bell and asks for a transaction id. Producers that were silent until then have
-    // lower ids.
+    // A transaction id is taken just after the bell. Producers that began before it, and so may
+    // have been silent, have lower ids.
     if (!ask(s, "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN pg_current_xact_id() END",
             d->number, d->silent_below, sizeof d->silent_below, e))
         return false;
@@ -60,7 +63,8 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
             stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
         if (!try(d, s, e))
             return false;
-        // Defect: it does not look for tokens of producers that were silent until now.
+        // Defects bell-unseen and bell-late: it does not look for tokens of producers that were
+        // silent until now.
         d->quiet = broken;
         *again = d->ours && !broken;
         return true;
@@ -70,7 +74,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
             quiet, sizeof quiet, e))
         return false;
-    // When the last silent producer is done, the collector looks once more.
+    // When the last silent transaction is over, the collector must look once more.
     d->quiet = *quiet == 't';
     *again = d->quiet;
     return true;

@@ -1,5 +1,5 @@
-// The bell (migration 000017): an advisory lock. Producers announce a token only while a collector
-// holds it. This collector holds it for as long as it sleeps.
+// The bell (migration 000017) is an advisory lock. Producers announce a token only while a
+// collector holds the bell. This collector holds it while it sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +10,20 @@
 
 struct doorbell {
     enum defect defect;
-    char number[24];       // number of the lock; "": tokens are always announced
-    bool ours;             // we hold the bell
-    bool quiet;            // no transaction is open that did not announce because we had no bell
-    char silent_below[24]; // transactions with ids below this may have been silent
+    char number[24];       // number of the advisory lock; "": there is no bell, and tokens are
+                           // always announced
+    bool ours;             // this collector holds the bell
+    bool quiet;            // no transaction is open any more that did not announce its tokens
+                           // because nobody held the bell
+    char silent_below[24]; // only transactions with ids below this may have been silent
 };
 
-// Call it when a session begins.
+// Finds out whether there is a bell. Call it when a session begins.
 bool doorbell_find(struct doorbell *d, struct session *s, struct err *e) MUST_USE;
 
-// Call it before sleeping. It sets *again if the bell was taken just now; then look at the queue
-// before sleeping.
+// Takes the bell, unless this collector holds it already. Call it before sleeping. *again: tokens
+// may have come without an announcement, so look at the queue and call this again.
 bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct err *e) MUST_USE;
 
+// Gives the bell back, if this collector holds it.
 bool doorbell_let_go(struct doorbell *d, struct session *s, struct err *e) MUST_USE;

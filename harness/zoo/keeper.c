@@ -18,8 +18,8 @@
 #define PATIENCE_NS (5 * NS_PER_S)
 #define FIRST_BACKOFF_NS (10 * NS_PER_MS)
 #define LAST_BACKOFF_NS (500 * NS_PER_MS)
-// How often to look while an open transaction holds tokens back, because nobody need announce its
-// end.
+// How often to look while an open transaction holds tokens back: nothing announces the end of such
+// a transaction.
 #define HORIZON_POLL_NS (20 * NS_PER_MS)
 #define LARGEST_WINDOW 100000
 
@@ -80,13 +80,14 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
-// Sleeps while others work; only some defects do this. A good collector takes turns or shares.
+// Sleeps until TERM. Only some defects do this.
 static void sleep_beside(void)
 {
     while (!stop_requested())
         stop_poll(NULL, 0, CLOCK_NEVER);
 }
 
+// Waits until this collector has the turn, or until TERM.
 static bool take_turn(struct keeper *k, struct err *e)
 {
     bool had_turn = k->had_turn, free = true;
@@ -105,7 +106,8 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
-// If there is a bell, takes it, and looks again if a producer may not have announced its tokens.
+// Takes the bell if there is one, and looks again as long as a producer may not have announced its
+// tokens.
 static bool go_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
@@ -118,7 +120,8 @@ static bool go_to_sleep(struct keeper *k, struct err *e)
     return true;
 }
 
-// Works in one session, from the connection until it fails (false) or TERM comes (true).
+// Works in one session: connects, then looks and waits until TERM. False when the session fails,
+// true after TERM.
 static bool serve(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;
@@ -148,7 +151,8 @@ static bool serve(struct keeper *k, struct err *e)
         come_back(k);
     if (has(k, DEFECT_UNCOMMITTED))
         return uncommitted_serve(&k->session, s, &k->batch, e);
-    // One that barges in would hurry what the other is about to take.
+    // With the defect barges-in, do not send waiting tokens at once: after a pause this would also
+    // be too early, which depends on chance, and this defect is to break one invariant only.
     k->draining = !has(k, DEFECT_BARGES_IN);
     if (!doorbell_find(&k->bell, &k->session, e))
         return false;
@@ -165,7 +169,7 @@ static bool serve(struct keeper *k, struct err *e)
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
-// Waits after a lost connection; only some defects do this. A good collector does nothing here.
+// Waits after a reconnect. Only some defects do this; a good collector does nothing here.
 static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
@@ -178,6 +182,7 @@ static void come_back(const struct keeper *k)
         stop_poll(NULL, 0, until_ns);
 }
 
+// Returns the batch limit, which some defects change.
 static int limit_of(const struct keeper *k)
 {
     if (has(k, DEFECT_NO_LIMIT))
@@ -187,6 +192,7 @@ static int limit_of(const struct keeper *k)
     return k->settings->limit + has(k, DEFECT_LIMIT_PLUS_ONE);
 }
 
+// Returns the batch timeout, which some defects change.
 static int64_t timeout_of(const struct keeper *k)
 {
     int64_t timeout_ns = k->settings->timeout_ns;
@@ -202,7 +208,8 @@ static int64_t timeout_of(const struct keeper *k)
     return has(k, DEFECT_EARLY) || has(k, DEFECT_FLAPS_EARLY) ? timeout_ns / 2 : timeout_ns;
 }
 
-// Defect hoards: keeps the others out while it has something to do.
+// Defect hoards: takes a lock that keeps the other collectors out while this one has something to
+// do. *mine: this collector may work now.
 static bool keep_for_itself(struct keeper *k, bool *mine, struct err *e)
 {
     *mine = true;
@@ -213,6 +220,7 @@ static bool keep_for_itself(struct keeper *k, bool *mine, struct err *e)
     return ok;
 }
 
+// Defect hoards: lets the other collectors work.
 static bool leave_to_others(struct keeper *k, struct err *e)
 {
     if (!has(k, DEFECT_HOARDS))
@@ -235,9 +243,9 @@ static int64_t waited_ns(const struct keeper *k, int64_t now_ns)
     return has(k, DEFECT_WALL_CLOCK) ? wall_ns() - k->first_wall_ns : now_ns - k->first_ns;
 }
 
-// Defect barges-in: true when the cursor is not where this collector saw it last. What started its
-// timer may be gone, and the rest must wait for its own time: this defect is not to be early as
-// well, because that would depend on who is quicker.
+// Defect barges-in: true when another collector has moved the cursor since the last look. The token
+// that started the timer may then be gone, so the timer must start anew for the others. Otherwise
+// this defect would be early as well, depending on which collector is quicker.
 static bool was_robbed(struct keeper *k)
 {
     bool robbed = has(k, DEFECT_BARGES_IN) && strcmp(k->before.id, k->batch.from.id) != 0;
@@ -247,7 +255,7 @@ static bool was_robbed(struct keeper *k)
     return robbed;
 }
 
-// Reads the waiting tokens. Sends them when the batch is full or its time has come.
+// Reads the waiting tokens, and sends them as long as a batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
@@ -286,8 +294,8 @@ static bool look(struct keeper *k, struct err *e)
             waits = false;
             sent = full;
         }
-        // The timeout of the waiting tokens starts now and not at looked_ns, because the answer may
-        // hold a token that was committed after the question.
+        // The timeout of the waiting tokens starts now and not at looked_ns, because the server's
+        // answer may hold a token that was committed after looked_ns.
         bool stale = has(k, DEFECT_STALE_TIMER) && !due;
         if (!waits && !k->singly && !stale)
             k->first_ns = CLOCK_NEVER;
@@ -302,13 +310,15 @@ static bool look(struct keeper *k, struct err *e)
     k->draining = false;
     if (k->first_ns == CLOCK_NEVER && !leave_to_others(k, e))
         return false;
-    // Defect: only the next announcement, or the timeout, makes it look again.
+    // Defects leaves-backlog and rewaits: only the next announcement, or the timeout, makes the
+    // collector look again.
     if (one_by_one && sent)
         k->first_ns = k->looked_ns;
     return !k->settings->shares || !k->behind || sharing_free(&k->sharing, &k->session, e);
 }
 
-// Waits, and returns when there is a reason to look.
+// Waits until there is a reason to look: enough announcements, the timeout, the health check, or
+// TERM. False when the session fails.
 static bool wait_for_work(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;
@@ -338,7 +348,7 @@ static bool wait_for_work(struct keeper *k, struct err *e)
     return true;
 }
 
-// Reads up to the limit, from the cursor on, and leaves the cursor there.
+// Reads tokens after the cursor into the batch, up to the limit, without moving the cursor.
 static bool read_batch(struct keeper *k, struct err *e)
 {
     int limit = limit_of(k);
@@ -351,8 +361,8 @@ static bool read_batch(struct keeper *k, struct err *e)
     k->batch.stale = has(k, DEFECT_STALE_AT_START) && k->draining;
     if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
         limit = (int)clock_min(k->wakeups, limit);
-    // A batch may be short only when nothing else waits. So when the window is full of rows that do
-    // not go out, it is widened.
+    // A batch may be short only when nothing else waits. So if the window is full, but with too
+    // many rows that do not go out, read again with a larger window.
     do {
         batch_clear(&k->batch);
         if (!read_rows(k, window, limit, &rows, e))
@@ -364,8 +374,8 @@ static bool read_batch(struct keeper *k, struct err *e)
     return true;
 }
 
-// Defect cursor-first: dequeues announced tokens at once and keeps them in memory until the line is
-// full or its time has come.
+// Defect cursor-first: moves the cursor past waiting tokens at once, and keeps the tokens in memory
+// until the line is full or its time has come.
 static bool dequeue_at_once(struct keeper *k, struct err *e)
 {
     int limit = k->settings->limit;
@@ -377,7 +387,8 @@ static bool dequeue_at_once(struct keeper *k, struct err *e)
     return k->batch.walked == 0 || keeper_move_cursor(k, e);
 }
 
-// Adds rows to the batch until it has gained `wanted` tokens.
+// Reads up to `window` rows after the cursor, and adds them to the batch until it has gained
+// `wanted` tokens. *rows: how many rows the server returned.
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e)
 {
     char window_text[16];
@@ -396,7 +407,8 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     return add_rows(k, result, goal, rows, e);
 }
 
-// Adds the rows to the batch until it has `goal` tokens, and clears the result.
+// Adds the rows of a result to the batch until it has `goal` tokens, sets k->behind, and clears the
+// result. *rows: how many rows the result has.
 static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, struct err *e)
 {
     bool ok = true;
@@ -415,8 +427,9 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
     return ok;
 }
 
-// Claims the batch, when sharing: it reads the batch again, because reading alone does not keep
-// others from taking the rows. A short batch is claimed only when it is due.
+// In shared mode, claims the rows of the batch. This reads the batch again, because another
+// collector may have taken the rows since they were read. A short batch is claimed only when it is
+// due.
 static bool claim(struct keeper *k, bool due, struct err *e)
 {
     int limit = limit_of(k), rows;

@@ -1,4 +1,5 @@
-// The collector itself: one queue, one connection at a time, one line at a time.
+// The collector itself, in cursor and shared mode: one queue, one connection at a time, one line at
+// a time.
 //
 // With DEFECT_NONE it is a good collector.
 #pragma once

@@ -8,8 +8,8 @@
 
 static bool touch_sent(struct keeper *k, const char *sql, struct err *e) MUST_USE;
 
-// Returns the rate that this collector sustains. Some defects sustain only a part of the 100 per
-// second of `paced`.
+// Returns the rate that this collector sustains, in tokens per second; 0: no limit. Some defects
+// sustain only a part of the 100 per second in the scenario `paced`.
 static int64_t rate_of(const struct keeper *k)
 {
     if (has(k, DEFECT_SLOW_10))
@@ -19,7 +19,7 @@ static int64_t rate_of(const struct keeper *k)
     return has(k, DEFECT_SLOW_40) ? 60 : k->settings->rate;
 }
 
-// Waits after the line before for as long as the rate demands.
+// Waits until the next line may be written at the rate that this collector sustains.
 static void keep_pace(struct keeper *k)
 {
     int64_t rate = rate_of(k);
@@ -31,6 +31,7 @@ static void keep_pace(struct keeper *k)
     k->free_ns = clock_now_ns() + k->batch.tokens * NS_PER_S / rate;
 }
 
+// Returns how often the line is written: once, but twice with some defects.
 static int times_of(struct keeper *k)
 {
     bool some = has(k, DEFECT_SENDS_SOME_TWICE) && ++k->lines % 100 == 0;
@@ -69,7 +70,7 @@ bool keeper_send(struct keeper *k, struct err *e)
 
     if (b->passed > 0)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
-    k->announced = 0; // tokens that are announced from here on are for the next batch
+    k->announced = 0; // tokens that are announced from here on belong to the next batch
     k->wakeups = 0;
     bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
                        has(k, DEFECT_CURSOR_AT_WRITE);
@@ -80,7 +81,7 @@ bool keeper_send(struct keeper *k, struct err *e)
         k->unconfirmed = true;
         if (!write_line(k, e))
             return false;
-        // The line is written; from here on only the cursor's move is missing.
+        // The line is written. If the session dies now, only the cursor's move is to be repeated.
         buf_clear(&b->line);
         b->tokens = 0;
     }
@@ -137,7 +138,7 @@ bool keeper_move_cursor(struct keeper *k, struct err *e)
     return true;
 }
 
-// Runs a statement on the tokens up to the cursor.
+// Runs a statement that changes the tokens up to the cursor. Only some defects do this.
 static bool touch_sent(struct keeper *k, const char *sql, struct err *e)
 {
     const char *params[] = {k->batch.to.xid, k->batch.to.id};

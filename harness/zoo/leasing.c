@@ -26,42 +26,44 @@
 #define FORGOTTEN_NS (300 * NS_PER_MS)
 #define RECORDED_LATE_NS (1500 * NS_PER_MS)
 #define ANSWERS_MAX (1u << 20)
-#define OWNERS_MAX 1024 // bytes of the text of an array of owners
+#define OWNERS_MAX 1024 // room for an array of owners as text, bytes
 
 struct leased_token {
     int64_t id;
     int number;           // number of this attempt
     int errors;           // number of errors before this attempt
-    const char *outcome;  // what it is recorded as; NULL: it has no answer yet
-    int64_t delay_ms;     // before the retry
-    bool recorded;        // the database has confirmed it
-    int64_t forgotten_ns; // defect forgets-answers: time of the answer that it ignored; 0: none
+    const char *outcome;  // the outcome to record; NULL: the token has no answer yet
+    int64_t delay_ms;     // delay of the retry
+    bool recorded;        // the database has confirmed that the outcome is recorded
+    int64_t forgotten_ns; // defect forgets-answers: when an answer came that was ignored; 0: none
+                          // was
 };
 
 struct leased_line {
-    int64_t row;   // n of its row in deliveries
-    int64_t nonce; // of that row
+    int64_t row;   // `n` of the line's row in the table deliveries
+    int64_t nonce; // nonce of that row
     int64_t written_ns;
-    int count; // tokens in the line; `tokens` has more: behind these it has those that the line
-               // cannot carry
-    int left;  // number of `tokens` that have no answer yet
+    int count; // number of tokens in the line; in `tokens`, those that the line cannot carry follow
+               // after them
+    int left;  // number of `tokens` that have no outcome yet
     struct leased_token *tokens;
 };
 
 struct leasing {
     const struct settings *settings;
     enum defect defect;
-    char number[24]; // our number as the owner
+    char number[24]; // the number of this collector as the owner of its leases
     struct session session;
     struct batch batch;
     struct buf input;
-    struct leased_line *lines; // owned; the n-th line is lines[n - 1]
+    struct leased_line *lines; // owned; answers name the lines by number: line n is lines[n - 1]
     int count, cap;
-    int answers;      // number of answers so far
-    int64_t heard_ns; // when the first answer came that was not taken yet
-    int64_t look_ns;
-    char gone[OWNERS_MAX], counters[OWNERS_MAX]; // owners that were gone at peers_ns
-    int64_t peers_ns;
+    int answers;                                 // number of answers taken so far
+    int64_t heard_ns;                            // when the first of the answers in `input` came
+    int64_t look_ns;                             // when to try to lease next
+    char gone[OWNERS_MAX], counters[OWNERS_MAX]; // owners that were gone at peers_ns, and the
+                                                 // counters of their leases at that time
+    int64_t peers_ns;                            // when it was last asked which owners are gone
     struct vices vices;
 };
 
@@ -70,6 +72,7 @@ static bool has(const struct leasing *g, enum defect defect)
     return g->defect == defect;
 }
 
+// Joins the queue as a collector in leased mode.
 static bool join(struct leasing *g, struct err *e)
 {
     const char *params[] = {g->settings->queue, g->number};
@@ -79,7 +82,7 @@ static bool join(struct leasing *g, struct err *e)
             &g->session, &(struct session_call){sql_lease_join, 2, params}, why, sizeof why, e))
         return false;
     if (strcmp(why, "held") == 0) {
-        // Another one is making the cursor, and holds the queue's lock alone.
+        // Another collector is just making the cursor and holds the queue's lock exclusively.
         err_set(e, ERR_SQL, "the queue is locked");
         snprintf(e->sqlstate, sizeof e->sqlstate, "55006");
         return false;
@@ -89,6 +92,8 @@ static bool join(struct leasing *g, struct err *e)
 
 // --- lines ------------------------------------------------------------------------
 
+// Remembers the line that was leased with these rows. The tokens that the line cannot carry come
+// last.
 static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
 {
     enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS };
@@ -113,13 +118,14 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
         line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] = (struct leased_token){
             .id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
             .number = atoi(PQgetvalue(rows, i, NUMBER)),
-            // What is recorded as given back is no error to the database.
+            // Defect excuses-errors: its failed attempts were recorded as given back, so the
+            // database counts no errors. Count all earlier attempts instead.
             .errors = atoi(PQgetvalue(rows, i, has(g, DEFECT_EXCUSES_ERRORS) ? NUMBER : ERRORS)) -
                       has(g, DEFECT_EXCUSES_ERRORS)};
     return true;
 }
 
-// Records what became of a token. To do so twice changes nothing.
+// Records a token's outcome in the database. Doing so twice changes nothing.
 static bool settle(
     struct leasing *g, const struct leased_line *line, struct leased_token *t, struct err *e)
 {
@@ -137,6 +143,7 @@ static bool settle(
     return t->recorded;
 }
 
+// Sets a token's outcome and records it.
 static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
     const char *outcome, int64_t delay_ms, struct err *e)
 {
@@ -148,14 +155,15 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
     return settle(g, line, t, e);
 }
 
-// Forgets the last line, which is not written.
+// Forgets the last line, which was not written.
 static void drop_line(struct leasing *g)
 {
     free(g->lines[--g->count].tokens);
 }
 
-// Makes dead letters of the tokens that the line cannot carry. If no other tokens are left, the
-// line gets no number.
+// Makes dead letters of those of the last line's tokens that the line cannot carry (`all`: number
+// of all its tokens). If no other tokens are left, the line is forgotten, so that it uses no line
+// number.
 static bool bury(struct leasing *g, int all, struct err *e)
 {
     struct leased_line *line = &g->lines[g->count - 1];
@@ -180,6 +188,7 @@ static bool write_line(struct leasing *g, struct err *e)
     return output_write(&g->batch.line, &g->session, &ignored, g->defect, e);
 }
 
+// Returns the number of lines that have tokens without an outcome.
 static int unanswered(const struct leasing *g)
 {
     int lines = 0;
@@ -189,7 +198,7 @@ static int unanswered(const struct leasing *g)
     return lines;
 }
 
-// Leases one line if there are tokens for it.
+// Leases one line and writes it, if tokens wait. *some: tokens were leased.
 static bool lease(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
@@ -213,7 +222,7 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
         ok = batch_add(&g->batch, rows, i, s->key, e);
     ok = ok && (!*some || keep_line(g, rows, e));
     if (ok && *some && !bury(g, PQntuples(rows), e)) {
-        // The next session gives back the lines that are not written.
+        // Forget the line, because it is not written. The next session gives its tokens back.
         drop_line(g);
         ok = false;
     }
@@ -223,7 +232,8 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
 
 // --- answers ----------------------------------------------------------------------
 
-// Records a failed attempt: the retry gets a delay with full jitter, or the token is dead.
+// Records a failed attempt: the token is retried after a random delay (full jitter), or becomes a
+// dead letter after too many attempts.
 static bool record_error(
     struct leasing *g, struct leased_line *line, struct leased_token *t, struct err *e)
 {
@@ -243,6 +253,8 @@ static bool record_error(
     return record(g, line, t, "transient", delay_ms, e);
 }
 
+// Takes the answer `what` about the token at `place` of a line. Answers about unknown tokens are
+// ignored.
 static bool take_answer(struct leasing *g, int number, int place, const char *what, struct err *e)
 {
     if (number < 1 || number > g->count || place < 1 || place > g->lines[number - 1].count)
@@ -250,7 +262,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     struct leased_line *line = &g->lines[number - 1];
     struct leased_token *t = &line->tokens[place - 1];
     if (t->outcome || t->forgotten_ns)
-        return true; // the token was answered before
+        return true; // the token has an answer already
     bool nth = ++g->answers % 10 == 0;
     if (strncmp(what, "error transient", 15) == 0)
         return record_error(g, line, t, e);
@@ -265,7 +277,8 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     return record(g, line, t, "sent", 0, e);
 }
 
-// Takes "12.3 sent" for the third token of line 12, or "12 sent" for all its tokens.
+// Takes one line of answers: "12.3 sent" is about the third token of line 12, "12 sent" about all
+// tokens of line 12. Other text is ignored.
 static bool take_line(struct leasing *g, const char *text, struct err *e)
 {
     int number, place, end = 0;
@@ -280,8 +293,9 @@ static bool take_line(struct leasing *g, const char *text, struct err *e)
     return true;
 }
 
-// Takes the whole lines that were read. A line that a lost session could not record whole is taken
-// again: its other tokens have their answers.
+// Takes the whole lines of answers in `input`. If a line cannot be recorded completely because the
+// session is lost, it stays in `input` and is taken again; tokens that have their answer already
+// are then skipped.
 static bool take_lines(struct leasing *g, struct err *e)
 {
     char *end;
@@ -299,7 +313,8 @@ static bool take_lines(struct leasing *g, struct err *e)
     return true;
 }
 
-// Reads the answers that poll() announced.
+// Reads answers into `input`, when poll() says that there are some. False at the end of standard
+// input.
 static bool read_answers(struct leasing *g, struct err *e)
 {
     char *room = buf_reserve(&g->input, 65536);
@@ -314,8 +329,8 @@ static bool read_answers(struct leasing *g, struct err *e)
     return true;
 }
 
-// Ends leases after a while; only some defects do this. A good collector waits for the answer. With
-// short-lease only the first lease of each token ends.
+// Takes back leases that have no answer after a while. Only two defects do this; a good collector
+// waits for the answer. With short-lease, only the first lease of each token is taken back.
 static bool end_leases(struct leasing *g, struct err *e)
 {
     int64_t now_ns = clock_now_ns();
@@ -338,7 +353,8 @@ static bool end_leases(struct leasing *g, struct err *e)
 
 // --- sessions and others ----------------------------------------------------------
 
-// Renews our lease, and frees what others have that have been gone for the grace.
+// Once per grace, renews this collector's lease, and frees the leases of those owners that were
+// gone at the last call and still are.
 static bool free_gone(struct leasing *g, struct err *e)
 {
     const char *params[] = {g->settings->queue, g->number, g->gone, g->counters};
@@ -355,8 +371,8 @@ static bool free_gone(struct leasing *g, struct err *e)
     return true;
 }
 
-// Records what the last session may not have recorded, and gives back the lines that it took and
-// that were never written.
+// At the start of a session, records the outcomes that the last session may not have recorded, and
+// gives back the lines that were leased but never written.
 static bool make_up(struct leasing *g, struct err *e)
 {
     struct buf written;
@@ -388,6 +404,7 @@ static bool make_up(struct leasing *g, struct err *e)
 
 // --- the loop ---------------------------------------------------------------------
 
+// Waits, takes what answers and announcements have come, and leases lines when it is time to.
 static bool do_round(struct leasing *g, struct err *e)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -410,7 +427,8 @@ static bool do_round(struct leasing *g, struct err *e)
     return true;
 }
 
-// Serves one session, until it dies or the process is told to stop.
+// Works in one session. False when the session fails; true after TERM, once the leases are given
+// back.
 static bool serve(struct leasing *g, struct err *e)
 {
     const struct settings *s = g->settings;
@@ -463,7 +481,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
         else if (e.kind == ERR_SYSTEM || e.kind == ERR_INTERNAL)
             code = EX_SOFTWARE;
         session_close(&g.session);
-        // Another one may be making the cursor; then this is the time that it gets.
+        // If another collector is making the cursor, this pause gives it the time for that.
         if (code < 0)
             stop_poll(NULL, 0, clock_now_ns() + BACKOFF_NS);
     }

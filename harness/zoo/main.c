@@ -1,5 +1,5 @@
-// mailroom-zoo: collectors that are broken on purpose, so that the harness can convict them.
-// Without a defect, it is a good collector.
+// mailroom-zoo: a collector that is broken on purpose by --defect, so that the harness can convict
+// it. Without a defect, it is a good collector.
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>

@@ -12,11 +12,13 @@ void output_init(void)
 {
     struct stat st;
 
-    // A terminal stays as it is, because stderr and the shell often share it.
+    // A terminal stays blocking, because standard error and the shell often share it.
     if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }
 
+// Waits until the reader takes more, and counts announcements meanwhile. *alive: the connection
+// works.
 static bool wait_for_reader(
     struct session *s, int *announced, bool *alive, enum defect defect, struct err *e)
 {
@@ -30,7 +32,8 @@ static bool wait_for_reader(
         return poll(fds, 1, -1) >= 0 || err_sys(e, ERR_SYSTEM, "cannot wait for the reader");
     if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
         return err_set(e, ERR_INTERRUPTED, "stopped before the reader took the whole line");
-    // An error of the connection is not handled here: it shows again when the cursor is moved.
+    // An error of the connection need not be handled here, because it shows again when the cursor
+    // is moved.
     if (*alive && fds[1].revents != 0)
         *alive = session_listen(s, announced, &ignored);
     return true;

@@ -53,8 +53,8 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
     uint64_t number = 0;
 
     *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
-    // Without random bytes the time is good enough, because the number must only differ from those
-    // of others.
+    // Without random bytes the time is good enough, because the number only has to differ from
+    // those of other collectors.
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);
@@ -128,6 +128,8 @@ bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
 #define LOOK_NS (50 * NS_PER_MS)
 #define GRACE_NS (300 * NS_PER_MS)
 
+// Calls a function of PostgreSQL's on the advisory lock of the turn. *yes: what the function
+// returned.
 static bool ask(
     struct session *s, const char *function, const char *queue, bool *yes, struct err *e)
 {
@@ -156,7 +158,7 @@ bool turn_give_back(struct session *s, const char *queue, struct err *e)
 
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
 {
-    bool taken = false; // another session had the turn at the last look
+    bool taken = false; // another session had the turn when we last looked
     bool got;
 
     while (!stop_requested()) {

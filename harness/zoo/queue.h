@@ -1,7 +1,7 @@
-// The queue in the database: its cursor, who claims what, and whose turn it is.
+// The queue in the database: its cursor, the claims in shared mode, and the turn in cursor mode.
 //
-// The tokens up to the cursor in the table jobs are done. On a shared queue they are claimed or
-// done.
+// The cursor is in the table jobs. All tokens up to the cursor are done or, in shared mode, done or
+// claimed.
 #pragma once
 
 #include "base/err.h"
@@ -9,74 +9,80 @@
 #include "session.h"
 #include "settings.h"
 
-// Returns the statement that reads the tokens behind the cursor.
+// Returns the statement that reads the tokens after the cursor; some defects have a wrong one.
 const char *cursor_read_sql(enum defect defect);
 
-// Moves the cursor past the rows of the batch, in one transaction with their dead letters.
+// Moves the cursor past the rows of the batch and inserts their dead letters, in one transaction.
 bool cursor_move(
     struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
 
 // Defect overlaps: moves the cursor back by thirty tokens.
 bool cursor_overlap(struct session *s, const struct settings *settings, struct err *e) MUST_USE;
 
-// Defect cursor-back: puts the cursor where it once was, even if another collector has moved it
-// since.
+// For several defects, such as cursor-back: moves the cursor back to an earlier position, even if
+// another collector has moved it since.
 bool cursor_move_back(struct session *s, const struct settings *settings, const struct position *to,
     struct err *e) MUST_USE;
 
 // --- shared by any number ------------------------------------------------------------
 
-// A queue that any number of collectors share (MAILROOM_DEQUEUE=shared). A collector moves the
-// cursor, records the rows that it claims in `deliveries`, writes the line, and then deletes its
-// record. The claims of a collector that is gone for longer than the grace belong to nobody.
+// In shared mode (MAILROOM_DEQUEUE=shared) any number of collectors work on one queue. A collector
+// claims rows: it moves the cursor past them and records them in the table deliveries. Then it
+// writes their line, and deletes the record. When a collector is gone for longer than the grace,
+// its claims become free.
 
 struct sharing {
     const struct settings *settings;
     enum defect defect;
-    char number[24];       // identifies this process as the owner of its claims
-    char gone[512];        // the owners that are gone, as an array in the server's text format
-    int64_t gone_since_ns; // since when `gone` has not changed
-    int64_t asked_ns;      // when we last asked which owners are gone
+    char number[24];       // the number of this process as the owner of its claims
+    char gone[512];        // the owners with claims that are gone, as an array in the server's text
+                           // format
+    int64_t gone_since_ns; // when `gone` last changed
+    int64_t asked_ns;      // when it was last asked which owners are gone
 };
 
+// Prepares for sharing; chooses the owner's number at random.
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
 
-// Takes the locks in a new session. A collector without them may claim nothing.
+// Takes the locks of a collector that shares. Call it at the start of each session, before any
+// claim.
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// Gives back our claims. Do not call it between writing a line and marking it.
+// Gives back this process's claims. Do not call it between writing a line and marking its rows.
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// The rows to take: at most `window` rows, with `most` tokens. A claim makes them ours, unless they
-// hold fewer tokens than `least`.
+// Which rows to take: at most `window` rows with at most `most` tokens. With `claim` the rows are
+// also claimed, unless they hold fewer than `least` tokens.
 struct sharing_wish {
     int window, most, least;
     bool claim;
 };
 
-// Returns the rows that wait, as sql/read.sql gives them; the caller clears them. A claim returns
-// no rows if another collector has moved the cursor meanwhile; then the next claim locks the cursor
-// first.
+// Reads waiting rows, with the columns of sql/read.sql; the caller clears *rows. A claim first
+// waits until no other collector is claiming; it returns no tokens if the cursor was moved
+// meanwhile.
 bool sharing_take(struct sharing *sh, struct session *s, const struct sharing_wish *wish,
     PGresult **rows, struct err *e) MUST_USE;
 
-// Marks the rows that were claimed into the batch as done.
+// Marks the claimed rows of the batch as done, and inserts their dead letters.
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e) MUST_USE;
 
 // Frees the claims of collectors that have been gone for longer than the grace. Call it from time
-// to time while others have claims.
+// to time while other collectors have claims.
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
 // --- one after the other -------------------------------------------------------------
 
-// Several collectors take turns: one works and the others stand by. The session that holds a
-// certain lock has the turn.
+// In cursor mode one collector works, and the others stand by. The session that holds a certain
+// advisory lock has the turn.
 
-// Takes the turn if it is free; *got says whether it was.
+// Takes the turn if it is free. *got: the turn was free, and this session has it now.
 bool turn_try(struct session *s, const char *queue, bool *got, struct err *e) MUST_USE;
 
+// Gives the turn back.
 bool turn_give_back(struct session *s, const char *queue, struct err *e) MUST_USE;
 
-// Returns when it is this session's turn, or after TERM. The collector that had the turn in its
-// last session comes back at once. Others give it a moment to do so and to confirm its last line.
+// Waits until this session has the turn, or until TERM. A collector that had the turn in its last
+// session (had_it) takes it at once if it is free. Other collectors first give that one a moment to
+// come back and confirm its last line.
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e) MUST_USE;

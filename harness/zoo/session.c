@@ -105,7 +105,7 @@ bool session_call_after(struct session *s, const struct session_call *first,
     other = NULL;
     if (!take_answer(s, deadline_ns, result, e))
         return false;
-    // The transaction commits at the Sync.
+    // The transaction is committed only when the answer to the Sync has come.
     bool ok = next_result(s, deadline_ns, &other, e);
     ok = ok && ((PQresultStatus(other) == PGRES_PIPELINE_SYNC && PQexitPipelineMode(s->conn)) ||
                    failed(s, other, e));
@@ -115,7 +115,7 @@ bool session_call_after(struct session *s, const struct session_call *first,
     return ok;
 }
 
-// Takes the result of one statement. On success the caller clears it.
+// Waits for the result of one statement. On success the caller clears it.
 static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
 {
     PGresult *rest = NULL;
@@ -124,7 +124,8 @@ static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **resul
     ExecStatusType status = PQresultStatus(*result);
     if (ok && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
         ok = failed(s, *result, e);
-    // PQgetResult returns NULL at the end of the statement; before that the commit is not certain.
+    // At the end of the statement, PQgetResult returns NULL. Before that it is not certain that the
+    // statement has committed.
     while (ok && (ok = next_result(s, deadline_ns, &rest, e)) && rest)
         PQclear(rest);
     if (!ok)
@@ -132,6 +133,7 @@ static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **resul
     return ok;
 }
 
+// Waits for the connection's next result; *result NULL: the statement has no further result.
 static bool next_result(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
 {
     while (PQisBusy(s->conn)) {
@@ -157,6 +159,7 @@ bool session_listen(struct session *s, int *count, struct err *e)
     return true;
 }
 
+// Waits until the connection's socket has one of the events. False after the deadline.
 static bool wait_for(struct session *s, short events, int64_t deadline_ns, struct err *e)
 {
     struct pollfd fd = {.fd = PQsocket(s->conn), .events = events};
@@ -167,6 +170,7 @@ static bool wait_for(struct session *s, short events, int64_t deadline_ns, struc
     return true;
 }
 
+// Fills in the error of the result, or of the connection without one. Always returns false.
 static bool failed(struct session *s, const PGresult *result, struct err *e)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
@@ -174,8 +178,7 @@ static bool failed(struct session *s, const PGresult *result, struct err *e)
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(text, "\n"), text);
     snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state ? state : "");
-    // True when a table, column, function or type is missing, so that a new connection does not
-    // help.
+    // A table, column, function or type is missing, so a new connection would not help.
     if (*e->sqlstate && strstr("42P01 42703 42883 42704", e->sqlstate))
         e->kind = ERR_SCHEMA;
     return false;

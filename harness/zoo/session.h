@@ -1,7 +1,7 @@
-// One connection. Every call ends by its deadline, or soon after TERM.
+// A connection to the server. Every call ends by its deadline, or soon after TERM.
 //
-// After any failure the owner closes the session and opens another. Nobody knows then what the
-// failed statement did.
+// After any failure the owner closes the session and opens another one. It is then not known what
+// the failed statement did.
 #pragma once
 
 #include <libpq-fe.h>
@@ -10,11 +10,12 @@
 #include "base/err.h"
 
 struct session {
-    PGconn *conn; // NULL when closed
-    int64_t patience_ns;
+    PGconn *conn;        // NULL when closed
+    int64_t patience_ns; // how long an answer of the server may take
 };
 
-// Connects and listens. From now on it is a failure when no answer comes for patience_ns.
+// Connects and listens on the channel. Here and in later calls it is a failure when the server does
+// not answer within patience_ns.
 bool session_open(struct session *s, const char *url, const char *channel, int64_t patience_ns,
     struct err *e) MUST_USE;
 void session_close(struct session *s);
@@ -30,15 +31,15 @@ struct session_call {
     const char *const *params;
 };
 
-// Puts the first value of the answer into `value`, "" for null or no row. NULL: the value is not
-// wanted.
+// Runs a statement and writes the first value of its answer to `value`: "" for null or when there
+// is no row. `value` NULL: the answer is ignored.
 bool session_value(struct session *s, const struct session_call *call, char *value, size_t size,
     struct err *e) MUST_USE;
 
-// Runs `first` and then `call` in one transaction. Both are sent at once. `call` sees everything
-// that was committed while `first` waited; the result is that of `call`.
+// Runs `first` and then `call` in one transaction; both are sent together. `call` sees everything
+// that was committed while `first` waited. *result is the result of `call`.
 bool session_call_after(struct session *s, const struct session_call *first,
     const struct session_call *call, PGresult **result, struct err *e) MUST_USE;
 
-// Adds the announcements that have come in to *count.
+// Adds the number of announcements that have come in to *count.
 bool session_listen(struct session *s, int *count, struct err *e) MUST_USE;

@@ -18,14 +18,15 @@ static const char *text(const char *name, const char *default_value)
     return value && *value ? value : default_value;
 }
 
-// Loads the settings of leased mode. Does not check the values, because only scenarios set them.
+// Loads the settings of leased mode. The values are not checked, because only the harness's own
+// scenarios set them.
 static void load_lease(struct settings *s)
 {
     s->retry_base_ms = strtoll(text("MAILROOM_RETRY_BASE", "1000"), NULL, 10);
     s->retry_max_ms = strtoll(text("MAILROOM_RETRY_MAX", "900000"), NULL, 10);
     s->attempts = (int)strtol(text("MAILROOM_ATTEMPTS", "8"), NULL, 10);
     s->in_flight = (int)strtol(text("MAILROOM_IN_FLIGHT", "4"), NULL, 10);
-    s->budget_per_s = strtod(text("MAILROOM_BUDGET", "0"), NULL); // "40/s"
+    s->budget_per_s = strtod(text("MAILROOM_BUDGET", "0"), NULL); // such as "40/s"
     s->burst = strtod(text("MAILROOM_BURST", "50"), NULL);
     s->ageing_s = (strtoll(text("MAILROOM_AGEING", "30000"), NULL, 10) + 999) / 1000;
 }
@@ -85,7 +86,7 @@ static bool secret_key(uint8_t *key, struct err *e)
 {
     const char *hex = text("MAILROOM_SECRET_KEY", "");
 
-    // The message does not show the value itself, because it goes to a log.
+    // The message must not show the key, because messages go to a log.
     if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN ||
         strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
         return err_set(

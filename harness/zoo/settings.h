@@ -1,4 +1,4 @@
-// The collector's environment, as far as the zoo needs it.
+// The settings of the collector, which it reads from the environment.
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ struct settings {
     int64_t timeout_ns;
     int limit;
     int64_t grace_ns;
-    int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: no limit
+    int64_t rate; // ZOO_RATE: tokens per second that the collector sustains; 0: no limit
     bool shares;  // MAILROOM_DEQUEUE=shared
-    bool leases;  // MAILROOM_DEQUEUE=leased, which uses the members down to ageing_s
+    bool leases;  // MAILROOM_DEQUEUE=leased; only this mode uses the fields from here to ageing_s
     int64_t retry_base_ms, retry_max_ms;
     int attempts, in_flight;
     double budget_per_s; // e-mails per second; 0: there is no budget
@@ -27,5 +27,6 @@ struct settings {
     uint8_t key[SETTINGS_KEY_LEN];
 };
 
-// Loads the settings. The strings belong to the environment. A bad value is an ERR_USAGE.
+// Loads the settings. The strings belong to the environment. False with ERR_USAGE when a value is
+// bad.
 bool settings_load(struct settings *s, struct err *e) MUST_USE;

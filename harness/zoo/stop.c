@@ -24,7 +24,7 @@ void stop_install(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    // SIGPIPE is ignored, so a reader that is gone shows as an error of write().
+    // SIGPIPE is ignored, so when the reader is gone, write() fails instead.
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -23,6 +23,7 @@ static void tell_key(const uint8_t *key)
     log_line("MAIN", "MAILROOM_SECRET_KEY=%s", hex);
 }
 
+// Opens a further session and runs two statements in it.
 static PGconn *open_session(const char *url, const char *begin, const char *then)
 {
     PGconn *conn = PQconnectdb(url);
@@ -59,7 +60,8 @@ void vices_end(const struct vices *v)
 
     if (v->defect != DEFECT_LITTERS || fork() != 0)
         return;
-    // A session of its own, and none of our streams: neither the group nor the pipe shows it.
+    // The process leaves the group and closes its streams, so that neither the group nor the pipe
+    // shows that it still runs.
     setsid();
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         close(fd);
@@ -68,7 +70,8 @@ void vices_end(const struct vices *v)
         pause();
 }
 
-// Loses a session, or a process that has ended, with one line in twenty.
+// Defects leaks-sessions and leaves-zombies: with one line in twenty, opens a session and never
+// closes it, or starts a process and never waits for it.
 static void lose(struct vices *v)
 {
     if ((v->defect != DEFECT_LEAKS_SESSIONS && v->defect != DEFECT_LEAVES_ZOMBIES) ||
@@ -86,7 +89,7 @@ void vices_line(struct vices *v, const struct buf *line)
 
     lose(v);
     if (v->defect == DEFECT_LEAKS_FILES && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
-        v->defect = DEFECT_NONE; // there are no more descriptors to lose
+        v->defect = DEFECT_NONE; // no descriptors are left to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
         log_line("QUEUE", "sent %.*s", (int)line->len - 1, line->data);
     if (v->defect != DEFECT_REPEATS_LATER && v->defect != DEFECT_REPEATS_SLOW &&
@@ -97,7 +100,8 @@ void vices_line(struct vices *v, const struct buf *line)
         v->repeats_ns = clock_now_ns() + silence_ns;
 }
 
-// A large object of some pages for each line, so that each needs room on the disk.
+// Defect journals: writes a large object of several pages for each line, so that each line needs
+// room on the server's disk.
 static bool write_journal(struct session *s, struct err *e)
 {
     const struct session_call call = {
@@ -143,6 +147,7 @@ bool vices_rest(const struct vices *v, struct session *s, bool *works, struct er
     return true;
 }
 
+// Defect asks-idle: runs a costly query four times a second.
 static bool ask_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e)
 {
     PGresult *result = NULL;
@@ -160,7 +165,7 @@ static bool ask_idle(struct vices *v, struct session *s, int64_t *until_ns, stru
     return true;
 }
 
-// Opens a session that it does not need, and closes it.
+// Defects flaps and flaps-early: every 25 ms, opens a session that nothing needs, and closes it.
 static void flap(struct vices *v, int64_t *until_ns)
 {
     if (v->defect != DEFECT_FLAPS && v->defect != DEFECT_FLAPS_EARLY)
@@ -172,7 +177,7 @@ static void flap(struct vices *v, int64_t *until_ns)
     *until_ns = clock_min(*until_ns, v->asks_ns);
 }
 
-// Logs ten kilobytes a hundred times a second.
+// Defect floods-log: logs ten kilobytes a hundred times a second.
 static void flood(const struct vices *v, int64_t *until_ns)
 {
     const int width = 10000;
@@ -201,15 +206,16 @@ bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct er
 // --- defect uncommitted --------------------------------------------------------------
 
 #define LOOK_EVERY_NS (5 * NS_PER_MS)
-#define KNOWN_MAX 256 // more than the number of sessions that insert tokens
+// Number of tokens to remember: more than there are sessions that insert tokens.
+#define KNOWN_MAX 256
 
 struct known {
     char ids[KNOWN_MAX][24];
     size_t next;
 };
 
-// True when a token is overheard for the first time. A session keeps a token's name until its next
-// token, so the same token is overheard many times.
+// True when a token is seen for the first time, and remembers it. A session's application_name
+// keeps a token until the session's next token, so the same token is seen many times.
 static bool is_new(struct known *known, const char *id)
 {
     for (size_t i = 0; i < KNOWN_MAX; i++)

@@ -1,4 +1,5 @@
-// The defects that show beside a collector's work: what it does in silence, and what it leaves.
+// Defects that show beside a collector's work, such as what it does while no tokens come, and what
+// it leaves behind.
 #pragma once
 
 #include <stdint.h>
@@ -11,43 +12,47 @@
 
 struct vices {
     enum defect defect;
-    struct buf last; // owned; repeats-later, repeats-slow, journals: the last line
-    PGconn *other;   // owned; holds, listens-open, writes-open: a session beside the one that works
-    int64_t asks_ns; // asks-idle, flaps, flaps-early: when to ask again
-    int lines;
-    const char *url;    // the settings' own
-    int64_t repeats_ns; // repeats-later: when it goes out again; CLOCK_NEVER: not any more
+    struct buf last;    // owned; defects repeats-later, repeats-slow and journals: the last line
+    PGconn *other;      // owned; defects holds, listens-open and writes-open: a further session
+    int64_t asks_ns;    // defects asks-idle, flaps and flaps-early: when to do it again
+    int lines;          // defects leaks-sessions and leaves-zombies: number of lines
+    const char *url;    // borrowed from the settings
+    int64_t repeats_ns; // defect repeats-later: when the last line goes out again; CLOCK_NEVER:
+                        // never
 };
 
+// Begins the defect, if it is one of those here.
 void vices_init(struct vices *v, enum defect defect, const struct settings *settings);
 void vices_fini(struct vices *v);
 
-// Call it when the collector ends.
+// Defect litters: leaves a process running. Call it when the collector ends.
 void vices_end(const struct vices *v);
 
-// Call it with each line that was written.
+// Call it after each line that was written.
 void vices_line(struct vices *v, const struct buf *line);
 
-// Call it before the cursor moves past the line.
+// Call it before the cursor moves past a batch.
 bool vices_note(struct vices *v, struct session *s, struct err *e) MUST_USE;
 
-// Call it when the cursor has moved, and how long that took.
+// Call it when the cursor has moved; `took_ns` is how long the move took.
 bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct err *e) MUST_USE;
 
-// Sets *works to false while the collector does nothing, whatever waits.
+// Defects waits-for-snapshots and spares-server: *works becomes false while the collector is to do
+// nothing although tokens may wait.
 bool vices_rest(const struct vices *v, struct session *s, bool *works, struct err *e) MUST_USE;
 
-// Call it while nothing is to do, until *until_ns at most; sets *until_ns to an earlier time at
-// which it wants to be called again. Fails when the output or the session fails.
+// Call it each time before the collector sleeps until *until_ns. It sets *until_ns to an earlier
+// time if it is to be called again then. False when the output or the session fails.
 bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct err *e) MUST_USE;
 
 // --- defect uncommitted --------------------------------------------------------------
 
 // Defect uncommitted: a collector that does not wait for commits.
 //
-// It installs a trigger in the database that shows each token at once in the session's
-// application_name, where others see it before the commit.
+// It installs a trigger in the database that puts each token into the application_name of the
+// inserting session, where other sessions see it before the commit.
 
-// Writes the tokens that it overhears, one per line, until TERM (true).
+// Writes the tokens that it sees in this way, one per line, and returns true on TERM. False when
+// the output or the session fails.
 bool uncommitted_serve(
     struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
