@@ -21,7 +21,8 @@ static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that no po
 // A rolling hash of the last letters of a row, which is a run of digits or letters in the log.
 struct row {
     size_t len;            // number of letters in the row so far
-    uint64_t hash, oldest; // oldest: base to the power of the window's length
+    uint64_t hash, oldest; // oldest: the factor of the letter that leaves the window, base to the
+                           // power of the window's length
     unsigned char window[HEX_LEN];
 };
 

@@ -45,8 +45,8 @@ struct instance {
     int64_t gone_ns;  // when the process ended, until it is reaped; 0: it has not ended;
                       // belongs to the thread
     struct pace pace; // `rate` is under the lock, the rest belongs to the thread
-    bool close_asked; // its output is to be closed; under the lock
-    bool closed;      // the output of this process was closed; under the lock
+    bool close_asked; // a fault has asked to close the output; under the lock
+    bool closed;      // a fault has closed the output of this process; under the lock
     unsigned holds;   // number of faults that keep the instance from being started again; under the
                       // lock
     bool for_good;    // the instance is never started again; under the lock
@@ -75,11 +75,12 @@ struct subject {
     struct litter litter; // belongs to the thread
     int64_t litter_ns;    // when to call litter_look again; belongs to the thread
     uint8_t *tries;       // owned; see mock_sender.h; belongs to the thread
-    atomic_size_t unsaid; // number of answers that are still to be given
+    atomic_size_t unsaid; // number of answers of the mock senders that are still to be given
     pthread_t thread;
     bool started;
     int wake[2];
-    pthread_mutex_t lock; // guards instances' pids and the records of processes
+    pthread_mutex_t lock; // guards the instances' pids, the records of processes, and the fields
+                          // marked as under the lock
     bool stopping;        // all processes were told to end; under the lock
     bool killing;         // those that did not end are killed; under the lock
     bool done;            // the thread has reaped all processes; under the lock
@@ -106,7 +107,8 @@ void serve_empty_pipe(struct subject *s, struct instance *in);
 
 // --- start.c ----------------------------------------------------------------------------
 
-// Starts the processes that are due; returns when the next start is due.
+// Starts the processes that are due. Returns when the next start is due; CLOCK_NEVER: none is
+// planned.
 int64_t start_due(struct subject *s, int64_t now);
 
 // --- exits.c ----------------------------------------------------------------------------
