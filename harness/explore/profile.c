@@ -18,7 +18,8 @@ static const struct profile profiles[] = {
         .load = "  - {name: bulk, for: 2s, rate: 3000/s, connections: 16, "
                 "rows_per_transaction: 100, recovery: 0.5, "
                 "hold_open: {share: 0.5, for: 150ms}}\n"},
-    // More tokens at once than one collector can handle, while another waits.
+    // More tokens at once than one collector can handle, so that a second collector which stays
+    // idle is noticed.
     {.share = 0.04,
         .dequeues = SHARED | LEASED,
         .quiet = true,
