@@ -38,11 +38,21 @@ rows_of() { # heading
 }
 
 # shellcheck disable=SC2016 # the marks are those of the table
-names() { { grep -oE '`[^`]+`' <<<"$1" || true; } | tr -d '`'; }
+names() { # cell
+    local rest=$1 marked='`([^`]+)`'
+    while [[ $rest =~ $marked ]]; do
+        echo "${BASH_REMATCH[1]}"
+        rest=${rest#*"${BASH_REMATCH[0]}"}
+    done
+}
 
 claims() { # story, what
+    local line
     [ -f "$stories/$1.story" ] || fail "$table: there is no story $1"
-    grep -qE "^=> (.*, )?$2" "$stories/$1.story" || fail "$1 does not claim: $2"
+    while IFS= read -r line; do
+        [[ ! $line =~ ^"=> "(.*", ")?$2 ]] || return 0
+    done <"$stories/$1.story"
+    fail "$1 does not claim: $2"
 }
 
 is_shown() { # collector, invariant, scenarios
