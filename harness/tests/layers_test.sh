@@ -69,7 +69,6 @@ only() { # folder, what it may include, why
 }
 
 check_has_layers() {
-    local file name
     # No invariant includes a header of faults, servers, sessions, samplers or sources, names a verb,
     # or reads the records of faults. `recovery.c` does, because it judges each fault.
     only invariants '^"(base|plan|scenario|ledger)/|^"check/([^/]*|invariants/[^/]*)$|^<(sys|arpa|netinet)/' \
@@ -79,11 +78,11 @@ check_has_layers() {
     # Each source is one file that sees the ledger, the bounds and the timeline, and calls no other.
     only sources '^"(base|scenario|ledger)/|^"check/(bounds|lookup|cause|timeline|sources/sources)\.h$' \
         "a source looks past the ledger, the bounds and the timeline"
-    for file in sources/*.c; do
-        name=$(sed -nE 's/^void (source_[a-z_]+)\(.*/\1/p' "$file")
-        [ "$file" = sources/sources.c ] || grep -noE '\bsource_[a-z_]+' "$file" | grep -vE ":(${name:-none})\$" |
-            sed "s#^#$file is one source and uses another: #"
-    done
+    grep -noE '^void source_[a-z_]+\(|\bsource_[a-z_]+' sources/*.c | awk -F '[:(]' '
+        /^sources\/sources\.c:/ { next }
+        sub(/^void /, "", $3) { own[$1] = $3 }
+        { used[NR] = $1 " is one source and uses another: " $2 ":" $3; file[NR] = $1; name[NR] = $3 }
+        END { for (i in used) if (name[i] != own[file[i]]) print used[i] }'
     # Nobody but `check.c`, which makes the timeline, and `foresee.c`, which has only the plan, asks a
     # source.
     never '"check/sources/' "asks a source; ask the timeline" '^[^/]*$' 'check\.c|foresee\.c'
