@@ -557,11 +557,14 @@ static bool happen(struct state *s, const struct model_rules *rules, enum event 
 static uint64_t hash(const struct state *s)
 {
     const unsigned char *bytes = (const unsigned char *)s;
-    uint64_t h = 14695981039346656037ULL; // FNV-1a, and a last mix
+    uint64_t h = 14695981039346656037ULL, word = 0; // FNV-1a by words, and a mix after each
 
-    for (size_t i = 0; i < sizeof *s; i++)
-        h = (h ^ bytes[i]) * 1099511628211ULL;
-    return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ULL;
+    for (size_t i = 0; i < sizeof *s; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof *s - i < sizeof word ? sizeof *s - i : sizeof word);
+        h = (h ^ word) * 1099511628211ULL;
+        h ^= h >> 29;
+    }
+    return h * 0xbf58476d1ce4e5b9ULL;
 }
 
 // Returns true if this state was left before with at least as many events to go.
@@ -615,7 +618,7 @@ static void explore(struct search *x, const struct state *s, int depth, int left
 struct model_found model_explore(const struct model_rules *rules, int depth)
 {
     struct model_found found = {0};
-    struct search x = {.rules = rules, .found = &found, .mask = ((size_t)1 << 24) - 1};
+    struct search x = {.rules = rules, .found = &found, .mask = ((size_t)1 << 22) - 1};
     struct state start;
 
     memset(&start, 0, sizeof start);
