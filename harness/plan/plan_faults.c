@@ -9,11 +9,10 @@
 // The first stream of the faults, above the streams of all phases. Each fault of the file has one.
 #define FAULT_STREAMS (1u << 20)
 
-// Room for the faults that last at one moment. It counts six for the server and its network: one on
-// the server, one on its disk, a delay, a throttle, and silence in each direction; and three for
-// each of 64 collectors: one on the collector, one on its reader and one on its sender. It does not
-// count the things THING_WRITES, THING_LIMIT and THING_SLICE.
-#define LASTING_MAX (6 + 3 * 64)
+// Room for the faults that last at one moment: one for each thing that a fault takes (see THING_ in
+// scenario/verbs.h). Nine of them are there once, and three, the collector, its reader and its
+// sender, for each of 64 instances.
+#define LASTING_MAX (9 + 3 * 64)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
