@@ -5,8 +5,8 @@
 
 #define ROWS_PER_HALF 5
 
-// Returns the percentile (0 to 100) of the row after the one at `level`; 100 when no double lies in
-// between.
+// Returns the percentile (0 to 100) of the row after the one at `level`; 100 when the step is too
+// small to change a double.
 static double next_level(double level)
 {
     double halvings = floor(log2(100 / (100 - level))) + 1;
@@ -20,6 +20,7 @@ static void put_level(struct buf *out, int64_t value, double unit, double level,
     double share = level / 100;
 
     buf_printf(out, "%12.3f %2.12f %10" PRId64, (double)value / unit, share, seen);
+    // At 100% the last column would be infinite, so it is left out.
     if (level < 100)
         buf_printf(out, " %14.2f", 1 / (1 - share));
     buf_append_char(out, '\n');
@@ -38,6 +39,8 @@ static void put_levels(struct buf *out, const struct histogram *h, double unit)
         seen += h->counts[i];
         double reached = 100 * (double)seen / (double)h->total;
         bool last = seen == h->total;
+        // In the bucket of the largest value, one row and the row at 100% stand for all levels that
+        // are left.
         while (level <= reached && level < 100) {
             put_level(out, value, unit, level, seen);
             level = next_level(level);
@@ -51,6 +54,8 @@ static void put_levels(struct buf *out, const struct histogram *h, double unit)
 
 bool hgrm_write(struct buf *out, const struct histogram *h, double unit)
 {
+    // HdrHistogram gives the highest value of the last bucket as the max, rather than the exact
+    // max.
     int64_t max = h->total > 0 ? histogram_highest_at(histogram_index(h->max)) : 0;
 
     buf_printf(
@@ -60,6 +65,7 @@ bool hgrm_write(struct buf *out, const struct histogram *h, double unit)
         histogram_stddev(h) / unit);
     buf_printf(
         out, "#[Max     = %12.3f, Total count    = %12" PRId64 "]\n", (double)max / unit, h->total);
+    // HdrHistogram counts the first two octaves as one bucket.
     buf_printf(out, "#[Buckets = %12zu, SubBuckets     = %12d]\n",
         h->count_len / HISTOGRAM_OCTAVE - 1, 2 * HISTOGRAM_OCTAVE);
     return !out->failed;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Grows the array to hold `index`. It grows by whole octaves: so it moves fewer than 54 times, and
-// its length is one that HdrHistogram itself would choose.
+// Grows the array to hold `index`; false without memory. The array grows by whole octaves: then it
+// moves fewer than 54 times, and its length is one that HdrHistogram itself would choose.
 static bool reach_index(struct histogram *h, size_t index)
 {
     if (index < h->count_len)
@@ -138,6 +138,7 @@ static unsigned shift_at(size_t index)
 size_t histogram_index(int64_t value)
 {
     uint64_t v = value > 0 ? (uint64_t)value : 0;
+    // With the lowest eleven bits set, `bits` is at least 11, so small values are not shifted.
     unsigned bits = 64 - (unsigned)__builtin_clzll(v | (2 * HISTOGRAM_OCTAVE - 1));
     unsigned shift = bits - 11; // eleven bits remain, because 2^11 = 2 * HISTOGRAM_OCTAVE
 

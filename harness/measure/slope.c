@@ -16,7 +16,8 @@ static int compare_slopes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Returns the variance of Kendall's S. Groups of t equal values make it smaller.
+// Returns the variance of S, the figure of Kendall's test. Groups of t equal values make it
+// smaller.
 static double kendall_variance(const double *sorted, size_t count)
 {
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);
@@ -30,6 +31,7 @@ static double kendall_variance(const double *sorted, size_t count)
     return term / 18;
 }
 
+// Writes the slopes between all pairs of points, sorted, and returns their number.
 static size_t all_pairs(double *slopes, const double *x, const double *y, size_t count)
 {
     size_t n = 0;
@@ -42,6 +44,8 @@ static size_t all_pairs(double *slopes, const double *x, const double *y, size_t
     return n;
 }
 
+// Returns the slope with the index `rank` among the sorted slopes; the first or the last one when
+// the index lies beyond them.
 static double rank_value(const double *slopes, size_t count, double rank)
 {
     double last = (double)count - 1;
@@ -54,7 +58,6 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
         return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
             SLOPE_POINTS_MAX, count);
-    // Theil and Sen: the median of the slopes of all pairs, which a few outliers do not move.
     double *slopes = malloc(count * (count - 1) / 2 * sizeof *slopes);
     double *sorted = malloc(count * sizeof *sorted);
     bool ok = (slopes && sorted) || err_memory(e);
@@ -63,7 +66,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
         memcpy(sorted, y, count * sizeof *sorted);
         s->level = stats_median(sorted, count);
         // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above
-        // the median of the slopes.
+        // the median of the slopes, rounded outwards.
         double within = z * sqrt(kendall_variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
         s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);

@@ -24,6 +24,7 @@ double stats_median(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+// Returns b / a. Two infinite values have the ratio 1, and a zero counts as TINY.
 static double pair_ratio(double a, double b)
 {
     if (isinf(a) && isinf(b))
@@ -68,8 +69,9 @@ static double normal_below(double z)
     return erfc(-z / sqrt(2)) / 2;
 }
 
-// Counts the pairs in which b is larger; a pair of equal values counts as half. Also writes the
-// ratio of each pair, and whether any pair is equal.
+// Returns Mann and Whitney's U: the number of pairs in which b is larger, where a pair of equal
+// values counts as half. Also writes the ratio of each pair to `ratios`, and to *tied whether any
+// pair is equal.
 static double count_wins(
     const double *a, size_t n, const double *b, size_t m, double *ratios, bool *tied)
 {
@@ -80,6 +82,7 @@ static double count_wins(
         for (size_t j = 0; j < m; j++) {
             double ratio = pair_ratio(a[i], b[j]);
             ratios[i * m + j] = ratio;
+            // Only a ratio of 1 is neither smaller nor larger than 1: pair_ratio never returns NAN.
             bool equal = !(ratio < 1) && !(ratio > 1);
             *tied = *tied || equal;
             u += equal ? 0.5 : ratio > 1;
@@ -106,11 +109,14 @@ static double tie_term(const double *a, size_t n, const double *b, size_t m)
     return term;
 }
 
+// Returns the standard deviation of U for sides of n and m values; `ties` is the result of
+// tie_term.
 static double rank_sum_deviation(double n, double m, double ties)
 {
     return sqrt(n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1))));
 }
 
+// Returns the probability that chance alone puts U at least this far from its mean, on either side.
 static double two_sided_p(double u, const double *a, size_t n, const double *b, size_t m, bool tied)
 {
     double mean = (double)n * (double)m / 2;
@@ -122,6 +128,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     // The deviation is 0 only when all values are equal.
     if (!(sigma > 0))
         return 1;
+    // U takes only whole numbers; the 0.5 corrects for this (continuity).
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
 }
 
@@ -184,6 +191,7 @@ double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count
     size_t hits = a_hits + b_hits;
     double p = 0;
 
+    // Of all ways to divide the hits between the sides, adds up those that give b at least b_hits.
     for (size_t k = b_hits; k <= hits && k <= b_count; k++) {
         if (hits - k <= a_count)
             p += exp(log_choose(a_count, hits - k) + log_choose(b_count, k) -
@@ -234,6 +242,7 @@ static double beta_below(double x, double a, double b)
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
+// Returns the x at which beta_below is p.
 static double beta_quantile(double p, double a, double b)
 {
     double low = 0, high = 1;
