@@ -44,7 +44,8 @@ static bool is_timing(enum metric_id id)
     return metrics[id].traits & TRAIT_TIME;
 }
 
-// Without a broken invariant, a run is violated when it misses an expectation on a count.
+// A run can be violated without a broken invariant: it missed an expectation on a count, or its
+// collector could not be kept running.
 bool compare_violated_for_good(const struct stored *run)
 {
     bool timing = false;
@@ -89,7 +90,7 @@ static struct failed count_failures(const struct side *s)
         }
         failed.hits[FAILURE_INCONCLUSIVE] += inconclusive;
         // A run that is violated without a broken invariant has missed an expectation of its
-        // scenario.
+        // scenario, or its collector could not be kept running.
         failed.hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
         failed.any += inconclusive || run->verdict == VERDICT_VIOLATED;
     }
@@ -177,7 +178,7 @@ static bool values_of(const struct side *s, size_t metric, double *values)
 
 // Judges a row. It is worse or better when the test finds a difference and the ratio lies outside
 // the margin, and shows no difference when the whole interval lies within the margin. Else it is
-// unknown.
+// unknown. `times`: how many times worse the new side is.
 static enum change judge_row(
     const struct compared *row, bool more_is_better, double alpha, double margin)
 {
@@ -189,6 +190,8 @@ static enum change judge_row(
                                                                                : CHANGE_UNKNOWN;
 }
 
+// Counts the judged metrics that every run of both sides has. `values` has room for the values of
+// the larger side.
 static size_t count_measured(const struct comparison *c, double *values)
 {
     size_t count = 0;
@@ -198,6 +201,8 @@ static size_t count_measured(const struct comparison *c, double *values)
     return count;
 }
 
+// Adds the row of judged metric number i. A metric that some run lacks gets no row, which is no
+// error. `base` and `new` have room for the values of each side.
 static bool compare_metric(
     struct comparison *c, size_t i, double *base, double *new, double alpha, struct err *e)
 {
@@ -223,7 +228,8 @@ static bool compare_speed(struct comparison *c, struct err *e)
     double *new = calloc(c->new->count + 1, sizeof *new);
     bool ok = (base && new) || err_memory(e);
     // The 5% are divided among the rows that are really judged, so a scenario with few metrics
-    // keeps the sharper test.
+    // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
+    // better.
     size_t measured = ok ? count_measured(c, c->base->count > c->new->count ? base : new) : 0;
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 

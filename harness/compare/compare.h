@@ -40,7 +40,7 @@ struct compared {
 
 // The ways in which runs fail: an enum metric_id for each invariant, and the following two.
 #define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run was inconclusive
-#define FAILURE_OTHERWISE (METRIC_COUNT + 1) // it missed an expectation and broke no invariant
+#define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated, but no invariant was broken
 #define FAILURES (METRIC_COUNT + 2)
 
 // How many runs of a side failed.

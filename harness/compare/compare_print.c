@@ -22,6 +22,7 @@ static void put_metric_value(const struct compared *row, double value, char *tex
         snprintf(text, size, "unknown");
 }
 
+// False for a ratio that comes from a zero or an infinite value.
 static bool is_ratio(double ratio)
 {
     return ratio > 1e-6 && ratio < 1e6;
@@ -95,6 +96,8 @@ static void print_metric_rows(const struct comparison *c, struct buf *out)
     }
 }
 
+// Appends a line for each way in which runs failed, or that none failed, and the notes about other
+// differences between the sides.
 static void print_compared_failures(const struct comparison *c, const char *indent, struct buf *out)
 {
     for (int f = 0; f < FAILURES; f++) {

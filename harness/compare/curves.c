@@ -16,7 +16,7 @@ enum { WIDTH = 540, HEIGHT = 300, LEFT = 56, RIGHT = 500, TOP = 26, BOTTOM = 252
 static const struct percentile {
     enum metric_id intended, commit;
     const char *name;
-    double nines; // 90% is one nine
+    double nines; // -log10(1 - percentile): 90% is one nine, 99% are two
 } percentiles[] = {
     {METRIC_LATENCY_P50, METRIC_COMMIT_LATENCY_P50, "p50", 0.301},
     {METRIC_LATENCY_P90, METRIC_COMMIT_LATENCY_P90, "p90", 1},

@@ -38,7 +38,8 @@ static double ratio_width(double ratio)
 
 static struct scale scale_of(const struct comparison *c)
 {
-    // The margin is always in the picture, so that intervals within it look small.
+    // `most` is a logarithm here. The margin is always in the picture, and half as much beside it,
+    // so that intervals within the margin look small.
     double most = log1p(c->margin) * 1.5;
 
     for (size_t i = 0; i < c->row_count; i++) {
@@ -46,10 +47,11 @@ static struct scale scale_of(const struct comparison *c)
         most = fmax(most, ratio_width(c->rows[i].ratio.high));
         most = fmax(most, ratio_width(c->rows[i].ratio.estimate));
     }
-    // Ratios beyond the scale are drawn at its edge.
+    // The scale ends at 16. Ratios beyond it are drawn at its edge.
     return (struct scale){fmin(exp(most * 1.05), 16)};
 }
 
+// Returns where a ratio lies; 0 and infinity lie at the edges.
 static double ratio_x(struct scale s, double ratio)
 {
     double at = ratio > 0 ? log(ratio) / log(s.most) : -1;
@@ -74,6 +76,7 @@ static void put_ratio_ticks(const struct comparison *c, struct scale s, struct b
         if (all[i] > s.most || right - last < 48)
             continue;
         last = right;
+        // A ratio and its inverse are equally far from 1.
         for (int side = 0; side < 2; side++) {
             double ratio = side ? all[i] : 1 / all[i];
             buf_printf(out,
@@ -82,7 +85,6 @@ static void put_ratio_ticks(const struct comparison *c, struct scale s, struct b
                 ratio_x(s, ratio), bottom, ratio_x(s, ratio), bottom + 15, ratio);
         }
     }
-    // On a logarithmic scale twice as slow and twice as fast are equally far from 1.
     buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">times ", (LEFT + RIGHT) / 2,
         bottom + 34);
     append_escaped(out, c->base->name);

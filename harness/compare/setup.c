@@ -16,7 +16,8 @@
 #define TEXT_MAX (4u << 20)
 #define SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
-// Keys that may differ. They are what the comparison is about, or they name the place of the run.
+// Keys that may differ, also in the keys below them. They are what the comparison is about, or they
+// name the place of the run.
 static const char *const may_differ[] = {
     "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};
 
@@ -39,6 +40,7 @@ static bool is_compared(const char *key)
         if (strncmp(key, may_differ[i], len) == 0 && (key[len] == '\0' || key[len] == '.'))
             return false;
     }
+    // Tags only choose which scenarios a command runs.
     return strncmp(key, "tags", 4) != 0;
 }
 
@@ -88,6 +90,7 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
 }
 
+// Returns the settings of a scenario, sorted by key; none when the text is not YAML.
 static struct entries read_entries(const char *text, size_t len)
 {
     struct entries all = {0};
@@ -123,6 +126,8 @@ size_t setup_differences(
 
     while (i < a.count || j < b.count) {
         // Both lists are sorted by key, so one pass finds the keys that only one of them has.
+        // `order` is negative for a key that only a has, positive for one that only b has, and 0
+        // for a key of both.
         int order = i == a.count ? 1 : j == b.count ? -1 : strcmp(a.items[i].key, b.items[j].key);
         const struct entry *x = order <= 0 ? &a.items[i] : NULL;
         const struct entry *y = order >= 0 ? &b.items[j] : NULL;
@@ -155,6 +160,8 @@ static bool resolve_scenario(const char *folder, struct buf *out, struct err *e)
     return ok;
 }
 
+// False when the two runs were judged by different rules, or were made in different modes, such as
+// an ordinary run and --every-cut.
 static bool same_rules(const struct stored *first, const struct stored *run, struct err *e)
 {
     // Two versions of the rules may judge the same collector differently.
@@ -228,7 +235,8 @@ static void put_environment_program(const struct environment *v, char *text, siz
     snprintf(text, size, "%s (%s)", v->mailproof, v->commit);
 }
 
-// Lists the seeds, each once, in the order of the runs.
+// Lists the seeds, each once, in the order of the runs. Stops when there may be no room for one
+// more, which takes up to 24 bytes.
 static void put_seeds(const struct side *s, char *text, size_t size)
 {
     size_t len = 0;
