@@ -63,7 +63,7 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
     return object;
 }
 
-// Returns what `print` appends as a JSON string; null when it fails.
+// Returns as a JSON string what `print` appends; JSON null when it fails.
 static json_t *printed_text(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
 {

@@ -188,6 +188,8 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
             return false;
         p50[n] = (double)histogram_percentile(&r.latency, 50) / NS_PER_MS;
         tokens[n] = model_tokens_per_batch(&r);
+        // The model's arrivals are the acknowledged commits, so its latency is compared with that
+        // from the commit.
         p50_off[n] = p50[n] / item->run.values[METRIC_COMMIT_LATENCY_P50] - 1;
         tokens_off[n] = tokens[n] / tokens_per_batch(&item->run) - 1;
         n++;
@@ -206,6 +208,7 @@ bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, s
 
     for (size_t i = 0; ok && i < t->count; i++) {
         struct queries q = {0};
+        // Without query times of other pairs, this pair has no figures of the model.
         ok = measured_queries(&q, all, t->count, i, e) &&
              (q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e));
         t->read_ms = queries_median_ms(&q.reads);

@@ -63,7 +63,8 @@ struct schedule_pair measured_schedule(const struct measured *o);
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
 // Adds the query times of the conclusive runs of all pairs except number `but` (`but` == count: of
-// all pairs), then calls queries_ready.
+// all pairs), then calls queries_ready. Without any such time it leaves q as it was, which is no
+// error.
 MUST_USE bool measured_queries(
     struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
 

@@ -89,10 +89,12 @@ static void admit_arrivals(
     }
 }
 
-// Simulates one batch: fills the window, and decides when its line is written.
+// Simulates one batch: fills the window, and decides when its line is written. A window that fired
+// after the previous line takes one read, any other one turn (queries.h).
 static void model_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
+    // The next token to arrive opens the window.
     int64_t due_ns = w->next_ns + m->timeout_ns;
 
     w->count = 0;
@@ -107,6 +109,7 @@ static void model_batch(
     admit_arrivals(w, m, a, w->written_ns);
 }
 
+// Counts the tokens of the written batch and their latencies. False without memory.
 static bool deliver(struct window *w, const struct model *m, struct model_result *r)
 {
     for (int i = 0; i < w->count; i++) {
@@ -138,7 +141,7 @@ static bool simulate_windows(struct model_result *r, const struct model *m, stru
     rng_init(&a.rows, m->seed, STREAM_ROWS);
     rng_init(&queries, m->seed, STREAM_QUERIES);
     arrivals_init(&a.source, &m->phases[0], arrivals);
-    w->written_ns = -1;
+    w->written_ns = -1; // no line is written yet, so the first one takes a read
     w->next_ns = next_arrival(&a);
     while (ok && w->next_ns < m->period_ns) {
         model_batch(w, m, &a, &queries);

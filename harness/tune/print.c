@@ -70,6 +70,7 @@ bool print_table(const struct tune *t, struct buf *out)
         for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
             print_figure(p, f, out);
         print_margin(t, p, out);
+        // The mark says already that a pair is on the front.
         buf_printf(out, "  %s%s\n", mark(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");

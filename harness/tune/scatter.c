@@ -28,6 +28,8 @@ struct box {
 #define FRONT_BOXES 12 // number of steps into which each part of the front's line is divided
 
 struct labels {
+    // For each pair: the boxes along its part of the front, its point, and its label. One more is
+    // for the name of the objective.
     struct box taken[(FRONT_BOXES + 3) * TUNE_PAIRS_MAX + 1];
     size_t count;
 };
@@ -218,7 +220,7 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
-// True when the box lies within the plot and covers no other box.
+// True when the box lies within the plot, or at most 10 above it, and covers no other box.
 static bool is_free(const struct labels *l, const struct box *b)
 {
     for (size_t i = 0; i < l->count; i++) {

@@ -121,6 +121,7 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     if (number < 0 || pair >= t->tune.count)
         return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
             RECORD_NAME, pair);
+    // The history of a run is read with the scenario of that run.
     t->scenario.collector.batch_limit = t->pairs[pair].limit;
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
     bool ok = command_record_path(folder, &t->record, line, "folder", e) &&
@@ -261,7 +262,8 @@ static bool any_measured(const struct tuning *t)
 }
 
 // Makes the rounds of this shard, each with all pairs. The runs of other shards are not known here,
-// so no pair is left out, and there are as many rounds as --repeat says.
+// so no pair is left out, and there are as many rounds as --repeat says. For the same reason the
+// plan has no measurements, so that every pair is open in each round.
 static bool run_shard(struct sweeping *s, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -363,7 +365,7 @@ static bool make_runs(struct tuning *t, struct err *e)
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
-    // None of the pairs that the model preferred can be recommended, so run those that it left out.
+    // If none of the pairs that the model preferred can be recommended, run those that it left out.
     if (ok && !t->options->shard.of && take_others_in(t))
         ok = run_rounds(&s, e);
     if (s.shared)

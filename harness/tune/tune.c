@@ -246,6 +246,7 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     if (!m || m->unit != UNIT_MS || x->comparison[0] != '<' || full)
         return;
     double worst = p->judged.count >= 3 ? p->judged.high : p->values[m->id];
+    // 1 ns less, because an objective with < excludes the bound itself; then down to whole steps.
     int64_t longer_ns = p->timeout_ns + (int64_t)((x->value - worst) * NS_PER_MS) - 1;
     longer_ns -= longer_ns % step_ns;
     if (longer_ns < p->timeout_ns + step_ns || failed_with(t, p, longer_ns))
@@ -330,6 +331,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
     if (!any && !tune_known(t))
         return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
                                    "says why in its folder.\n");
+    // Without an objective, a pair that has figures can only fail by a broken invariant.
     if (!any && (!t->objective || tune_all_broken(t)))
         return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
             count_broken(t) < t->count ? " or came to no result" : "");

@@ -133,6 +133,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
         items[sets.count++] = set;
     }
     sets.items = items;
+    // A scenario that is skipped here (ERR_SKIP) is no mistake in the objective.
     bool ok = (scenario_load(&t->scenario, t->path, &sets, e) && needs_met(&t->scenario, e)) ||
               (objective && e->kind != ERR_SKIP && blame_objective(set, e));
     free(items);
