@@ -16,7 +16,7 @@
 #define TEXT_MAX (4u << 20)
 #define SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
-// Keys that may differ, also in the keys below them. They are what the comparison is about, or they
+// Keys that may differ, as may all keys below them. They are what the comparison is about, or they
 // name the place of the run.
 static const char *const may_differ[] = {
     "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};

@@ -6,6 +6,8 @@ bool excused_whole(const struct report *r, enum metric_id id)
            !r->result->broken[id] && !r->result->doubted[id];
 }
 
+// Appends how long each kind of fault that struck may excuse the subject after its end, and how
+// long one did.
 static void faults(const struct report *r, struct buf *out)
 {
     for (int id = 0; id < VERB_COUNT; id++) {
@@ -22,6 +24,7 @@ static void faults(const struct report *r, struct buf *out)
     }
 }
 
+// Appends the judged part of each invariant of which less than `share` was judged.
 static void shares(const struct report *r, double share, struct buf *out)
 {
     char text[200];
@@ -35,19 +38,20 @@ static void shares(const struct report *r, double share, struct buf *out)
     }
 }
 
+// Appends the invariants that had nothing to judge, which would else look as if they were judged
+// and held; and those that the subject does not promise.
 static void never(const struct report *r, struct buf *out)
 {
     const char *before = "nothing to judge: ";
     struct buf text;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // Without this list, an invariant that had nothing to judge would look like one that was
-        // judged and held.
         if (!excused_whole(r, id) || r->result->judged[id].of > 0)
             continue;
         buf_printf(out, "%s%s", before, metrics[id].name);
         before = ", ";
     }
+    // A comma: at least one name was appended.
     if (*before == ',')
         buf_append_char(out, '\n');
     buf_init(&text, 2000);

@@ -56,6 +56,7 @@ bool folder_write(
         return err_set(e, ERR_INTERNAL, "%s would be too long", name);
     if (!folder_begin(f, name, &file, e))
         return false;
+    // folder_finish finds out when a write has failed.
     if (content->len > 0)
         fwrite(content->data, 1, content->len, file.out);
     return folder_finish(&file, true, e);
@@ -120,6 +121,7 @@ static bool make_unique(
             break;
     }
     err_sys(e, path_fault(), "cannot make the folder %s", f->path);
+    // Without a path, folder_fini has nothing to remove.
     f->path[0] = '\0';
     return false;
 }
@@ -183,6 +185,8 @@ bool folder_link_latest(struct folder *f, struct err *e)
     return false;
 }
 
+// Removes the empty logs of collectors, so that the folder of logs can be removed unless a
+// collector has logged something.
 static void remove_empty_logs(const struct folder *f)
 {
     struct err ignored;

@@ -45,7 +45,7 @@ static const char *time_text(int64_t ns, char text[TEXT_MAX])
 
     if (s < 100)
         snprintf(text, TEXT_MAX, "about %.0f s", ceil(s));
-    else if (s < 5940)
+    else if (s < 5940) // 99 min
         snprintf(text, TEXT_MAX, "about %.0f min", s / 60);
     else
         snprintf(text, TEXT_MAX, "about %.1f h", s / 3600);

@@ -40,6 +40,7 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
     *g = (struct gathered){0};
     for (size_t len = root ? strlen(root) : 0; len > 1 && root[len - 1] == '/'; len--)
         root[len - 1] = '\0';
+    // Follow only `path` itself if it is a link.
     const int how = FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR;
     FTS *tree = root ? fts_open((char *[]){root, NULL}, how, NULL) : NULL;
     if (!tree)

@@ -18,11 +18,11 @@ struct progress {
     int64_t at_ns, whole_ns; // time since the start of the load, and the load's planned length
     uint64_t committed, planned, delivered;
     double latency_ms; // mean latency of the tokens that were read in the last whole second; NAN:
-                       // none
+                       // no token was read
     size_t faults, faults_planned;
 };
 
 void progress_show(struct progress *p);
 
-// Ends the line, so that later output starts on a line of its own.
+// Removes the progress from a terminal, so that later output starts on an empty line.
 void progress_end(const struct progress *p);

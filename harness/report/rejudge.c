@@ -42,6 +42,7 @@ bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, st
     // A login may contain the segment of a soak. The token's name in messages has none, and means
     // the same token.
     if (!names_token(text, strcspn(text, "@"), token, &segment)) {
+        // UINT32_MAX stands for a text that names no token.
         unsigned long number = strtoul(digits, &end, 10);
         *token = end == digits || *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
     }

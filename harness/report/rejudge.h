@@ -23,7 +23,7 @@ MUST_USE bool rejudge_history(struct rejudge *r, const char *folder, struct err 
 // Judges the run by the checks of this version.
 MUST_USE bool rejudge_judge(struct rejudge *r, struct err *e);
 
-// Finds a token by its login (t0000042), its address or its number (42).
+// Finds a token by its login (t0000042), its address or its number (42, or "job 42").
 MUST_USE bool rejudge_token(
     const struct ledger *l, const char *text, uint32_t *token, struct err *e);
 

@@ -71,6 +71,7 @@ static bool write_files(
     return ok;
 }
 
+// True when the run broke an invariant of this promise, which is a bit of metrics[].promise.
 static bool rests_on(const struct result *result, int promise)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -91,13 +91,13 @@ static void count_kind(struct kind *kinds, size_t *count, const char *line)
 {
     for (size_t i = 0; i < *count; i++) {
         if (same_but_for_numbers(kinds[i].line, line)) {
+            // Each kind keeps its last line, because a reader finds the numbers of that line at the
+            // end of the log.
             kinds[i].line = line;
             kinds[i].times++;
             return;
         }
     }
-    // Each kind keeps its last line, because a reader finds the numbers of that line at the end of
-    // the log.
     if (*count < KINDS_MAX)
         kinds[(*count)++] = (struct kind){.line = line, .times = 1};
 }
@@ -155,6 +155,8 @@ void silence_read(struct silence *s, char *log, bool foreign)
     free(kinds);
 }
 
+// Reads the text of a log; of a log longer than LOG_MAX, half of LOG_MAX from its beginning and
+// half from its end.
 static void read_log_text(char *text, FILE *file)
 {
     long half = LOG_MAX / 2, size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
@@ -201,6 +203,7 @@ static size_t committed_after(const struct ledger *l, int64_t ns)
     return count;
 }
 
+// True when the collector was silent. Then s->what says what was seen.
 static bool is_run_silent(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
@@ -247,6 +250,7 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
     }
     int status = last->status;
     double lived_s = (double)(last->ended_ns - last->started_ns) / 1e9;
+    // With these two exit codes a shell says that it cannot run a command.
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
         snprintf(s->cause, sizeof s->cause,
             "the command, or the interpreter that it names, cannot be run (exit code %d)",

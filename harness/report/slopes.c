@@ -55,6 +55,7 @@ struct span {
     size_t windows;
 };
 
+// Returns the value of a figure in a sample, in the unit of the figure.
 static double level(const struct sample *s, enum slope_id id)
 {
     if (figures[id].kind == KIND_LEVEL_KB)
@@ -116,6 +117,7 @@ static bool fit(struct slopes *s, enum slope_id id, const struct points *p, stru
     return !s->measured[id] || theil_sen(&s->rows[id], p->x, p->y, p->count, e);
 }
 
+// Adds a point for each window, at the time of its middle sample.
 static bool take_samples(
     struct points *points, const struct span *span, enum slope_id id, struct err *e)
 {
@@ -136,6 +138,7 @@ static bool take_samples(
 
 // --- intervals.csv ------------------------------------------------------------------------
 
+// Returns the number of a column, counted from 0; -1: there is none of this name.
 static int column_of(const char *head, const char *name)
 {
     size_t len = strlen(name);
@@ -150,6 +153,7 @@ static int column_of(const char *head, const char *name)
     return -1;
 }
 
+// Returns the number in a column of a line. NAN for an empty cell, which is not a zero.
 static double cell(const char *line, int column)
 {
     char *end;
@@ -159,7 +163,6 @@ static double cell(const char *line, int column)
         line = line ? line + 1 : NULL;
     }
     double value = line ? strtod(line, &end) : 0;
-    // An empty cell is not a zero.
     return line && end != line ? value : NAN;
 }
 
@@ -175,6 +178,7 @@ static size_t read_column(const char *csv, const char *name, double *values, siz
     return n;
 }
 
+// Removes the NANs among the values. Returns how many values remain.
 static size_t without_gaps(double *values, size_t count)
 {
     size_t n = 0;
@@ -186,6 +190,8 @@ static size_t without_gaps(double *values, size_t count)
     return n;
 }
 
+// Adds a point for each window: the median of the seconds of a column that lie in it. The first
+// seconds, as many as the share `warming`, are left out.
 static bool take_column(struct points *points, const char *csv, size_t windows, double warming,
     enum slope_id id, struct err *e)
 {
@@ -271,6 +277,7 @@ bool slopes_segment(
     struct points point;
 
     g->at_ns = o->start_wall_ns;
+    // A segment has no warm-up of its own (0), and all of its samples are one window.
     bool ok = find_span(&span, o, 0, e);
     span.windows = span.count >= SAMPLES_PER_WINDOW;
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {

@@ -178,7 +178,7 @@ static void put_time(struct terminal_line *l, const char *before, int64_t ns, co
 
 static size_t name_width(const struct suite *s, size_t columns)
 {
-    size_t longest = 8;
+    size_t longest = 8; // the length of the heading "scenario"
 
     for (size_t i = 0; i < s->count; i++) {
         size_t len = strlen(s->rows[i].name);
@@ -231,8 +231,8 @@ static void put_suite_row(struct terminal_line *l, const struct suite *s, const 
         terminal_put(l, NULL, 0, text);
         if (s->shown.planned > 0 && isfinite(s->shown.latency_ms)) {
             int len = snprintf(text, sizeof text, ", %.1f ms", s->shown.latency_ms);
-            if (l->used + (size_t)len <=
-                l->room) // a number that is cut off would read as another number
+            // A number that is cut off would read as another number.
+            if (l->used + (size_t)len <= l->room)
                 terminal_put(l, NULL, 0, text);
         }
         return;
@@ -262,6 +262,7 @@ static int64_t time_left(const struct suite *s)
     }
     // The runs to come are expected to exceed their plan as much as the finished runs did.
     left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : SUITE_OVERHEAD_NS);
+    // The present run counts as one to come, so the time that it has taken already is subtracted.
     left_ns -= clock_now_ns() - s->run_began_ns;
     return left_ns > 0 ? left_ns : 0;
 }
@@ -315,12 +316,15 @@ static void draw_table(struct suite *s)
     size_t columns, lines;
 
     terminal_size(STDERR_FILENO, &columns, &lines);
+    // Of the window's lines, one is for the totals and one stays free.
     size_t name = name_width(s, columns), fit = lines > 2 ? lines - 2 : 1;
     // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it.
     size_t bar = columns >= name + 66 ? 20 : columns >= name + 28 ? 8 : 0;
+    // The rows around the running one are shown.
     size_t first = s->count <= fit || s->running < fit / 2 ? 0 : s->running - fit / 2;
     if (s->count > fit && first > s->count - fit)
         first = s->count - fit;
+    // The output so far must stand above the table.
     fflush(stdout);
     take_away(s, columns);
     for (size_t i = first; i <= s->count && i <= first + fit; i++) {
@@ -430,6 +434,7 @@ void suite_print(const struct suite *s, FILE *out)
         terminal_size(fileno(out), &columns, &lines);
     buf_init(&text, 1 << 20);
     size_t name = name_width(s, columns);
+    // A long name must leave room for the figures.
     if (columns > FIGURES_WIDTH + 10 && name > columns - 1 - FIGURES_WIDTH)
         name = columns - 1 - FIGURES_WIDTH;
     struct terminal_line head = {.out = &text, .room = columns - 1};

@@ -45,6 +45,8 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_RATE_DELIVERED));
 }
 
+// Prints the six metrics from `first`, a p50, on: p50, p90, p99, p99.9, max and mean follow each
+// other in the table of metrics.
 static void print_latency_row(
     const struct report *r, FILE *out, const char *name, enum metric_id first)
 {

@@ -64,6 +64,7 @@ static void put_counters(struct buf *out, const struct sample *now, const struct
     buf_printf(out, ",%d", now->active);
 }
 
+// Writes the columns from server_up on, which stay empty without a sample.
 static void put_sample(struct buf *out, const struct sample *now, const struct sample *before)
 {
     if (!now) {
@@ -96,6 +97,7 @@ static bool put_interval_row(void *arg, const struct interval *i, struct err *e)
     (void)e;
     buf_printf(w->out, "%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64,
         i->from_ns / NS_PER_S, i->intended, i->committed, i->delivered, i->backlog, i->lines);
+    // A closed loop has no intended times, so its latency counts from the commit.
     put_latency(w->out, i->from_intended->total ? i->from_intended : i->from_commit);
     now = sample_of(w, until_ns, &before);
     put_sample(w->out, now, before);

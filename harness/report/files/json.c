@@ -12,7 +12,7 @@ static json_t *json_number(double value)
     if (isnan(value))
         return json_null();
     // A whole number is written as an integer, because a strict reader expects counts to be
-    // integers.
+    // integers. Up to 9e15 a double holds every integer exactly.
     if (!(value < rint(value) || value > rint(value)) && fabs(value) < 9e15)
         return json_integer((json_int_t)value);
     return json_real(rint(value * 1e6) / 1e6);
@@ -195,6 +195,7 @@ static json_t *cuts(const struct report_cuts *c)
         (json_int_t)c->inconclusive);
 }
 
+// Appends the JSON as text, and releases `root`. False for a `root` of NULL.
 static bool dump(json_t *root, struct buf *out, struct err *e)
 {
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;

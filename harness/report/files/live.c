@@ -151,6 +151,7 @@ void live_stop(struct live *l)
 {
     if (!l)
         return;
+    // A signal may interrupt the write.
     while (write(l->stop[1], "", 1) != 1) {
     }
     pthread_join(l->thread, NULL);

@@ -10,6 +10,8 @@
 
 #define REPEAT_MAX (1u << 16)
 
+// Writes a row for each view of latency. The six metrics of a row follow each other in the table of
+// metrics, from the p50 to the mean.
 static void latencies(const struct report *r, struct buf *out)
 {
     static const struct {

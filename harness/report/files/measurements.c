@@ -8,6 +8,7 @@
 
 #include "check/intervals.h"
 
+// Returns a number; null for one that is not finite, such as a quotient by 0.
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(rint(value * 1e6) / 1e6) : json_null();
@@ -26,6 +27,8 @@ static json_t *distribution(const struct histogram *h)
         h->total ? real(histogram_stddev(h) / 1e6) : json_null());
 }
 
+// Adds the figures that latency_ms has beyond those of metrics to one of its views, such as
+// "from_intended".
 static void add_tail(json_t *latency, const char *view, const struct histogram *h)
 {
     json_t *object = json_object_get(latency, view);

@@ -67,6 +67,7 @@ static size_t append_override(struct buf *out, const char *const *sets)
         append_word(out, set + strlen(subject));
         return took;
     }
+    // Only a list in brackets and without blanks can be a value of --promises.
     if (strncmp(set, promises, strlen(promises)) == 0 && set[len - 1] == ']' && !strchr(set, ' '))
         buf_printf(
             out, "--promises %.*s", (int)(len - strlen(promises) - 1), set + strlen(promises));
@@ -83,6 +84,8 @@ static size_t append_override(struct buf *out, const char *const *sets)
     return 1;
 }
 
+// Returns the options that changed the scenario, quoted for a shell; NULL: none. The caller frees
+// the text.
 static char *changed_by(const struct scenario *s, const char *collector)
 {
     const char *const *sets = (const char *const *)s->sets;

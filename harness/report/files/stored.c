@@ -24,8 +24,8 @@ static bool find_verdict(const char *name, enum verdict *verdict)
     return false;
 }
 
-// True for a valid scenario name. Any other text could forge fields and lines in the output of a
-// comparison.
+// True for a name of lower-case letters, digits and hyphens, as scenarios and modes have. Any other
+// text could forge fields and lines in the output of a comparison.
 static bool is_stored_name(const char *name, size_t size)
 {
     size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
@@ -63,9 +63,11 @@ static void take_origin(struct stored *s, json_t *root)
     stored_text(s->reason, sizeof s->reason, json_array_get(json_object_get(root, "reasons"), 0));
 }
 
+// Lists the expectations that do not hold, as far as there is room.
 static void take_missed(struct stored *s, const json_t *expectations)
 {
     const json_t *item;
+    // An expectation with any other character is left out: it could forge fields and lines.
     static const char comparison[] = "<>=! 0123456789.abcdefghijklmnopqrstuvwxyz%";
     size_t i, used = 0;
 
@@ -85,6 +87,7 @@ static void take_missed(struct stored *s, const json_t *expectations)
     }
 }
 
+// Fills in *s from the object of a result.json. False when the object has no known form.
 static bool take_all(struct stored *s, json_t *root)
 {
     const char *scenario = json_string_value(json_object_get(root, "scenario"));

@@ -23,14 +23,15 @@ static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct
     d->at = calloc(log->delivery_count + 1, sizeof *d->at);
     if (!d->from || !d->at)
         return err_memory(e);
+    // The deliveries of t are counted in from[t + 2]. So from[t + 1], once the counts are added up,
+    // is where the part of t begins.
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
             d->from[log->deliveries[i].token + 2]++;
     }
     for (size_t t = 2; t < tokens + 2; t++)
         d->from[t] += d->from[t - 1];
-    // from[t + 1] starts at the beginning of the part of t, and moves to its end while the part is
-    // filled.
+    // While the part of t is filled, from[t + 1] moves to its end, where the part of t + 1 begins.
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
             d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;

@@ -43,6 +43,7 @@ static void emit_span(struct sink *to, const struct report *r, const struct span
     end_span(to, s);
 }
 
+// The tracks of faults and processes begin above those of all tokens, which are token + 1.
 #define TRACK_FAULT (UINT64_C(1) << 40)
 #define TRACK_PROCESS (UINT64_C(2) << 40)
 
@@ -164,6 +165,7 @@ static void find_origin(struct sink *to, const struct report *r, const struct sp
     to->origin_ns = clock_min(to->origin_ns, s->from_ns);
 }
 
+// Appends the beginning of an event's object. The phase 'b' begins a slice, 'e' ends it.
 static void append_chrome(struct sink *to, const struct span *s, char phase, int64_t at_ns)
 {
     buf_printf(to->out,
@@ -204,6 +206,7 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
     buf_append_str(out,
         "},\"traceEvents\":[\n"
         "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"mailproof\"}}");
+    // The first pass writes nothing, and only finds the origin.
     emit_all(r, &origin);
     struct sink to = {begin_chrome, end_chrome, out, origin.origin_ns};
     emit_all(r, &to);
@@ -219,6 +222,7 @@ static void emit_otlp(struct sink *to, const struct report *r, const struct span
 {
     struct buf *out = to->out;
 
+    // The first span, which follows the list's bracket, has no comma before it.
     buf_printf(out,
         "%s{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%08" PRIx32 "%08x\"",
         out->data[out->len - 1] == '[' ? "\n" : ",\n", (uint64_t)r->scenario->seed, s->track,
@@ -251,6 +255,7 @@ bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e)
         "\"stringValue\":");
     append_text(out, r->scenario->name);
     buf_append_str(out, "}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"mailproof\"},\"spans\":[");
+    // emit_otlp looks at the last byte of `out`, so there must be one.
     if (!out->failed)
         emit_all(r, &to);
     return buf_append_str(out, "\n]}]}]}\n") || err_set(e, ERR_INTERNAL, "the trace is too long");

@@ -28,6 +28,7 @@ bool axis_finish(struct axis *a)
         return false;
     if (a->logarithmic) {
         double ratio = fmax(a->high / a->low, least_ratio), room = pow(ratio, margin);
+        // The product of the two values could overflow, that of their roots cannot.
         double middle = sqrt(a->low) * sqrt(a->high);
         a->low = middle / sqrt(ratio) / room;
         a->high = middle * sqrt(ratio) * room;

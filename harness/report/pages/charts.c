@@ -34,6 +34,7 @@ struct series {
 static const int64_t step_min_ns = 100 * NS_PER_MS;
 static const int64_t highest_ns = 60 * NS_PER_S;
 
+// Returns the point of a time; the first or the last point for a time outside of the run.
 static struct series_point *point_at(struct series *s, const struct ledger *l, int64_t ns)
 {
     int64_t since_ns = ns - l->start_ns;
@@ -66,6 +67,7 @@ static double series_ms(const struct histogram *h, double percentile)
     return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
 }
 
+// Fills in the figures of a point, and empties the sums for the next point.
 static void close_point(struct series_point *p, struct gathering *g)
 {
     int64_t measured = g->from_intended.total;
@@ -116,6 +118,7 @@ static void count_deliveries(struct series *s, const struct ledger *l, struct ga
         int64_t fire_ns = stages_fire_ns(l, line, &ignored);
         for (uint32_t k = 0; k < line->tokens; k++) {
             uint32_t token = l->log->deliveries[line->first_delivery + k].token;
+            // Only the first delivery of a planned token counts.
             if (token >= l->plan->token_count || l->tokens[token].deliveries == 0 ||
                 l->tokens[token].first_line != i)
                 continue;

@@ -19,7 +19,8 @@ static enum glance_state glance_state(
     if (t->deliveries > 1)
         return GLANCE_TWICE;
     // If a change of its account was sent while the token waited, the token may have become
-    // ineligible, so nothing had to come.
+    // ineligible, so nothing had to come. A token that a torn line or a forged delivery names is
+    // not missing, either.
     if (t->deliveries == 0)
         return token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
                        ledger_changed_ns(l, token) == CLOCK_NEVER && !(t->flags & TOKEN_NAMED)
@@ -71,7 +72,7 @@ struct nearness {
 };
 
 // True when a fault can explain a group: it began after the group's start, and the group did not
-// last long after it; or with `after`, it began before the group. *far_ns: how far the group
+// last long after its end; or with `after`, it began before the group. *far_ns: how far the group
 // reaches away from the fault's beginning.
 static bool explains_group(const struct fault_record *f, const struct group *g, bool after,
     int64_t gap_ns, int64_t *far_ns)
@@ -190,6 +191,8 @@ static json_t *glance_seconds(const struct ledger *l, int64_t ns)
     return json_real(rint(ledger_seconds(l, ns) * 1e4) / 1e4);
 }
 
+// Returns a token as the list [number, state, committed, read, instance, deliveries]. The last
+// three are left out if it was never delivered.
 static json_t *glance_token_json(const struct ledger *l, uint32_t token, enum glance_state state)
 {
     const struct ledger_token *t = &l->tokens[token];
@@ -233,6 +236,7 @@ static json_t *processes_json(const struct ledger *l)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
+        // At the end of the drain the collectors get TERM. A process that ended earlier has died.
         bool lives = p->ended_ns == CLOCK_NEVER;
         json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:b}", "instance", p->instance,
                                         "from", glance_seconds(l, p->started_ns), "until",

@@ -156,6 +156,7 @@ static bool fill_report_page(struct buf *out, const char *data)
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
         const char *const texts[] = {dygraphs_css_dygraph, data, dygraphs_js_dygraph, page_paper};
         buf_append_str(out, texts[mark]);
+        // The script of the page is made of four files.
         if (texts[mark] == page_paper) {
             buf_append_str(out, page_glance);
             buf_append_str(out, page_cuts);

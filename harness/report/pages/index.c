@@ -204,7 +204,7 @@ static bool fill_index(struct buf *out, const char *dir, const struct gathered *
     const char *rest = page_index;
 
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
-        if (mark == 0) {
+        if (mark == 0) { // {{rows}}
             if (!put_rows(out, dir, g, e))
                 return false;
         } else {

@@ -31,7 +31,7 @@ static double x_of(const struct picture *p, int64_t ns)
     return LEFT + share * (RIGHT - LEFT);
 }
 
-// Begins a row with its name at the left. False when the picture is full.
+// Begins a row with its name at the left. False when the picture has LANES_MAX rows already.
 static bool lane(struct picture *p, const char *name)
 {
     if (p->lanes == LANES_MAX)
@@ -44,6 +44,7 @@ static bool lane(struct picture *p, const char *name)
     return true;
 }
 
+// Draws a bar into the last row, at least 2 units wide. `what` is its tooltip.
 static void bar(
     struct picture *p, const char *class, int64_t from_ns, int64_t until_ns, const char *what)
 {
@@ -62,6 +63,7 @@ static void draw_insert(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
     int64_t intended_ns = ledger_intended_ns(p->l, token);
+    // A transaction that never came to its COMMIT ended during the insert.
     int64_t commit_ns = txn->commit_ns ? txn->commit_ns : txn->ended_ns;
 
     lane(p, "insert");
@@ -85,6 +87,7 @@ static void draw_wait(struct picture *p, uint32_t token)
         ledger_read_ns(p->l, token) == CLOCK_NEVER ? "never delivered" : "until it was read");
 }
 
+// Draws into the last row a dot for each delivery of the token by this process.
 static void draw_deliveries(struct picture *p, uint32_t token, uint32_t process)
 {
     char text[320];
@@ -160,6 +163,7 @@ static void draw_axis(struct picture *p, uint32_t token)
     const int64_t rough_ns = (p->until_ns - p->from_ns) / 6 + 1;
     int64_t step_ns = 1000;
 
+    // The steps are 1, 2, 5, 10, 20, 50 … microseconds: each is 2 or 2.5 times the one before.
     for (int i = 0; step_ns < rough_ns; i++)
         step_ns = step_ns * (i % 3 == 1 ? 5 : 2) / (i % 3 == 1 ? 2 : 1);
     int64_t first = (p->from_ns - zero_ns) / step_ns;
