@@ -30,6 +30,7 @@ bool collect_init(struct collector *c, int output_fd, char *const command[], str
     int out = p->in_flight > 0 ? p->in_flight : (int)c->config->leased.in_flight;
 
     settle_init(c);
+    // There is room for the lines that are out, those that are taken, and those that are over.
     return lines_init(
                &c->lines, out + TAKE_LINES + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
            sender_init(c, output_fd, command, e);
@@ -75,6 +76,8 @@ static void give_back_memory(struct collector *c)
 #endif
 }
 
+// Sends the health check when the server was silent for the interval. Its answer, or its deadline,
+// tells whether the session still works.
 static bool check_health(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
@@ -84,8 +87,8 @@ static bool check_health(struct collector *c, struct err *e)
         work_wake_at(c, check_ns);
         return true;
     }
-    take_look_at_all(c); // nobody announces tokens that a person has tried again
-    c->peers.look_at_ns = 0;
+    take_look_at_all(c);     // nobody announces tokens that a person has tried again
+    c->peers.look_at_ns = 0; // at once
     return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
 }
 
@@ -97,6 +100,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
     if (!take_hold_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
         !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
         return false;
+    // We do not look while the reader takes nothing, but others that sleep need announcements.
     if (c->ending.step == RUNNING && !output_ready(&c->sender.output))
         return ring_keep(c, e);
     if (lines_in(&c->lines, LINE_FREE) == c->lines.count &&

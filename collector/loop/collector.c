@@ -59,6 +59,8 @@ static bool greet(struct collector *c, struct err *e)
     return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
 }
 
+// Two rounds of requests are awaited: the question which backend serves us (connect_connect) and
+// then, after greet, the set-up.
 static bool connect_set_up(struct collector *c, enum state *next, struct err *e)
 {
     if (c->link.session.count > 0)
@@ -187,7 +189,7 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_CHECK:
         ok = queue_decode_check(&c->queue, reply.result, e);
         break;
-    default:
+    default: // QUEUE_QUIET and QUEUE_LEAVE
         ok = session_check(reply.result, e);
     }
     PQclear(reply.result);

@@ -48,6 +48,7 @@ static void warn_of_unproved_server(struct link *l)
 bool link_greet(
     struct link *l, const char *url, const char *backend_pid, int64_t now_ns, struct err *e)
 {
+    // Until pooler_step returns true, it is not known whether the session is lent.
     if (!pooler_step(
             &l->pooler, url, l->silent_hosts, PQbackendPID(l->session.conn), backend_pid, now_ns))
         return true;
@@ -66,8 +67,8 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // If sessions are terminated again and again, a short backoff leaves more time between two
-    // terminations to send a batch.
+    // 57P01 (admin_shutdown): an administrator ended the session. If sessions are terminated again
+    // and again, a short backoff leaves more time between two terminations to send a batch.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
         (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;

@@ -20,6 +20,8 @@
 #define LOOK_NS (100 * NS_PER_MS) // between two looks while some owner may have to be freed
 #define IDLE_NS NS_PER_S          // between two looks at others that have nothing in hand
 
+// The columns of the answer of mailroom_peers. Row 0 tells of the queue and of us, in the columns
+// up to ADOPTED. Each further row tells of another collector, in the columns after ADOPTED.
 enum {
     STATE,
     EPOCH,
@@ -99,6 +101,7 @@ static void watch(struct collector *c, const PGresult *r, bool free)
 
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 {
+    // Unless the answer says that the turn is ours, we ask again.
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))
@@ -111,6 +114,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
          free = strcmp(state, "free") == 0, held = strcmp(state, "held") == 0;
     if (strcmp(state, "unknown") == 0)
         return queue_unknown(c->queue.name, e);
+    // Any other state is the name of the mode that the queue is used in.
     if (strcmp(state, "ours") != 0 && !is_new && !moved && !free && !held)
         return queue_other_mode(&c->queue, state, e);
     // A queue that is new has no lanes yet.
@@ -125,6 +129,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
         joined(c, r);
         return true;
     }
+    // The cursor has to be made first, so we join once more, and let that take any time.
     c->turn.step = TURN_ASKED;
     log_line("QUEUE", "%s",
         is_new ? "first start on this queue; making its cursor"
@@ -154,8 +159,9 @@ static bool shows_life(const struct collector *c)
 }
 
 // Returns when to look at the others. A collector that takes tokens looks every time, because a
-// look costs little beside a take. A collector that sleeps looks only while another one has
-// something in hand, or is gone and may have left something.
+// look costs little beside a take. A collector that sleeps looks while another one has something in
+// hand, or is gone and may have left something; else, with answers, once in IDLE_NS while there are
+// others, and without answers not at all.
 static int64_t look_due_ns(const struct collector *c)
 {
     const struct peers *p = &c->peers;
@@ -227,7 +233,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
             e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
         return queue_lost(&c->queue, e);
-    int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10);
+    int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10); // how many tokens were freed
     if (adopted > 0)
         say_freed(c, adopted);
     for (int i = 1; i < PQntuples(r); i++)

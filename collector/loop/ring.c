@@ -21,7 +21,7 @@ bool ring_let_go(struct collector *c, struct err *e)
 {
     enum bell_step step = c->bell.step;
 
-    if (step == BELL_ASKED)
+    if (step == BELL_ASKED) // only after the answer is it known whether there is a bell to let go
         return true;
     if (step == BELL_OURS)
         window_heard_all(&c->window, c->now_ns);
@@ -33,7 +33,7 @@ bool ring_let_go(struct collector *c, struct err *e)
 bool ring_let_go_if_fast(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
-    int64_t look_at_ns = CLOCK_NEVER;
+    int64_t look_at_ns = CLOCK_NEVER; // tokens come slowly, or there is no bell
 
     if (b->step == BELL_ASKED)
         return true;
@@ -44,6 +44,7 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
             return false;
         b->look_at_ns = look_at_ns;
     } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
+        // Tokens are to be announced again, so no look is planned.
         b->look_at_ns = 0;
     }
     return true;
@@ -88,6 +89,7 @@ bool ring_keep(struct collector *c, struct err *e)
 
     if (c->queue.policy->exclusive || !c->queue.bell[0] || !c->link.session.up)
         return true;
+    // Somebody else had the bell; the next try comes at look_at_ns.
     if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
         work_wake_at(c, b->look_at_ns);
         return true;

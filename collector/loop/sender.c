@@ -154,7 +154,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
         return true;
     }
     if (a->place > 0 && line->tokens[a->place - 1].answered) {
-        // This is the first answer for a token that was given up, so it tells something new.
+        // The token was given up without an answer, so this answer tells something new.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
@@ -163,6 +163,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     if (a->place > 0)
         return answer_one(c, line, &line->tokens[a->place - 1], a, e);
     if (line->left == 0) {
+        // The tokens were given up, as above.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 " was answered before", a->line);
@@ -374,7 +375,7 @@ static bool begin_line(struct collector *c, struct err *e)
     struct line *line = lines_first(&c->lines, LINE_TAKEN);
 
     if (!line || !build(c, line, e))
-        return line == NULL;
+        return line == NULL; // without a line nothing is to be done; else it could not be built
     if (!may_begin(c, line))
         return true;
     if (line->sendable == 0) { // no token of it is to be written
@@ -386,6 +387,7 @@ static bool begin_line(struct collector *c, struct err *e)
     c->now_ns = clock_boot_ns();
     if (c->now_ns - line->asked_ns > take_stale_ns(c))
         return take_hold_old(c, e);
+    // Until the output has room, the line waits; when it is too old, it is read again.
     if (!output_ready(&c->sender.output)) {
         work_wake_at(c, line->asked_ns + take_stale_ns(c) + 1);
         return true;
@@ -464,6 +466,7 @@ bool sender_time_out(struct collector *c, struct err *e)
             line->number, c->config->leased.answer_timeout_ms, line->left, line->count,
             NOUN(line->count, "token", "tokens"));
         line->timed_out = true;
+        // With the result of its last token the line is over, so the loop does not find it again.
         for (int i = 0; i < line->count; i++)
             if (!line->tokens[i].answered &&
                 !sender_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))

@@ -50,6 +50,8 @@ void settle_fini(struct collector *c)
 
 // --- lines as arrays ----------------------------------------------------------------
 
+// Empties the arrays, and begins each. After open_arrays, add_row or add_settled_line comes for
+// each line, and then close_arrays.
 static void open_arrays(struct settled *s)
 {
     struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
@@ -75,6 +77,7 @@ static void add_row(struct settled *s, int64_t n, int64_t nonce)
 
 static void add_settled_line(struct settled *s, const struct line *line)
 {
+    // A line that was only read has no row: settling it moves the cursor to its place.
     if (line->n == 0)
         s->place = line->place.data;
     else
@@ -123,6 +126,7 @@ static bool doubtful(const struct collector *c, const struct line *line)
     return !c->queue.policy->answers && (line->state == LINE_OUT || line->state == LINE_WRITTEN);
 }
 
+// Asks which rows are ours, and which tokens in doubt still wait.
 static bool ask_doubt(struct collector *c, struct err *e)
 {
     struct buf ids;
@@ -202,8 +206,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
         return false;
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
-    // First the tokens of our lines are put in doubt, so that those that still wait, by the answer,
-    // can be marked.
+    // First the tokens of our lines are put in doubt, so that those that the answer names as
+    // waiting can be marked.
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
         if (doubtful(c, line) && !doubt_line(c, line, e))
@@ -211,6 +215,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     }
     give_up_freed(c, r);
     doubt_close(&c->doubt);
+    // A row of the answer has the n and the nonce of one of our rows in columns 0 and 1, or the id
+    // and the secret of a token that waits in columns 2 and 3.
     for (int row = 0; row < PQntuples(r); row++) {
         if (!PQgetisnull(r, row, 0)) {
             int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
@@ -246,6 +252,8 @@ static bool in_hand(const struct collector *c)
     return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
 }
 
+// Settles all lines that are written. Without such a line it only lets go the lock for work in
+// hand.
 static bool send_written(struct collector *c, struct err *e)
 {
     struct settled *s = &c->settle.sent;
@@ -295,12 +303,14 @@ bool settle_give_back(struct collector *c, struct err *e)
            queue_send_settled(&c->queue, &c->link.session, s, "back", last, work_deadline_ns(c), e);
 }
 
+// Counts the tokens of a line that is settled, and takes those that were in doubt out of doubt.
 static void count_settled(struct collector *c, const struct line *line)
 {
     int dead = 0;
 
     for (int i = 0; i < line->count; i++) {
         dead += line->tokens[i].unsendable != NULL;
+        // The token was skipped because it was in doubt: an earlier session wrote it.
         if (line->tokens[i].skipped && !line->tokens[i].unsendable) {
             const struct token t = {.id = line->tokens[i].id,
                 .secret = {.data = line->tokens[i].secret, .len = SIGN_SECRET_LEN}};
@@ -337,7 +347,8 @@ static bool end_settling(struct collector *c, struct err *e)
 }
 
 // Deals with a line that was no longer ours when we settled it. Where one collector works at a time
-// the queue is lost, which is an error.
+// the queue is lost, which is an error: false. Where several collect, another one has the line: it
+// is logged.
 static bool lost_line(const struct collector *c, struct err *e)
 {
     if (c->queue.policy->exclusive)
@@ -367,6 +378,8 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
         settle_failed(c);
         return work_may_retry(c, e);
     }
+    // A row with a kind is a line that was no longer ours. A null comes from letting go the lock
+    // (sql/settled.sql).
     for (int row = 0; row < PQntuples(r); row++)
         if (!PQgetisnull(r, row, 0) && !lost_line(c, e))
             return false;

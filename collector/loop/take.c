@@ -27,8 +27,10 @@
 
 void take_restart(struct collector *c)
 {
-    // Where one collector works at a time, its claim has made everything its own that others had in
-    // hand, so no row needs to be looked for.
+    // Where several collect, rows that others gave back may be due already. So the first take looks
+    // at everything that is due, and one take does so every TAKE_ALL_DUE_NS from then on. Where one
+    // collector works at a time, its claim has made all rows of others its own, and the question of
+    // doubt (settle.c) names them.
     bool alone = c->queue.policy->exclusive;
 
     c->take = (struct taking){.at_once = true,
@@ -47,7 +49,7 @@ void take_look_at_all(struct collector *c)
 
 // The age is work_stale_ns at least. But on a network or a machine that is always slow, no answer
 // would be that young. So the age is also at least twice the time that the quickest of the last
-// takes needed; it is at most half a lease.
+// takes needed (0 until TAKE_TRIPS takes were timed); it is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
     int64_t quickest_ns = CLOCK_NEVER;
@@ -99,9 +101,10 @@ static int choose_lines(struct collector *c)
     return t->lines;
 }
 
-// Returns how many milliseconds ago a row may have come due that we have not seen; -1: at any time;
-// 0: none has. Only answers make rows that come due as time passes. Any other row without an owner
-// was given back by a collector, and the look at the others (peers.c) tells us of that.
+// Returns how many milliseconds back the next take looks for rows that have come due; -1: as far as
+// there are any; 0: it looks for none. Sets all_due when the time for such a look has come. Only
+// answers make rows that come due as time passes. Any other row without an owner was given back by
+// a collector, and the look at the others (peers.c) tells us of that.
 static int64_t due_ms(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -124,9 +127,9 @@ static bool reads(const struct collector *c, int64_t due)
            c->lines.held_count == 0 && due == 0;
 }
 
-// Appends the rows to read again, as an array. A collector that works alone names all held rows, so
-// that their tokens make full lines in their order. Others name one row, and its line is filled up
-// with waiting tokens.
+// Appends the rows to read again, as an array; nothing, if no row is held. A collector that works
+// alone names all held rows, so that their tokens make full lines in their order. Others name one
+// row, and its line is filled up with waiting tokens.
 static bool name_rows(struct collector *c, struct buf *array, struct err *e)
 {
     const struct lines *l = &c->lines;
@@ -152,6 +155,8 @@ static bool send_read(struct collector *c, struct err *e)
         work_deadline_ns(c), e);
 }
 
+// Sends a take or a read. If fewer than `fewest` tokens wait, it only looks. `settled`: as in
+// take_step.
 static bool send(struct collector *c, int fewest, const struct settled *settled, struct err *e)
 {
     struct taking *t = &c->take;
@@ -166,11 +171,13 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
     t->fewest = fewest;
     t->reads = reads(c, due);
     t->judge = t->void_ = false;
-    t->look_at_ns = CLOCK_NEVER;
+    t->look_at_ns = CLOCK_NEVER; // the answer may plan another look
     if (t->again == 0)
         window_reading(&c->window, c->now_ns);
-    if (t->reads)
+    if (t->reads) // `again` is empty then, and has no memory to free
         return ok && send_read(c, e);
+    // If fewer tokens than a full line will do, their timeout is over, and no second line is
+    // expected.
     ok = ok && queue_send_lines(&c->queue, &c->link.session,
                    &(struct lines_request){.fewest = fewest,
                        .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
@@ -194,8 +201,9 @@ static bool may_read_on(const struct collector *c)
                         lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) <= 1);
 }
 
-// True when a line that is taken now could be begun at once. A line that had to wait here would
-// only be kept from others.
+// True when a request may be sent: nothing is in doubt, no other request of this kind is under way,
+// and a line that is taken now could be begun at once. A line that had to wait here would only be
+// kept from others. Only a read may come before its line can be begun (may_read_on).
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
@@ -207,8 +215,10 @@ static bool may_take(struct collector *c, const struct settled *settled)
         return may_read_on(c);
     if (lines_in(l, LINE_TAKEN) > 0)
         return false;
+    // The lines in `settled` are written, and settled before the new line can be begun.
     if (!c->queue.policy->answers)
         return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
+    // While the line of a suspected token is out, no other line may go out (sender.c).
     return !lines_alone(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
 }
 
@@ -221,7 +231,7 @@ static int64_t due_at_ns(struct collector *c)
     if (t->at_once || t->more || c->lines.held_count > 0)
         at_ns = 0;
     at_ns = clock_min(at_ns, ring_due_ns(c));
-    // Before that time no token can go out that is not paid for. But held rows may be paid for.
+    // Before budget_ns no token can go out that is not paid for. But held rows may be paid for.
     if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
     return clock_max(at_ns, t->retry_at_ns);

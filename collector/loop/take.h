@@ -19,7 +19,7 @@ struct taking {
     int64_t asked_ns; // when the take that is under way was sent
     bool asked_all;   // that take looks at everything that is due
     int again;        // how many held rows, the first ones, that take reads again
-    bool reads;       // that request only reads (mailroom_read), and takes nothing
+    bool reads;       // the last request only reads (mailroom_read), and takes nothing
     bool judge;       // the next request must take: a read cannot pass over all tokens
     bool void_;       // the answer to the read under way is dropped: it may hold tokens of lines
                       // that are read again
@@ -29,19 +29,19 @@ struct taking {
     bool at_once;     // tokens that waited before our session go out without a wait
     bool more;        // the last take left tokens over
     bool all_due;     // the next take looks at everything that is due
-    int64_t all_due_at_ns; // when such a look comes next
-    int64_t complete_ns;   // everything that was due before this time was seen
+    int64_t all_due_at_ns; // when all_due is set again; CLOCK_NEVER: only by take_look_at_all
+    int64_t complete_ns;   // what was due before this time was seen; CLOCK_NEVER: nothing was
     int64_t look_at_ns;    // when to look even if nothing is announced; CLOCK_NEVER: not at all
     int64_t retry_at_ns;   // when to send a statement again that failed
     int64_t budget_ns;     // the budget allows no token before this time
-    bool unpaid;           // the held rows are not paid for either
-    unsigned turns;        // how many takes found waiting tokens
+    bool unpaid;           // until then no held row can go out either: none of them is paid for
+    unsigned turns;        // how many takes made lines of waiting tokens
     int lines;             // how many lines to take at once
     int64_t taken_ns;      // when the last take of full lines was sent
     int reason;            // the meter of the reason why a line that is not full goes out
-    int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring
-    int trip;
-    bool large; // an answer was large since memory was last given back
+    int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring; 0: none yet
+    int trip;                     // how many takes were timed
+    bool large;                   // an answer was large since memory was last given back
 };
 
 struct collector;
@@ -53,12 +53,14 @@ void take_restart(struct collector *c);
 // Plans a look at everything that is due.
 void take_look_at_all(struct collector *c);
 
-// Takes lines, or looks, if that is due now. `settled`: lines to settle in the same transaction;
-// then it takes only if more tokens are likely to wait. *sent: the request was sent.
+// Takes lines, or looks, if that is due now. `settled`: lines to settle in the same transaction, so
+// that the request is sent only if more tokens are likely to wait; NULL: none. *sent tells whether
+// the request was sent.
 bool take_step(
     struct collector *c, const struct settled *settled, bool *sent, struct err *e) MUST_USE;
 
-// Deals with the answer to a take or a read, and takes it over.
+// Deals with the answer to a take or a read. Frees `result`, or keeps it for as long as lines point
+// into it.
 bool take_on_lines(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 
 // Returns how old a line may be when it is begun, counted from the sending of its take.

@@ -17,7 +17,8 @@
 #define EXAMINE_MOST 64000        // if a read is likely to pass over more, the next one takes
 #define OVER_MOST 100             // if too few wait and more are passed over, the next one takes
 
-// Deals with a look that saw everything and took nothing, because too few tokens wait.
+// Deals with a look that saw everything and took nothing, because too few tokens wait: tells the
+// window which ones wait, and plans the next look. False: an error of the session.
 static bool too_few(struct collector *c, const PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
@@ -64,11 +65,15 @@ static void note_trip(struct collector *c)
     c->take.trips_ns[c->take.trip++ % TAKE_TRIPS] = c->now_ns - c->take.asked_ns;
 }
 
+// Notes in a new line what its own rows do not tell: whether tokens were left over, why it goes
+// out, and since when its tokens wait. `part` and `alone` are those of struct line.
 static void note_line(struct collector *c, struct line *line, bool part, bool alone)
 {
+    // The last line, by the order of taking, of a take that left no token over.
     line->last = c->take.again == 0 && !c->take.more && line->order == c->lines.orders;
     line->part = part;
     line->alone = alone;
+    // If tokens were left over although the line is not full, the database ended the line early.
     line->reason = line->sendable >= c->queue.limit               ? METER_BATCHES_FULL
                    : c->take.again > 0                            ? METER_BATCHES_LEFT_OVER
                    : c->take.reason == METER_BATCHES_BUDGET       ? METER_BATCHES_BUDGET
@@ -95,6 +100,7 @@ static bool took(
     int lines;
 
     note_trip(c);
+    // A take has taken the lock for work in hand with its first token (sql/lines.sql).
     c->settle.busy = c->settle.busy || !t->reads;
     t->large = t->large || PQntuples(r) > LARGE_ROWS;
     // Reading rows again tells nothing of what waits, and is no lane's turn.
@@ -103,7 +109,7 @@ static bool took(
         t->at_once = t->at_once && t->more;
         if (!t->more)
             window_shown_all(&c->window, c->now_ns);
-        else
+        else // without a bell, producers announce each token
             window_shown_full(&c->window, !c->queue.bell[0]);
         if (t->more && !ring_let_go(c, e))
             return false;
@@ -112,6 +118,7 @@ static bool took(
         return false;
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
+        // The lines of this answer are known by the time of its request.
         if (line->state != LINE_TAKEN || line->asked_ns != t->asked_ns)
             continue;
         note_line(c, line, part, alone);
@@ -126,6 +133,8 @@ static bool took(
     return true;
 }
 
+// Deals with a take or a read that has failed. Returns true if it may succeed in this session, and
+// plans the next one; false: the session has to be given up.
 static bool try_again(struct collector *c, struct err *e)
 {
     struct taking *t = &c->take;
@@ -182,16 +191,20 @@ static void note_look(struct collector *c, bool more, const char *now, bool wait
     }
 }
 
+// Notes when to look again: when the next row comes due, or when the budget allows tokens again.
+// any: the answer has a token.
 static void note_times(struct collector *c, const PGresult *r, int head, bool any)
 {
     struct taking *t = &c->take;
-    int64_t wait_ms = column_int64(r, head, LINES_WAIT);
+    int64_t wait_ms = column_int64(r, head, LINES_WAIT); // 0: the budget is not spent
 
+    // Something else may have asked for an earlier look since the request was sent.
     if (!PQgetisnull(r, head, LINES_NEXT_DUE))
         t->look_at_ns = clock_min(t->look_at_ns,
             c->now_ns + clock_max(column_int64(r, head, LINES_NEXT_DUE), 1) * NS_PER_MS);
     if (wait_ms == 0)
         return;
+    // A spent budget overrides the due time: nothing may be taken earlier.
     t->look_at_ns = t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
     t->reason = METER_BATCHES_BUDGET;
     t->unpaid = !any;
@@ -199,6 +212,8 @@ static void note_times(struct collector *c, const PGresult *r, int head, bool an
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
 }
 
+// Deals with the answer to a take, which may have settled lines, too. It took lines (any), or saw
+// tokens and took none, because they are too few (waits) or the budget is spent.
 static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
 {
     struct taking *t = &c->take;
@@ -215,7 +230,7 @@ static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
     count_passed(c, r, head);
     if (t->again == 0)
         note_look(c, *PQgetvalue(r, head, LINES_MORE) != 0, PQgetvalue(r, head, LINES_NOW), waits);
-    else if (!any && !spent)
+    else if (!any && !spent) // nothing is left of the rows that were read again
         lines_unhold_first(&c->lines, t->again);
     note_times(c, r, head, any);
     // Another collector may get the budget for these rows first.
@@ -223,6 +238,7 @@ static bool on_lines(struct collector *c, PGresult *r, int head, struct err *e)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
         return took(c, r, head, PQntuples(r), NULL, e);
+    // Only a look that saw everything tells the window what waits.
     ok = ok && (spent || t->more || t->again > 0 || too_few(c, r, e));
     PQclear(r);
     return ok;
@@ -238,12 +254,14 @@ static bool must_take(struct collector *c, PGresult *r)
     return true;
 }
 
+// Deals with the answer to a read: makes a line of it; or tells the window what waits, because too
+// few tokens wait; or plans another read or a take.
 static bool on_reading(struct collector *c, PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
-    int over = seen.rows - 1 - seen.tokens;
-    bool backlog = t->more; // the line before had left tokens over, too
+    int over = seen.rows - 1 - seen.tokens; // tokens that were passed over; one row is the head
+    bool backlog = t->more;                 // the line before had left tokens over, too
     bool all = PQntuples(r) - 1 < t->examine, full = seen.tokens == c->queue.limit;
 
     if (t->void_) {
@@ -253,7 +271,11 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
     }
     // So many tokens were passed over that the line is not full, although more may wait.
     bool again = !full && !all;
+    // The next read looks at this many tokens more. If none was passed over, the number is halved.
     t->passing = again ? 4 * (t->passing + over) : over > 0 ? 2 * over : t->passing / 2;
+    // Only settling a line that was read moves the cursor. Without a line, the tokens that were
+    // passed over would be read again at each look, so a take moves the cursor past them, if
+    // nothing else waits or they are many.
     if (seen.unsendable || (again && t->passing > EXAMINE_MOST) ||
         (seen.tokens < t->fewest && all && over > 0 && (seen.tokens == 0 || over > OVER_MOST)))
         return must_take(c, r);
@@ -262,6 +284,7 @@ static bool on_reading(struct collector *c, PGresult *r, struct err *e)
         t->look_at_ns = 0;
         return true;
     }
+    // The last part of the head's place is the snapshot of the read.
     const char *place_now = strrchr(PQgetvalue(r, 0, LINES_PLACE), ';');
     note_look(c, full, place_now ? place_now + 1 : "", seen.tokens > 0 && seen.tokens < t->fewest);
     if (seen.tokens < t->fewest) {

@@ -54,7 +54,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
         return true;
     }
     if (t->step == TURN_ASKED)
-        return true;
+        return true; // peers_on_join goes on when the answer comes
     if (c->now_ns < t->look_at_ns) {
         work_wake_at(c, t->look_at_ns);
         return true;

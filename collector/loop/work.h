@@ -77,9 +77,9 @@ static inline int64_t work_lease_ns(const struct config *config)
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
 }
 
-// Returns how old an answer may be, counted from its request, when a line of it is begun. If our
-// session has ended meanwhile, others take over only after the grace; half of the grace keeps us
-// clear of them.
+// Returns the greatest age, counted from its request, at which a line of an answer may still be
+// begun. If our session has ended unnoticed, others take over after the grace, so half of the grace
+// is a safe limit.
 static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
