@@ -172,6 +172,8 @@ static void read_log_text(char *text, FILE *file)
     text[got] = '\0';
 }
 
+// Reads what the log of the first collector tells into *s. A log that cannot be read changes
+// nothing.
 static void read_log(struct silence *s, const char *logs, bool foreign)
 {
     char path[PATH_MAX];

@@ -72,6 +72,7 @@ int suite_severity_of(enum verdict v)
     return order[v];
 }
 
+// Adds two figures; one that is NAN, not measured, is left out.
 static double sum(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
@@ -213,6 +214,8 @@ static void put_bar(struct terminal_line *l, double share, size_t width)
     terminal_put(l, NULL, 0, "] ");
 }
 
+// Puts a row of the live table: the name in `name` columns, a bar of `bar` columns (0: none), and
+// how far the running scenario is, or how the others ended.
 static void put_suite_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
     size_t name, size_t bar)
 {
@@ -246,6 +249,7 @@ static void put_suite_row(struct terminal_line *l, const struct suite *s, const 
     }
 }
 
+// Estimates how long the remaining runs take; 0 when the present run exceeds the estimate.
 static int64_t time_left(const struct suite *s)
 {
     int64_t over_ns = 0, left_ns = 0;

@@ -140,6 +140,8 @@ static void print_groups(const struct report *r, FILE *out)
     }
 }
 
+// Prints the counts of the judged invariants, six in a row, then what was excused, and for the
+// broken ones where their tokens lie and examples.
 static void print_invariants(const struct report *r, FILE *out)
 {
     enum { PER_ROW = 6 };

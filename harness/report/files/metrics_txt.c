@@ -54,6 +54,7 @@ void judged_run_take(struct judged_run *j, const struct scenario *s, const struc
     memcpy(j->values, result->values, sizeof j->values);
 }
 
+// Appends the family of a metric, unless no run has measured it.
 static void append_metric(
     struct buf *out, const struct metric *m, const struct judged_run *runs, size_t count)
 {

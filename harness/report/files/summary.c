@@ -90,6 +90,8 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
     buf_append_str(out, "\n</details>\n");
 }
 
+// Puts the runs for which `belongs` is true into a fold, because hundreds of scenarios that passed
+// would hide the few that did not. Without such a run there is no fold.
 static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_run *r),
     const char *title, struct buf *out)
 {
@@ -97,8 +99,6 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
 
     for (size_t i = 0; i < s->run_count; i++)
         count += belongs(&s->runs[i]);
-    // The runs are folded, because hundreds of scenarios that passed would hide the few that did
-    // not.
     if (count == 0)
         return;
     buf_printf(out, "\n<details><summary>%zu %s</summary>\n\n", count, title);

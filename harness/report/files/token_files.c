@@ -14,6 +14,7 @@ struct deliveries {
     uint32_t *from, *at;
 };
 
+// Sorts the deliveries by token. False without memory; deliveries_fini must follow in any case.
 static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct err *e)
 {
     const struct subject_log *log = l->log;

@@ -47,6 +47,8 @@ static void emit_span(struct sink *to, const struct report *r, const struct span
 #define TRACK_FAULT (UINT64_C(1) << 40)
 #define TRACK_PROCESS (UINT64_C(2) << 40)
 
+// Emits the span of a token, from its intended insert until it was read, and in it a span for each
+// stage. `fire_ns`: when the batch of its first delivery fired.
 static void emit_stages(const struct report *r, uint32_t token, int64_t fire_ns, struct sink *to)
 {
     const struct ledger *l = r->ledger;

@@ -85,6 +85,7 @@ static void close_point(struct series_point *p, struct gathering *g)
     histogram_clear(&g->from_commit);
 }
 
+// Adds the first delivery of a token to the sums, as far as its times are known.
 static void add_series_token(
     struct gathering *g, const struct ledger *l, uint32_t token, int64_t read_ns, int64_t fire_ns)
 {

@@ -123,6 +123,7 @@ static void print_span(
             ledger_seconds(l, g->until_ns));
 }
 
+// Appends where the groups lie: near the faults of one verb, or else at which times.
 static void append_groups(const struct ledger *l, const struct group *groups, size_t count,
     int64_t gap_ns, struct buf *out)
 {

@@ -81,6 +81,8 @@ static json_t *excused_of(const struct report *r)
     return list;
 }
 
+// Returns the data of the page. A part that could not be made is null, or the whole is NULL;
+// is_complete_page finds both.
 static json_t *page_json(const struct report *r, struct err *e)
 {
     struct buf command;

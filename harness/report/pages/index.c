@@ -179,6 +179,7 @@ static int by_concern(const void *a, const void *b)
     return x->place < y->place ? -1 : 1;
 }
 
+// Puts the rows of the table, and a last row with the number of runs that are not shown.
 static bool put_rows(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
 {
     struct row *rows = calloc(INDEX_RUNS_MAX, sizeof *rows);

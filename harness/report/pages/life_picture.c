@@ -75,6 +75,8 @@ static void draw_insert(struct picture *p, uint32_t token)
     bar(p, "commit", commit_ns, txn->ended_ns, life_outcome(p->l, token));
 }
 
+// Draws the time from the end of a committed insert to the first delivery, or to the end of the
+// drain. Draws nothing for a token that had no time to wait.
 static void draw_wait(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
@@ -192,6 +194,8 @@ static void widen(const struct ledger *l, int64_t at_ns, const char *what, void 
     p->until_ns = clock_max(p->until_ns, at_ns);
 }
 
+// Draws the picture: a row for the insert, one for the wait in the queue, then the collectors and
+// the faults. False without memory.
 static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
