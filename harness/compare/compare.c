@@ -77,6 +77,7 @@ const char *compare_failure_name(int failure)
                                            : metrics[failure].name;
 }
 
+// Counts the failed runs of a side. A run counts in each way in which it failed, but once in `any`.
 static struct failed count_failures(const struct side *s)
 {
     struct failed failed = {.runs = s->count};
@@ -222,6 +223,8 @@ static bool compare_metric(
     return true;
 }
 
+// Fills in the rows of speed, and the confidence that they share. False without memory, or when a
+// side has too many runs.
 static bool compare_speed(struct comparison *c, struct err *e)
 {
     double *base = calloc(c->base->count + 1, sizeof *base);

@@ -106,7 +106,8 @@ static void print_compared_failures(const struct comparison *c, const char *inde
                 compare_failure_name(f), c->base_failed.hits[f], c->base->count, c->base->name,
                 c->new_failed.hits[f], c->new->count, c->new->name);
     }
-    // Ten runs without a failure do not prove that a hundred would have none.
+    // Ten runs without a failure do not prove that a hundred would have none. The number in "one
+    // run of" is rounded down, but up when at most a quarter is missing to the next whole number.
     if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
             "%sno run failed; with %zu runs a side, a failure in one run of %.0f could still go "

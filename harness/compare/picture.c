@@ -60,6 +60,7 @@ static double ratio_x(struct scale s, double ratio)
     return LEFT + (at + 1) / 2 * (RIGHT - LEFT);
 }
 
+// Draws a line at ratio 1, and ticks in pairs: a ratio to the right and its inverse to the left.
 static void put_ratio_ticks(const struct comparison *c, struct scale s, struct buf *out)
 {
     static const double all[] = {1.02, 1.05, 1.1, 1.2, 1.5, 2, 4, 8, 16};
@@ -129,6 +130,7 @@ static void put_ratios(const struct comparison *c, struct buf *out)
 
 // --- each run -----------------------------------------------------------------------------
 
+// Draws a row with the name of a side and a dot for each run in which the metric was measured.
 static void put_dots(const struct side *s, enum metric_id id, const struct axis *x, double y,
     const char *class, struct buf *out)
 {
@@ -158,6 +160,8 @@ static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
         axis_widen(x, s->runs[i].values[id]);
 }
 
+// Appends a picture of a metric: its axis, and below each other the dots of both sides. Appends
+// nothing when no run has a value that can be drawn.
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
     const char *unit = metric_unit_name(metrics[row->id].unit);

@@ -175,6 +175,8 @@ static bool same_rules(const struct stored *first, const struct stored *run, str
                *run->mode ? run->mode : "an ordinary run");
 }
 
+// False with ERR_USAGE when the run has another resolved scenario than `first`, beyond the keys
+// that may differ.
 static bool same_scenario(const struct buf *first, const struct stored *run, struct err *e)
 {
     struct buf text, told;

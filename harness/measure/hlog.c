@@ -119,6 +119,7 @@ static void put_plain(struct buf *out, const struct histogram *h, const struct b
     buf_append(out, counts->data, counts->len);
 }
 
+// Appends the cookie, the length and the compressed form of `plain`. False without room or memory.
 static bool put_packed(struct buf *out, const struct buf *plain)
 {
     uLongf len = compressBound((uLong)plain->len);
