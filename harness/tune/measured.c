@@ -149,6 +149,7 @@ bool measured_queries(
     return q->reads.count + q->turns.count == 0 || queries_ready(q, e);
 }
 
+// Simulates a run: the arrivals of its recording, with the limit and timeout of the pair.
 static bool simulate_recording(const struct recording *rec, const struct queries *q,
     const struct tune_pair *p, uint64_t seed, struct model_result *r, struct err *e)
 {
@@ -242,6 +243,7 @@ static bool take_arrivals(struct recording *r, const struct ledger *l, struct er
     return true;
 }
 
+// Finds how long the query of each line took: from when its batch fired until the line was read.
 static bool record_queries(struct recording *r, const struct ledger *l, struct err *e)
 {
     int64_t before_ns = 0;

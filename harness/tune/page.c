@@ -82,6 +82,8 @@ static void append_cell(
     buf_append_str(out, "</td>");
 }
 
+// Appends the heat map of a figure: a row for each limit, a column for each timeout. A pair that
+// the grid does not have gets an empty cell.
 static void append_map(const struct tune *t, enum tune_figure figure, struct buf *out)
 {
     const struct figure_axes a = figure_axes(t);

@@ -202,6 +202,7 @@ static void put_interval(
     buf_printf(out, "<path class=\"interval\" d=\"M%.1f %.1fV%.1f\"/>", x, low, high);
 }
 
+// Draws a pair as a dot with its interval and a tooltip. The recommended pair has a larger dot.
 static void put_point(const struct scatter *s, const struct tune_pair *p, struct buf *out)
 {
     double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));

@@ -141,6 +141,8 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     return measured_add(&t->runs[pair], &o, t->tune.objective, e);
 }
 
+// Makes a run of the pair, adds its figures to the pair, and the run to the record. False also
+// after a signal.
 static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err *e)
 {
     struct tuning *t = s->tuning;

@@ -258,6 +258,7 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     buf_append_str(out, " tries that. ");
 }
 
+// Prints which pair to take and why, and what larger batches would cost. There must be such a pair.
 static void print_pick(const struct tune *t, struct buf *out)
 {
     const struct tune_pair *p = tune_recommend(t), *larger = next_larger(t, p);

@@ -30,6 +30,7 @@ static bool each_item(const char *list,
     }
 }
 
+// Adds the pair of the present limit and this timeout to the grid.
 static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
 {
     struct tune_pair *p = &t->pairs[t->tune.count];
@@ -265,6 +266,8 @@ static int64_t length_of_trace(const struct load_phase *p)
     return gap_ns > first_ns ? last_ns + gap_ns - first_ns : last_ns;
 }
 
+// Reads the arrivals of --trace into the first phase of the model, and makes it as long as the
+// trace.
 static bool read_trace(struct tuning *t, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
@@ -327,6 +330,8 @@ static bool read_kind(struct tuning *t, const char *kind, double rate, struct er
                "--arrivals takes poisson, constant, on-off:1s/9s or trace, not '%.40s'", kind);
 }
 
+// Makes the model's load from --rate, --arrivals and --trace. Without --rate it has the average
+// rate of the scenario's load.
 static bool make_arrivals(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
@@ -352,6 +357,7 @@ static bool make_arrivals(struct tuning *t, struct err *e)
     return read_kind(t, o->tune.arrivals ? o->tune.arrivals : "poisson", rate, e);
 }
 
+// Reads the query times of the model from --query-time; by default every query takes 2 ms.
 static bool read_queries(struct tuning *t, struct err *e)
 {
     const char *told = t->options->tune.query_time;
