@@ -28,6 +28,7 @@ bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
     return true;
 }
 
+// Orders by id and, within one id, by secret: after a failover two tokens may have the same id.
 static int by_id(const void *x, const void *y)
 {
     const struct doubtful *a = x, *b = y;
@@ -43,10 +44,12 @@ void doubt_close(struct doubt *d)
         qsort(d->all, (size_t)d->n, sizeof *d->all, by_id);
 }
 
+// Returns the entry of this token; NULL: it is not in doubt.
 static struct doubtful *find_in_doubt(const struct doubt *d, const struct token *t)
 {
-    struct doubtful key = {.id = t->id};
+    struct doubtful key = {.id = t->id}; // by_id compares the secret, too
 
+    // A token whose secret has another length was never written.
     if (d->n == 0 || t->secret.len != SIGN_SECRET_LEN)
         return NULL;
     memcpy(key.secret, t->secret.data, SIGN_SECRET_LEN);
@@ -66,6 +69,7 @@ void doubt_mark(struct doubt *d, const struct token *t)
         known->marked = true;
 }
 
+// Keeps only the tokens that are marked, or only those that are not. None is marked afterwards.
 static void keep(struct doubt *d, bool marked)
 {
     int kept = 0;

@@ -70,6 +70,7 @@ static struct line *find_room(struct lines *l)
         struct line *a = &l->all[i];
         if (a->state != LINE_FREE && a->state != LINE_OVER)
             continue;
+        // LINE_FREE is the lower of the two states.
         if (!best || a->state < best->state || (a->state == best->state && a->order < best->order))
             best = a;
     }
@@ -145,7 +146,7 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
         *shown = (struct shown){.result = result, .users = 1};
     for (int row = 0; ok && row < rows; row++) {
         int kind = column_int32(result, row, LINES_KIND);
-        if (kind != 1 && kind != 2)
+        if (kind != 1 && kind != 2) // no token of a line
             continue;
         // The rows of a line follow each other. Tokens that were only read have the n 0, and make
         // one line.
@@ -164,7 +165,7 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
     }
     if (!shown)
         PQclear(result);
-    else
+    else // gives up our own reference, and frees the result if no line has one
         leave_shown(&(struct line){.shown = shown});
     return ok;
 }

@@ -3,6 +3,7 @@
 
 #include "session/column.h"
 
+// migrations/README.md says what they mean, at mailroom_take and mailroom_read.
 enum {
     LINES_KIND,
     LINES_LINE,
@@ -32,7 +33,8 @@ enum {
     LINES_READ_COLUMNS
 };
 
-// Kinds of rows. Any other value is the action of a token.
+// Kinds of rows: the head of the answer, a token that waits and was not taken, a line that was no
+// longer ours, a token that a read passed over. Any other value is the action of a token.
 enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4, LINES_PASSED_OVER = 5 };
 
 static inline bool lines_is_token(int kind)

@@ -53,6 +53,7 @@ bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce)
 
 bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e)
 {
+    // The room of confirmed results is used again before more is allocated.
     if (o->first > 0 && o->count == o->cap) {
         o->count -= o->first;
         memmove(o->results, o->results + o->first, o->count * sizeof *o->results);
@@ -85,7 +86,7 @@ static void add_text(struct buf *b, const char *text)
 static void add_result(struct buf c[OUTBOX_COLUMNS], const struct outbox_result *r)
 {
     for (int i = 0; i < OUTBOX_COLUMNS; i++)
-        if (c[i].len > 1)
+        if (c[i].len > 1) // more than the opening brace
             buf_append_char(&c[i], ',');
     buf_printf(&c[ROW], "%" PRId64, r->row);
     buf_printf(&c[NONCE], "%" PRId64, r->nonce);

@@ -35,8 +35,8 @@ enum { OUTBOX_COLUMNS = 8 };
 
 struct outbox {
     struct outbox_result *results; // owned, in their order
-    size_t first, count, cap;
-    size_t sent; // how many results are in the statement that is under way
+    size_t first, count, cap;      // results[first] to results[count - 1] are not confirmed
+    size_t sent;                   // how many results are in the statement that is under way
     struct buf columns[OUTBOX_COLUMNS];
 };
 

@@ -27,7 +27,7 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e)
         .ageing_ms = config->ageing_ms};
     if (!random_fill(&number, sizeof number, e))
         return false;
-    // Our number is never 0, because 0 means nobody.
+    // Our number fits into a bigint, and is never 0, because 0 means nobody.
     snprintf(q->number, sizeof q->number, "%" PRIu64, number >> 1 | 1);
     return holder_self(q->self, e);
 }

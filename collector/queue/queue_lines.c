@@ -67,6 +67,7 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, const
 bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *d,
     const char *outcome, bool last, int64_t deadline_ns, struct err *e)
 {
+    // If only the cursor moves, and no row is named (`lines` is "{}"), a shorter statement does.
     if (d->place && d->lines.len == 2 && !d->dead && !last)
         return session_execute_binary(s, QUEUE_SETTLED, "passed",
             SESSION_PARAMS(q->name, q->number, d->place), deadline_ns, e);
@@ -93,6 +94,7 @@ bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *t
         s, QUEUE_IN_DOUBT, "in_doubt", SESSION_PARAMS(q->name, q->number, tokens), deadline_ns, e);
 }
 
+// epoch: that of our claim; NULL: we want to claim or join the queue.
 static bool send_peers(const struct queue *q, struct session *s, int tag, const char *epoch,
     const struct peers_request *r, int64_t deadline_ns, struct err *e)
 {

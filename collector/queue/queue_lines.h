@@ -35,8 +35,8 @@ struct lines_request {
 bool queue_send_lines(const struct queue *q, struct session *s, const struct lines_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Reads up to `wanted` waiting tokens, and takes nothing. behind: where to read on, the place of a
-// line of ours; NULL: at the cursor.
+// Reads up to `wanted` waiting tokens, and takes nothing. behind: the place of a line of ours after
+// which the read begins; NULL: it begins at the cursor.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, const char *behind,
     int64_t deadline_ns, struct err *e) MUST_USE;
 

@@ -29,14 +29,15 @@ struct reading reading_count(const PGresult *r, int limit)
     return seen;
 }
 
-// Appends where the cursor goes when the line is settled. It comes from the head's place, which has
-// four parts: n, seen, tick, and the snapshot that the read saw. If nothing waits after the line,
-// the cursor goes up to that snapshot. If the line ends in part 2, after the tick, then the tick is
-// used up.
+// Appends where the cursor goes when the line is settled: n, two snapshots (from, tick), and the
+// xid and id of the line's last row. The snapshots come from the head's place, which has four
+// parts: n, seen, tick, and the snapshot that the read saw (now). What waits is part 1, between
+// seen and tick, and then part 2, between tick and now. If nothing waits after the line, both
+// snapshots become now. If the line ends in part 2, part 1 is used up, so they become tick and now.
 bool reading_place(
     const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
 {
-    const char *n = PQgetvalue(r, 0, LINES_PLACE), *parts[3] = {NULL};
+    const char *n = PQgetvalue(r, 0, LINES_PLACE), *parts[3] = {NULL}; // parts: seen, tick, now
     const char *at = n;
 
     for (int i = 0; i < 3 && at; i++)

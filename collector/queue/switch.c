@@ -22,6 +22,8 @@ static bool check_schema(PGconn *conn, struct err *e)
     return ok;
 }
 
+// Asks for the change of mode. The answer is the number of tokens that wait; null: the queue has
+// this mode already.
 static bool ask_switch(PGconn *conn, const struct config *config, struct err *e)
 {
     const char *values[] = {config->queue_name, config->policy->name};
