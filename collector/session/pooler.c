@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-#define DEADLINE_NS (900 * NS_PER_MS)
+#define DEADLINE_NS (900 * NS_PER_MS) // how long the answer to the second session is awaited
 
 // True when there is nothing more to wait for: an answer came, or the second connection failed. A
 // failure does not prove that there is a pooler.
@@ -43,7 +43,7 @@ static bool answered(
 bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, const char *backend_pid,
     int64_t now_ns)
 {
-    if (told_pid == atoi(backend_pid))
+    if (told_pid == atoi(backend_pid)) // no pooler answered in place of the server
         return true;
     if (!answered(p, url, skip, backend_pid, now_ns))
         return false;

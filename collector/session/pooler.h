@@ -11,9 +11,9 @@
 
 struct pooler {
     struct session probe; // the second session
-    int64_t deadline_ns;
-    bool begun;
-    bool asked;
+    int64_t deadline_ns;  // when to stop waiting for its answer
+    bool begun;           // we have begun to connect it
+    bool asked;           // it was asked for its pid
     bool shared; // a pooler lends our session to others; valid once pooler_step returned true
 };
 

@@ -14,8 +14,8 @@
 #define INSUFFICIENT_PRIVILEGE "42501"
 #define INVALID_PASSWORD "28P01"
 
-// Finds the SQLSTATE of a refusal to connect, which has it only in the text, after the severity,
-// which may be in any language: "FATAL: 57P03: the database system is …".
+// Finds the SQLSTATE of a refusal to connect. Only the text has it, after the severity, which may
+// be in any language, and before a colon: "FATAL:  57P03: the database system is …".
 static void find_sqlstate(const char *text, struct err *e)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -48,6 +48,8 @@ static void add_other_hosts(const char *why, struct err *e)
     }
 }
 
+// Sets ERR_CONNECTION with libpq's reason and, if the session was not up yet, the SQLSTATE of the
+// refusal. Returns false.
 static bool lost(struct session *s, struct err *e)
 {
     const char *why = s->conn ? PQerrorMessage(s->conn) : "out of memory";
@@ -61,7 +63,8 @@ static bool lost(struct session *s, struct err *e)
     return false;
 }
 
-// libpq tries the hosts of a list one after the other; each host gets its own deadline.
+// libpq tries the hosts of a list one after the other. Sets a new deadline when libpq has gone on
+// to the next host.
 static void watch_host(struct session *s, int64_t now_ns)
 {
     const char *host = PQhost(s->conn);
@@ -76,6 +79,7 @@ static void watch_host(struct session *s, int64_t now_ns)
     s->connect_deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
 }
 
+// Returns how many items a comma-separated list has.
 static int items(const char *list)
 {
     int n = 1;
@@ -104,22 +108,24 @@ static bool rotate(char *list, int skip)
     return true;
 }
 
+// Begins to connect, with the first `skip` hosts of the list at its end. NULL: there is no memory.
 static PGconn *start_session(const char *url, int skip)
 {
     // Keywords before dbname are defaults, which the conninfo overrides; those after it override
-    // the conninfo.
+    // the conninfo. At the end there is room for host, hostaddr and port, and for the NULL that
+    // ends the list.
     const char *keywords[] = {"keepalives_idle", "keepalives_interval", "keepalives_count",
         "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding", NULL, NULL,
         NULL, NULL};
     const char *values[] = {
         "10", "2", "3", "5000", "mailroom-collector", url, "UTF8", NULL, NULL, NULL, NULL};
-    size_t n = 7;
+    size_t n = 7; // where the next keyword goes
     bool ok = true;
     PQconninfoOption *options = PQconninfoParse(url, NULL);
     int hosts = 1;
 
     for (PQconninfoOption *o = options; o && o->keyword; o++)
-        if (o->val && strncmp(o->keyword, "host", 4) == 0)
+        if (o->val && strncmp(o->keyword, "host", 4) == 0) // host or hostaddr
             hosts = items(o->val);
     // A list is rotated only if it has an item for each host, because a single port belongs to all
     // hosts.
@@ -255,6 +261,8 @@ bool session_pump(struct session *s, int64_t now_ns, struct err *e)
     return true;
 }
 
+// Ends a request with its sync, and puts it into the list. sent: what libpq returned for it; 1: it
+// was accepted.
 static bool queued(struct session *s, int sent, int tag, int64_t deadline_ns, struct err *e)
 {
     if (sent != 1 || PQpipelineSync(s->conn) != 1)
@@ -335,7 +343,7 @@ bool session_take(struct session *s, struct session_reply *out)
             s->held = NULL;
             s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
             s->count--;
-            if (!out->result)
+            if (!out->result) // the request has failed, and its error was given out before
                 continue;
             return true;
         case PGRES_TUPLES_OK:
