@@ -24,6 +24,7 @@ static uint64_t draw(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+// Draws a number from low to high, both included.
 static int64_t between(struct backoff *b, int64_t low, int64_t high)
 {
     return low + (int64_t)(draw(&b->random) % (uint64_t)(high - low + 1));
@@ -31,7 +32,7 @@ static int64_t between(struct backoff *b, int64_t low, int64_t high)
 
 int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
 {
-    if (b->last_ns == 0) {
+    if (b->last_ns == 0) { // the last session worked
         b->last_ns = BACKOFF_START_NS;
         return between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
     }

@@ -15,10 +15,11 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 {
     int64_t stretch_ns = now_ns - f->since_ns;
 
-    if (stretch_ns < STRETCH_NS)
+    if (stretch_ns < STRETCH_NS) // the stretch is not complete
         return;
-    // If the count has fallen, other collectors took some tokens. That says nothing about the rate,
-    // which then stays as it is.
+    // While each token is announced, a long stretch means that none came. If the count has fallen,
+    // other collectors took some tokens. That says nothing about the rate, which then stays as it
+    // is.
     if (!looking && stretch_ns > PAUSED_NS)
         f->per_ns = 0;
     else if (arrived >= f->arrived)
@@ -27,6 +28,7 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
     f->arrived = arrived;
 }
 
+// True when looks pay: each saves enough announcements, and a batch is large enough to wait for.
 static bool pays(const struct flow *f, bool looking, int limit, int64_t timeout_ns)
 {
     double saved = f->per_ns * (double)clock_min(LONGEST_NS, timeout_ns / OF_TIMEOUT);
@@ -48,6 +50,7 @@ int64_t flow_pause_ns(
     // that look was long ago, the line would go out too early for this token.
     if (waiting == 0)
         return clock_min(SHORTEST_NS, longest_ns);
+    // The time until the batch is likely to be full.
     double full_ns = waiting < limit ? (limit - waiting) / f->per_ns : 0;
     if (full_ns < (double)SHORTEST_NS)
         full_ns = (double)SHORTEST_NS;

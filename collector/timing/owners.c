@@ -18,6 +18,7 @@ void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
         return; // a later look names it again, when there is room
     if (!known) {
         known = &o->all[o->n++];
+        // The opposite of what was seen, so that below it counts as changed, and its time begins.
         *known = (struct owner){.number = seen.number, .alive = !seen.alive};
     }
     // An owner counts as idle while it has nothing in hand, and while we did not watch it.

@@ -69,6 +69,7 @@ static void imagine(struct pace *p, int level, int64_t now_ns)
     int64_t due_ns = l->first_ns + l->timeout_ns;
 
     if (l->count > 0) {
+        // The line was held open since the last arrival, but not after its timeout.
         book(p, level, false, clock_min(now_ns, due_ns) - p->last_ns);
         if (now_ns > due_ns)
             l->count = 0;
@@ -86,6 +87,7 @@ void pace_arrived(struct pace *p, int64_t now_ns)
     for (int i = p->levels - 1; i >= 0; i--)
         imagine(p, i, now_ns);
     p->last_ns = now_ns;
+    // The level in use is the last one that is reached by steps that are each worth their wait.
     for (p->now = 0; p->now + 1 < p->levels && p->level[p->now].next_worth;)
         p->now++;
 }

@@ -58,6 +58,8 @@ void window_restart(struct window *w, int64_t now_ns)
         w->memory[i] = (struct window_entry){0};
 }
 
+// join adds a token that came at this time to a group, and leave takes one out. leave cannot tell
+// which token is the first one now, so first_ns stays until the group is empty.
 static void join(struct window_group *g, int64_t at_ns)
 {
     g->first_ns = g->count > 0 ? clock_min(g->first_ns, at_ns) : at_ns;
@@ -97,6 +99,7 @@ static void pace_announced(
 
 void window_announce(struct window *w, int64_t id, int64_t now_ns)
 {
+    // An announcement without an id always counts as that of a new token.
     struct window_entry *entry = id == 0 ? NULL : recall(w, id);
     enum what what = entry ? entry->what : UNKNOWN;
 
@@ -144,6 +147,8 @@ void window_shown_all(struct window *w, int64_t now_ns)
 
     w->shown = w->missed = (struct window_group){.first_ns = CLOCK_NEVER};
     bool soon = w->reading_ns - w->complete_ns <= SOON_NS;
+    // A token that this read is the first to show came after the last read that saw everything.
+    // But its timeout must not be over before its announcement had time to come in.
     w->unseen_ns = w->complete_ns;
     if (w->unseen_ns + w->timeout_ns < now_ns + settle_ns)
         w->unseen_ns = now_ns + settle_ns - w->timeout_ns;
@@ -170,6 +175,7 @@ void window_shown_full(struct window *w, bool announced)
     w->full = true;
 }
 
+// Returns the time between two times in ms, at least 0; -1: from_ns is not known (CLOCK_NEVER).
 static int32_t in_ms(int64_t from_ns, int64_t to_ns)
 {
     if (from_ns == CLOCK_NEVER)
@@ -200,6 +206,7 @@ void window_shown(struct window *w, int64_t id)
     join(&w->missed, entry->at_ns);
 }
 
+// Returns since when a token waits, as window_taken does.
 static int64_t waits_since(const struct window *w, const struct window_entry *entry)
 {
     if (entry->what == UNKNOWN)
@@ -249,6 +256,7 @@ int64_t window_due_ns(const struct window *w)
 
 int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns)
 {
+    // For a token that came at 0 the time when its batch fires is the present timeout itself.
     int64_t timeout_ns = pace_due_ns(&w->pace, 0, w->timeout_ns), pause_ns;
 
     flow_count(&w->flow, looking, w->taken + waiting(w), now_ns);
