@@ -110,7 +110,7 @@ bool template_init(struct template *t, enum token_action action, const char *pat
     }
     if (!path)
         buf_append(&text, action == TOKEN_ACTIVATION ? activation : recovery,
-            action == TOKEN_ACTIVATION ? sizeof activation : sizeof recovery);
+            action == TOKEN_ACTIVATION ? sizeof activation : sizeof recovery); // with the NUL
     if (text.failed) {
         buf_fini(&text);
         return err_memory(e);
@@ -180,6 +180,7 @@ size_t record_count(const char *line, size_t len)
     return len == 0 || fields % RECORD_FIELDS != 0 ? 0 : fields / RECORD_FIELDS;
 }
 
+// Returns the next field, and moves *at past it and its comma.
 static struct field take_sent(const char **at, const char *end)
 {
     const char *from = *at;
@@ -218,6 +219,7 @@ static bool is_made_of(struct field f, const char *allowed)
     return true;
 }
 
+// Returns why the mail cannot be sent; NULL: it can.
 static const char *judge(const struct record *r, struct field action)
 {
     if (action.len != 1 || (action.data[0] != '1' && action.data[0] != '2'))

@@ -133,6 +133,8 @@ static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
     return ok;
 }
 
+// Sends the mails of a line, and answers for each. After TERM or INT the mails that are left get no
+// answer. False: an error that ends the sender.
 static bool send_line(struct sender *s, const char *line, size_t len, struct err *e)
 {
     const char *at = line;
@@ -146,6 +148,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     for (size_t place = 1; place <= count && !program_stopping(); place++) {
         // This is the outcome if a signal comes before the mail is tried.
         reply.outcome = MAIL_LATER;
+        // With answers a mail is tried once, because the collector has it tried again.
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;
@@ -157,7 +160,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
         } else if (s->answers && reply.outcome == MAIL_LATER) {
             return postpone(s, &reply, e);
         } else {
-            s->hold_ns = 0;
+            s->hold_ns = 0; // the server works, so the next pause is short again
         }
         if (!answer_line(s, place, &reply, e))
             return false;
@@ -165,6 +168,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     return true;
 }
 
+// Sends line after line. Returns true at the end of the input, or after TERM or INT.
 static bool serve_lines(struct sender *s, struct err *e)
 {
     const char *line;

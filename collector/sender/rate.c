@@ -42,6 +42,7 @@ void rate_close(struct rate *r)
     r->fd = -1;
 }
 
+// Adds to the bucket what the rate allows since the last refill.
 static void refill(struct rate *r, int64_t now_ns)
 {
     r->left += (double)(now_ns - r->at_ns) / (double)NS_PER_S * r->per_s;
@@ -88,7 +89,7 @@ bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e)
     r->today++;
     if (r->fd < 0)
         return true;
-    // The text has a fixed length, so that nothing of an older text remains behind it.
+    // The text has a fixed length, so that nothing of an older text remains after it.
     int len = snprintf(text, sizeof text, "%019" PRId64 " %019" PRId64 "\n", r->day, r->today);
     if (pwrite(r->fd, text, (size_t)len, 0) != len)
         return err_sys(e, ERR_SYSTEM, "SENDER_STATE_FILE: the day's count cannot be written");

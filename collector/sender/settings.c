@@ -86,8 +86,8 @@ static bool is_local(const char *url)
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len;
 }
 
-// Cuts 'Name <address>' in two. A name in quotes loses its quotes, because the header of the mail
-// adds quotes.
+// Cuts 'Name <address>' in two; leaves a bare address alone. A name in quotes loses its quotes,
+// because the header of the mail adds quotes.
 static bool cut_from(struct settings *s, struct err *e)
 {
     char *open = strchr(s->from, '<');
@@ -147,6 +147,7 @@ static bool check(const struct settings *s, struct err *e)
     if (s->password && s->password_file)
         return err_set(
             e, ERR_USAGE, "each of SENDER_PASSWORD and SENDER_PASSWORD_FILE is set; one is enough");
+    // One is set without the other.
     if (!s->user != !(s->password || s->password_file))
         return err_set(
             e, ERR_USAGE, "SENDER_USER and its password go together; only one of them is set");

@@ -178,7 +178,7 @@ static bool is_seven_bit(const struct buf *body)
 
     for (size_t i = 0; i < body->len; i++) {
         line = body->data[i] == '\n' ? 0 : line + 1;
-        if ((unsigned char)body->data[i] > 0x7e || line > 999)
+        if ((unsigned char)body->data[i] > 0x7e || line > 999) // 998 bytes, and the CR
             return false;
     }
     return true;
@@ -231,6 +231,8 @@ static bool make_mail(
     return !s->mail.failed || err_set(e, ERR_SYSTEM, "a mail is too long");
 }
 
+// Fills in *reply after a transfer. Without a refusal of the server (a code from 400 on), a failure
+// is one of the network or of libcurl, and not the mail's fault.
 static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
 {
     long code = strtol(s->said, NULL, 10);
