@@ -6,6 +6,7 @@
 
 #define LEAST 16
 
+// Returns how many items are allocated for an array of `count` items.
 static size_t room_for(size_t count)
 {
     size_t room = count > 0 ? LEAST : 0;
@@ -19,6 +20,7 @@ bool array_grow(void *items, size_t count, size_t more, size_t size)
 {
     void *old, *moved;
 
+    // With these bounds no size below can overflow.
     if (more > SIZE_MAX / 4 / size || count > SIZE_MAX / 4 / size)
         return false;
     size_t room = room_for(count + more);

@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 
+// Writes the time and the tag, with which each line begins. Returns their length.
 static size_t stamp(char *line, size_t size, const char *tag)
 {
     time_t now = time(NULL);
@@ -43,6 +44,8 @@ static bool has_room(void)
     return !state.never_waits || poll(&p, 1, 0) != 0;
 }
 
+// Writes a line, or drops and counts it if it would have to wait. If lines were dropped before,
+// another line says so first.
 static void put(const char *line, size_t len)
 {
     char about[128];

@@ -11,5 +11,5 @@
 // no room, and says how many before the next line that it writes.
 void log_never_wait(void);
 
-// `tag` names the part of the program that logs: "PG", "QUEUE", "OUT", "MAIN".
+// `tag` names the part of the program that logs, such as "PG", "QUEUE" or "MAIN".
 void log_line(const char *tag, const char *fmt, ...) PRINTF_LIKE(2, 3);

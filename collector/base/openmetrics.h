@@ -28,8 +28,8 @@ void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type
     const struct openmetrics_label *labels, size_t count, double value);
 
 // Appends the samples of a histogram with `buckets` buckets. counts[i] is the number of values
-// above bounds[i - 1] and up to bounds[i]. `count` is the number of all values, also of those above
-// the last bound, and `sum` is their sum.
+// above bounds[i - 1] and up to bounds[i]. `count` is the number of all values, including those
+// above the last bound, and `sum` is their sum.
 void openmetrics_histogram(struct buf *out, const char *name, const double *bounds,
     const double *counts, size_t buckets, double count, double sum);
 

@@ -23,6 +23,7 @@
 
 // --- listening --------------------------------------------------------------------------
 
+// Makes a socket one on which no call waits, and which no other program inherits.
 static bool set_up(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -86,7 +87,8 @@ static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
     return true;
 }
 
-// Splits HOST:PORT in place, and drops the brackets around an IPv6 host.
+// Splits HOST:PORT in place, and drops the brackets around an IPv6 host. False: the address has
+// another form.
 static bool split(char *address, char **host, char **port)
 {
     char *colon = strrchr(address, ':');
@@ -278,7 +280,7 @@ static void write_answer(struct scrape_client *c)
 
 static bool hung_up(const struct scrape_client *c)
 {
-    struct pollfd p = {.fd = c->fd};
+    struct pollfd p = {.fd = c->fd}; // without events, poll reports only a hang-up or an error
 
     return poll(&p, 1, 0) > 0;
 }

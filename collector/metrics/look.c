@@ -92,7 +92,8 @@ static void on_waiting(struct meters *m, const PGresult *r)
         m->of[columns[i]] = number_at(r, i);
 }
 
-// Notes the budget. No row: nobody has spent anything yet.
+// Notes the budget. The columns are what was left of it, how many seconds ago that was, and how
+// many tokens were sent today. No row: nobody has spent anything yet.
 static void on_budget(struct meters *m, const struct config *c, const PGresult *r)
 {
     bool fresh = PQntuples(r) == 0;
@@ -105,7 +106,8 @@ static void on_budget(struct meters *m, const struct config *c, const PGresult *
         m->of[METER_BUDGET_TODAY] = fmax(0, (double)c->budget.daily - today);
 }
 
-// One question was refused or cancelled; the other may still be answered. Returns true.
+// Forgets the figures of a question that was refused or cancelled; the other question may still be
+// answered. Returns true.
 static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
 {
     complain(l, e);

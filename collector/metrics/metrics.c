@@ -163,6 +163,7 @@ int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
         m->file_at_ns = now_ns + NS_PER_S; // by then the look's session is likely to be connected
     bool wanted = file ? now_ns >= m->file_at_ns : scrape_serve(&m->scrape, now_ns);
     bool coming = look_step(&m->look, m->config, up, wanted, now_ns, &m->meters);
+    // While figures from the database are coming, the text waits for them.
     if (wanted && !coming) {
         if (file)
             refresh_file(m, now_ns);

@@ -44,7 +44,8 @@ static bool started(long pid, unsigned long long *ticks)
     size_t len = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[len] = '\0';
-    // Field 2 is a name in parentheses that may hold anything; field 3 is the state.
+    // Field 2 is a name in parentheses that may hold anything; field 3 is the state, and field 22
+    // the time of the start.
     char *at = strrchr(text, ')');
     if (!at || strlen(at) < 3)
         return false;

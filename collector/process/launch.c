@@ -52,7 +52,8 @@ static void drop_private(void)
     environ[kept] = NULL;
 }
 
-// Runs in the sender's process: it makes only calls that are safe between fork and exec.
+// Becomes the sender, in the process that fork has made. If the command cannot be executed, writes
+// the errno to `report`, and ends. It makes only calls that are safe between fork and exec.
 static void become(char *const command[], const int files[2], int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -155,6 +156,8 @@ static bool receive(int fd, char *order, int files[2])
     return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
 }
 
+// Obeys the collector's orders until the collector is gone, and ends the process. The sender runs
+// while a.pid is above 0.
 static void launch(int fd, char *const command[])
 {
     struct answer a = {0};
@@ -223,6 +226,7 @@ bool launch_open(char *const command[], struct err *e)
     return true;
 }
 
+// Sends an order, and the two descriptors if `files` is not NULL. False: the launcher is gone.
 static bool give(enum order order, const int files[2])
 {
     union {
@@ -283,6 +287,7 @@ int launch_end(void)
 {
     struct answer a;
 
-    // If the launcher was ended, the kernel has told the sender to end.
+    // If the launcher was ended, the kernel has told the sender to end. As a status of waitpid,
+    // SIGTERM says that this signal ended it.
     return give(END, NULL) && hear_child(&a) ? a.value : SIGTERM;
 }

@@ -101,11 +101,14 @@ static const struct rule deadly[] = {CALL(execve), CALL(execveat), CALL(fork), C
     CALL(process_vm_writev), CALL(mount), CALL(unshare), CALL(setns), CALL(bpf), CALL(init_module),
     CALL(finit_module)};
 
+// Adds rules with the same action. Returns 0, or a negative errno.
 static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
 {
     int error = 0;
 
     for (const struct rule *r = rules; r < rules + count && error == 0; r++) {
+        // Compares the bits of datum_a in the argument with datum_b, where 0 stands for none of
+        // them.
         struct scmp_arg_cmp when = {.arg = r->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = r->value};
         if (r->when == IF_IS)
             when.op = SCMP_CMP_EQ;
@@ -116,6 +119,7 @@ static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *
     return error;
 }
 
+// Puts all rules into the filter. Returns 0, or a negative errno.
 static int fill(scmp_filter_ctx filter, bool keeps_files)
 {
     // abort() and assert() send a signal to their own thread, and nobody else gets one.

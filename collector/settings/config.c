@@ -79,6 +79,7 @@ static const struct variable settings[] = {
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
+// Sets a whole number. It must begin with a digit, because strtoll would take blanks and a sign.
 static bool set_whole_number(
     struct config *c, const struct variable *s, const char *value, struct err *e)
 {
@@ -154,6 +155,8 @@ static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *w
 
 static bool read_key_file(struct config *c, struct err *e)
 {
+    // Room for the key, a line end of two characters, and a NUL. A longer line shows in the same
+    // room that it is too long.
     char hex[2 * SIGN_KEY_LEN + 3];
     FILE *f = fopen(c->secret_key_file, "re");
 
@@ -178,6 +181,7 @@ static bool read_key_file(struct config *c, struct err *e)
 
 static bool load_key(struct config *c, struct err *e)
 {
+    // Both are set, or none is.
     if (!c->secret_key == !c->secret_key_file)
         return err_set(e, ERR_USAGE,
             "%s of " PREFIX "SECRET_KEY and " PREFIX

@@ -60,6 +60,7 @@ static void set_mark(const struct output *o, int mark)
 // True if the writer before us died within a line.
 static bool torn(const struct output *o, const struct stat *st)
 {
+    // Elsewhere in a file we write over what is there, and no line is glued to ours.
     bool at_end = (fcntl(o->fd, F_GETFL) & O_APPEND) || lseek(o->fd, 0, SEEK_CUR) == st->st_size;
 
     if (S_ISREG(st->st_mode))

@@ -55,7 +55,7 @@ bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[S
     const char *code, char out[SIGN_TEXT_LEN], struct err *e)
 {
     const char *path = action == TOKEN_ACTIVATION ? "/activate" : "/recover";
-    uint8_t both[SIGN_SECRET_LEN + 32];
+    uint8_t both[SIGN_SECRET_LEN + 32]; // the secret, and the signature
     size_t len = 0;
 
     memcpy(both, secret, SIGN_SECRET_LEN);
