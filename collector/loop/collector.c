@@ -122,6 +122,7 @@ static void validate(const struct collector *c)
     lines_validate(&c->lines);
 }
 
+// Gives up the session: forgets what belonged to it, and plans the next attempt to connect.
 static void lose(struct collector *c, const struct err *why)
 {
     link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
@@ -209,6 +210,7 @@ static bool recheck(struct collector *c, struct err *e)
     return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
 }
 
+// Goes on with the session: sends, receives, and deals with each answer and each notification.
 static bool serve_session(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
@@ -255,6 +257,8 @@ static bool unconfirmed(const struct collector *c)
     return c->doubt.n > 0 || settle_owes(c);
 }
 
+// Goes on with the end, if it has begun. At the deadline it ends the collector even if something is
+// not done.
 static bool stop_if_due(struct collector *c, struct err *e)
 {
     bool done;

@@ -70,6 +70,7 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
         settle ? CLOCK_NEVER : work_deadline_ns(c), e);
 }
 
+// Begins to serve, because the answer says that the queue is ours, or that we have joined it.
 static void joined(struct collector *c, const PGresult *r)
 {
     int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10);
@@ -89,6 +90,7 @@ static void joined(struct collector *c, const PGresult *r)
     take_restart(c);
 }
 
+// Stands by: notes what the answer tells of the holder. free: as in turn_watch.
 static void watch(struct collector *c, const PGresult *r, bool free)
 {
     struct seen seen = {.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10),

@@ -136,6 +136,7 @@ static bool answer_late(
     return true;
 }
 
+// Finds the tokens that an answer is for, and records it. An answer that fits none is only logged.
 static bool answer_token(struct collector *c, const struct answer *a, struct err *e)
 {
     const struct sender *s = &c->sender;
@@ -176,6 +177,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     return true;
 }
 
+// Deals with each whole line of what the sender has written, and keeps the rest for later.
 static bool take_lines(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
@@ -369,6 +371,8 @@ static bool may_begin(const struct collector *c, const struct line *line)
            !lines_alone(&c->lines);
 }
 
+// Begins the oldest line that was taken, if it may begin and the output has room, and sets
+// `writing` to it. False: an error.
 static bool begin_line(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
@@ -400,6 +404,8 @@ static bool begin_line(struct collector *c, struct err *e)
     return true;
 }
 
+// The line that was being written is out: counts it and its tokens. Where lines are answered, it
+// stays LINE_OUT until its answers come.
 static void written(struct collector *c)
 {
     struct line *line = c->sender.writing;

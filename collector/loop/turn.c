@@ -23,8 +23,8 @@ void turn_forget(struct collector *c)
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
 }
 
-// True when the last holder cannot come back: it was an earlier session of ours, or its process is
-// dead.
+// True when the last holder cannot come back: it was an earlier session of this process, or its
+// process is dead.
 static bool abandoned(const struct collector *c)
 {
     return strcmp(c->queue.seen.holder, c->queue.self) == 0 || holder_is_dead(c->queue.seen.holder);
