@@ -17,7 +17,7 @@ struct doubt {
     int room;
 };
 
-// Adds a token. The caller calls doubt_close after the last one.
+// Adds a token. After the last one the caller calls doubt_close, which sorts the tokens.
 bool doubt_add(struct doubt *d, const struct token *t, struct err *e) MUST_USE;
 void doubt_close(struct doubt *d);
 

@@ -29,6 +29,7 @@ bool lines_init(struct lines *l, int count, int limit, struct err *e)
     return true;
 }
 
+// Ends the line's use of its answer, and frees the answer after its last use.
 static void leave_shown(struct line *line)
 {
     if (line->shown && --line->shown->users == 0) {
@@ -77,6 +78,7 @@ static struct line *find_room(struct lines *l)
     return best;
 }
 
+// Adds the token in this row to the line. False: there is no memory.
 static bool add_token(
     struct line *line, const PGresult *r, int row, const struct doubt *doubt, struct err *e)
 {

@@ -51,7 +51,8 @@ bool outbox_sends_all(const struct outbox *o); // the statement under way has al
 bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
 
 // Sets `columns` to the next statement's arrays, as text: lines, nonces, tokens, numbers, outcomes,
-// texts, delays, alones. They stay valid until the next call.
+// texts, delays, alones. They stay valid until the next call. Call it only if results are left and
+// no statement is under way.
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o); // the statement under way was committed
 void outbox_lost(struct outbox *o);      // the session was lost before the statement was confirmed

@@ -104,6 +104,7 @@ bool queue_send_patience(
 // Asks for the bell (bell.h), or lets it go. Nobody waits for the answer to letting it go.
 bool queue_send_bell(
     struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+// Sets *silent_below to what bell_answered needs; 0: somebody else has the bell.
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;

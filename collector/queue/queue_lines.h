@@ -44,7 +44,7 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, const
 // more, so the lock that shows others our work is let go.
 bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *settled,
     const char *outcome, bool last, int64_t deadline_ns, struct err *e) MUST_USE;
-// Records answers; outbox_send makes the columns.
+// Records answers; outbox_send makes the columns. last: as in queue_send_settled.
 bool queue_send_answered(const struct queue *q, struct session *s,
     const char *columns[OUTBOX_COLUMNS], bool last, int64_t deadline_ns, struct err *e) MUST_USE;
 // Asks which rows are still ours, and which of these tokens, whose line is out, still wait.
