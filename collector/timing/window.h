@@ -46,16 +46,15 @@ struct window {
     int64_t complete_ns; // when the last read that saw everything was sent; or a later time up to
                          // which each token was announced
     bool full;           // since a read saw everything, another one gave a full line
-    int64_t unseen_ns;   // tokens that the last read that saw everything was the first to show came
-                         // after this
-    int64_t came_ns;     // when such tokens, unannounced, are taken to have come
-    int64_t seen_ns;     // when a read last saw everything, in this or an earlier session;
-                         // CLOCK_NEVER: none did, or others may have taken tokens since
-    int64_t since_ns;    // tokens that the last read was the first to show were committed after
-                         // this
-    int64_t taken;       // how many tokens were taken since the start
-    int unheard;         // tokens shown or taken without an announcement, of which the pace does
-                         // not know yet
+    // These two are about tokens that no read had shown before the last one that saw everything:
+    int64_t unseen_ns; // they came after this time
+    int64_t came_ns;   // those without an announcement are taken to have come at this time
+    int64_t seen_ns;   // when a read last saw everything, in this or an earlier session;
+                       // CLOCK_NEVER: none did, or others may have taken tokens since
+    int64_t since_ns;  // tokens that no read showed before the last one were committed after this
+    int64_t taken;     // how many tokens were taken since the start
+    int unheard;       // tokens shown or taken without an announcement, of which the pace does
+                       // not know yet
     struct window_entry *memory;
     size_t mask; // the number of entries in `memory`, a power of two, minus 1
 };
