@@ -18,6 +18,8 @@ void input_fini(struct input *in);
 // True when a line is there, or may be read without waiting.
 bool input_waiting(const struct input *in);
 
+// INPUT_END: the input has ended, and no whole line is left. INPUT_FAILED: *e says why.
+// INPUT_INTERRUPTED: stop_fd can be read.
 enum input_result { INPUT_LINE, INPUT_END, INPUT_FAILED, INPUT_INTERRUPTED };
 
 // Waits for the next line. It stays valid until the next call; its line end is not part of it.

@@ -69,6 +69,7 @@ static bool read_file(struct buf *out, const char *path, struct err *e)
     return true;
 }
 
+// Refuses a body with a brace that begins none of the known words.
 static bool check_words(const char *body, const char *name, struct err *e)
 {
     for (const char *at = strchr(body, '{'); at; at = strchr(at + 1, '{'))

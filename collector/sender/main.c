@@ -19,9 +19,10 @@
 #include "sender/settings.h"
 #include "sender/smtp.h"
 
-#define HOLD_FIRST_NS NS_PER_S
-#define HOLD_MAX_NS (30 * NS_PER_S)
+#define HOLD_FIRST_NS NS_PER_S      // the first pause before another try
+#define HOLD_MAX_NS (30 * NS_PER_S) // the longest one
 
+// The exit codes: those of sysexits(3) that the sender uses.
 enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CONFIG = 78 };
 
 struct sender {
@@ -82,7 +83,7 @@ static bool answer_line(const struct sender *s, size_t place, const struct reply
     return !s->answers || say(text, (size_t)len, e);
 }
 
-// Pauses before the next try. Each pause in a row is longer than the one before.
+// Pauses before the next try. Each pause in a row is twice the one before, up to HOLD_MAX_NS.
 static void hold_line(struct sender *s)
 {
     s->hold_ns = s->hold_ns ? clock_min(2 * s->hold_ns, HOLD_MAX_NS) : HOLD_FIRST_NS;
@@ -177,7 +178,7 @@ static bool serve_lines(struct sender *s, struct err *e)
     while (!program_stopping()) {
         enum input_result got = input_next(&s->input, &line, &len, e);
         if (got == INPUT_INTERRUPTED)
-            // A signal woke us; the loop asks whether it was the stop.
+            // TERM or INT has come, so the loop ends.
             continue;
         if (got != INPUT_LINE)
             return got == INPUT_END;
