@@ -5,8 +5,8 @@
 
 bool utf8_next(const char **text, uint32_t *character)
 {
-    // `more` is how many bytes follow the first one, and least[more] the least character that needs
-    // so many.
+    // `more` is how many bytes follow the first one. A character below least[more] would fit into
+    // fewer bytes.
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)*text;
     size_t more = *p < 0x80 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;

@@ -137,6 +137,7 @@ static bool take_backlog(struct look *l, const struct config *c, struct meters *
     return ok;
 }
 
+// Goes on with the session of the look: connects, asks, and notes the figures that have come.
 static bool serve_look(
     struct look *l, const struct config *c, int64_t now_ns, struct meters *m, struct err *e)
 {
@@ -172,6 +173,7 @@ static bool begin_look(struct look *l, const struct config *c, int64_t now_ns, s
     return session_open(&l->session, c->database_url, 0, now_ns, e);
 }
 
+// Notes how old the figures are, and forgets them when they are too old to be shown.
 static void show_age(const struct look *l, int64_t now_ns, struct meters *m)
 {
     bool known = l->seen_ns != CLOCK_NEVER;

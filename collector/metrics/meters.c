@@ -5,7 +5,7 @@
 
 #include "base/openmetrics.h"
 
-enum modes { EVERY, LEASED, OTHERS };
+enum modes { EVERY, LEASED, OTHERS }; // which modes have a figure; OTHERS: all but leased
 
 // Rows of one family stand together. The first of them has its help.
 static const struct row {

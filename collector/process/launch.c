@@ -73,6 +73,7 @@ static void become(char *const command[], const int files[2], int report)
     _exit(127);
 }
 
+// Waits for the end of a process, and returns its status.
 static int wait_for(pid_t pid)
 {
     int status = 0;
