@@ -228,6 +228,7 @@ static bool declare_durable(
 bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
+    // True when only the server's settings can be seen, and not its disk.
     const bool elsewhere = !s->data_dir && !s->provider->exec;
 
     *proof = (struct durability_proof){0};

@@ -25,6 +25,8 @@ static struct presence_open *find_open_session(struct presence *p, const char *k
     return NULL;
 }
 
+// Notes that the open transaction was still held at at_ns: begins its hold, or makes the hold
+// longer.
 static void hold_session(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
 {
     if (o->hold == 0) {

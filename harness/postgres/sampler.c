@@ -137,6 +137,7 @@ static void count_wait(struct sampler *s, const char *event)
 
     while (i < s->wait_count && strcmp(s->waits[i].event, event) != 0)
         i++;
+    // The table is full, and this event is not in it.
     if (i == SAMPLER_WAITS_MAX)
         return;
     if (i == s->wait_count)
@@ -209,6 +210,8 @@ static bool look_at_session(
     return true;
 }
 
+// Counts the server's active sessions by what they wait for, adds their processes to the sample,
+// and takes the collector's sessions into a look. False when the query failed.
 static bool ask_backends(struct sampler *s, struct sample *sample)
 {
     struct presence_look look = {.at_ns = clock_now_ns()};
@@ -262,7 +265,7 @@ static void take_sample(void *arg, int64_t due_ns)
     pid_t pids[COLLECTORS_MAX];
 
     (void)due_ns;
-    // The processes are counted even while the server is away.
+    // Take the processes first: they are counted even while the server is away.
     usage_begin(&s->usage);
     size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
     for (size_t i = 0; i < collectors; i++) {

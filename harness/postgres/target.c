@@ -96,7 +96,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     bool self = strcmp(user, t->user) == 0;
 
     for (PQconninfoOption *o = t->options; o->keyword; o++) {
-        // The rest of the user's conninfo stays: hosts, ports, TLS.
+        // Only the settings in `own` are replaced. The rest stays, such as hosts, ports and TLS.
         bool ours = false;
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             ours = ours || strcmp(own[i], o->keyword) == 0;
@@ -149,6 +149,7 @@ bool target_one_of(
     if (part_of(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
         append_pair(out, "port", port);
     append_pair(out, "target_session_attrs", "any");
+    // A conninfo that names no host leads to one server, number 0.
     return (listed || n == 0) && !out->failed;
 }
 

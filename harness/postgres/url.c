@@ -29,8 +29,8 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    // A key that a conninfo has twice counts with its last value, so this overrides the user's own.
-    // In a cluster only the leader will do.
+    // In a cluster only the leader will do. Of two values for a setting libpq takes the later one,
+    // so this overrides the user's own.
     return target_conninfo(&u->target, user, dbname, out) &&
            (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));
 }

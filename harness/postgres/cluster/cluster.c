@@ -74,6 +74,8 @@ void cluster_fini(struct cluster *c)
 
 // --- its members --------------------------------------------------------------------
 
+// Connects to the n-th host of the conninfo, counted from 0. *there becomes false when the conninfo
+// has no such host. NULL when there is no connection.
 static PGconn *connect_to_member(
     const struct server *s, const struct target *t, size_t n, bool *there, struct err *e)
 {
@@ -115,7 +117,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
     PQfinish(conn);
     for (size_t n = 0; ok && there && n < REST_MEMBERS_MAX; n++) {
         conn = connect_to_member(s, t, n, &there, &ignored);
-        // A member that is down is not waited for.
+        // A member that is down (NULL) is not waited for.
         ok = !conn || await_replay(conn, lsn, e);
         PQfinish(conn);
     }

@@ -60,6 +60,8 @@ static struct patroni_place make_place(const char *host, int port)
     return p;
 }
 
+// Chooses the addresses and ports: of the members' servers first, then of their REST interfaces,
+// and last of the store.
 static bool find_places(struct patroni *p, struct err *e)
 {
     const bool lan = p->lan.middle >= 0;
@@ -316,6 +318,7 @@ static bool has_taken_signals(pid_t leash)
             fclose(file);
         if (!pending && process_stat(leash, &stat) && stat.state == 'S')
             break;
+        // The leash may have taken the signal and not obeyed it yet, so look again.
         pending = 1;
         usleep(1000);
     }
@@ -334,7 +337,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     for (int i = 0; i < PARTS; i++) {
         if (!p->leashes[i])
             continue;
-        kill(p->leashes[i], SIGUSR1);
+        kill(p->leashes[i], SIGUSR1); // from now on the leash survives us
         if (!has_taken_signals(p->leashes[i]))
             return err_set(e, ERR_SYSTEM, "the cluster cannot be left running");
         buf_printf(out, " %d", (int)p->leashes[i]);

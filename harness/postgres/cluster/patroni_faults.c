@@ -42,6 +42,7 @@ static bool look_back(
     out->left_known = true;
     if (left.commits == 0)
         return true;
+    // The WAL has times of day, so convert the first lost commit's time to the monotonic clock.
     clock_gettime(CLOCK_REALTIME, &wall);
     out->left_ns =
         left.first_wall_ns - ((int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns());
@@ -147,6 +148,7 @@ bool patroni_strike(struct server *s, enum cluster_fault fault, struct failover 
 
 // --- undoing them -----------------------------------------------------------------------
 
+// Starts the member that kill-leader killed, if it killed one.
 static bool revive_member(struct server *s, struct err *e)
 {
     struct patroni *p = s->state;
@@ -166,6 +168,7 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
     uint64_t dropped = 0;
     size_t len = strlen(out->text);
 
+    // No member was cut off, because the fault failed before that.
     if (member < 0)
         return true;
     // We ask before the cut ends, over the member's own socket.
@@ -183,12 +186,15 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
     return true;
 }
 
+// Starts the store again after kill-etcd, waits for a member that takes writes, and looks for
+// commits that only the old leader has.
 static bool restore_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
     int timeline, leader, before = leader_find(s, -1, &timeline);
     char name[8];
 
+    // The fault failed before it killed the store, so there is nothing to undo.
     if (p->leashes[PART_STORE])
         return true;
     if (!parts_start(p, PART_STORE, e) || !parts_wait_store(p, e) ||
@@ -197,7 +203,7 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
     if (timeline == p->led_on || leader == p->led) {
-        out->left_known = true; // nothing was left: the old leader, or its timeline, goes on
+        out->left_known = true; // no commit is lost: the old leader, or its timeline, goes on
         return true;
     }
     return look_back(s, p->led, leader, timeline, out, e);

@@ -96,6 +96,7 @@ static void append_base64(struct buf *out, const char *text)
         unsigned long n = (unsigned long)(unsigned char)text[i] << 16;
         n |= i + 1 < len ? (unsigned long)(unsigned char)text[i + 1] << 8 : 0;
         n |= i + 2 < len ? (unsigned long)(unsigned char)text[i + 2] : 0;
+        // Digit k > 0 needs byte k - 1 of these three; without that byte it is padding.
         for (size_t k = 0; k < 4; k++)
             buf_append_char(out, i + k > len ? '=' : digits[n >> (18 - 6 * k) & 63]);
     }

@@ -33,6 +33,8 @@ bool timeline_parse_history(const char *text, struct timeline_left *left, struct
     const char *last = NULL;
 
     *left = (struct timeline_left){0};
+    // Each line names a timeline and the place in the WAL at which it was left. The last line is
+    // about the timeline before the present one.
     for (const char *line = text; line && *line;) {
         int timeline;
         char lsn[TIMELINE_LSN];

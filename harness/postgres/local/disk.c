@@ -190,6 +190,8 @@ static bool look_at_power(struct disk *d, bool *canary, struct err *e)
     return true;
 }
 
+// While the server writes changed pages, arms the disk with a canary, and again whenever a flush
+// has taken the canary. So the cut comes in the midst of writing.
 bool disk_cut_power(struct disk *d, struct err *e)
 {
     const int64_t deadline = clock_now_ns() + stir_limit_ns;
@@ -244,6 +246,9 @@ static bool mend_disk(const struct disk *d, struct err *e)
     return repaired.kind == ERR_SYSTEM || err_set(e, repaired.kind, "%s", repaired.text);
 }
 
+// Fills in the evidence of a cut. Fails when the cut took nothing, or when an honest disk has lost
+// flushed sectors. `left` is the disk's answer to `on`: unflushed writes, their sectors, and how
+// many of these sectors were kept.
 static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired, struct err *e)
 {
     int flushed, unflushed;

@@ -210,7 +210,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     spec.net = l->net ? l->net->fds[NETNS_SERVER] : -1;
     spec.out = log;
     spec.err = log;
-    spec.death_signal = l->detached ? 0 : SIGQUIT;
+    spec.death_signal = l->detached ? 0 : SIGQUIT; // SIGQUIT: the server ends at once
     pid_t pid = process_start(&spec, e);
     close(log);
     child_env_fini(&env);

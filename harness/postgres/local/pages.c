@@ -109,6 +109,8 @@ void pages_word(const struct pages *p, char word[PAGES_WORD])
     snprintf(word, PAGES_WORD, "p%07u", p->version % 10000000);
 }
 
+// True when a part of the page changed and a part did not. A page that changed as a whole has a new
+// first sector, and the new word in all sectors of its row.
 static bool is_page_torn(
     const struct pages *p, const unsigned char *before, const unsigned char *after)
 {
