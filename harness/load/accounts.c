@@ -10,9 +10,11 @@
 struct accounts {
     PGconn *conn;
     struct buf emails, logins;
-    size_t held;
+    size_t held; // number of accounts in the buffers
 };
 
+// Inserts the accounts in the buffers, which are array literals without their end, and empties the
+// buffers.
 static bool insert_accounts(struct accounts *a, struct err *e)
 {
     static const char sql[] = "INSERT INTO accounts (email, login, status, activated_at)"
@@ -21,7 +23,7 @@ static bool insert_accounts(struct accounts *a, struct err *e)
 
     if (a->held == 0)
         return true;
-    // With the NUL, because libpq takes text parameters as strings.
+    // Two bytes, so that the NUL is appended, too: libpq takes text parameters as strings.
     buf_append(&a->emails, "}", 2);
     buf_append(&a->logins, "}", 2);
     if (a->emails.failed || a->logins.failed)
@@ -38,6 +40,7 @@ static bool insert_accounts(struct accounts *a, struct err *e)
     return ok;
 }
 
+// Adds the account of a token to the buffers, and inserts them when they hold CHUNK accounts.
 static bool add_bulk_account(struct accounts *a, const struct plan *plan,
     const struct plan_txn *txn, uint32_t token, struct err *e)
 {
@@ -84,6 +87,7 @@ bool load_ids_from(PGconn *conn, int first, struct err *e)
         "SELECT setval(pg_get_serial_sequence('tokens', 'id'), %d, false),"
         " setval(pg_get_serial_sequence('accounts', 'id'), %d, false)",
         first, first);
+    // The ids of a new database begin with 1 anyway.
     return first == 1 || sql_exec(conn, sql, e);
 }
 

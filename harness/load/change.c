@@ -21,6 +21,7 @@ static const struct {
     [CHANGE_LOGIN] = {"login", load_sql_change_login},
 };
 
+// Compares a token with the range of a transaction's tokens, for bsearch.
 static int by_token(const void *token, const void *txn)
 {
     uint32_t t = *(const uint32_t *)token;
@@ -51,6 +52,7 @@ static void give_up(struct load *l, size_t change)
     l->changes_ended++;
 }
 
+// True when the change was neither sent nor given up.
 static bool is_open(const struct load *l, size_t change)
 {
     const struct change_record *r = &l->result->changes[change];
@@ -63,6 +65,7 @@ static int64_t at_ns(const struct load *l, size_t change)
     return l->config->start_ns + l->config->plan->changes[change].at_ns;
 }
 
+// Returns when the second half of the change l->backs[back] is due.
 static int64_t back_at_ns(const struct load *l, size_t back)
 {
     size_t change = l->backs[back];
@@ -98,7 +101,7 @@ size_t change_due(struct load *l, int64_t now)
         if (!is_open(l, i))
             continue;
         // Before the insert is acknowledged, the row may not be visible, and the change would find
-        // nothing.
+        // nothing. So a change whose insert is still TXN_NOT_SENT (no outcome yet) has to wait.
         if (insert->outcome == TXN_COMMITTED)
             return i;
         if (insert->outcome != TXN_NOT_SENT)
@@ -135,7 +138,7 @@ bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *t
     // The first half of a reactivation is a suspension.
     enum change_kind kind =
         change->kind == CHANGE_REACTIVATE && !back ? CHANGE_SUSPEND : change->kind;
-    struct names names, later;
+    struct names names, later; // the account's names now, and those that the change gives it
     const char *values[] = {names.login, kind == CHANGE_EMAIL ? later.email : later.login};
 
     plan_names(plan, txn, change->token, &names);

@@ -115,7 +115,8 @@ bool channel_say(struct channel *p, struct err *e, const char *fmt, ...)
     return channel_write(p, line, (size_t)len, e);
 }
 
-// Waits for more bytes and appends them to those that were not taken yet.
+// Waits for more bytes and appends them to those that were not taken yet. True also when a signal
+// came and nothing was read; the caller then calls again.
 static bool fill_channel(struct channel *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
@@ -124,7 +125,7 @@ static bool fill_channel(struct channel *p, struct err *e)
     memmove(p->bytes, p->bytes + p->from, p->used - p->from);
     p->used -= p->from;
     p->from = 0;
-    // The buffer is full of a line without an end, so the other side is no mailproof.
+    // The buffer is full and holds no whole line, so the other side is no mailproof.
     if (p->used == sizeof p->bytes)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
     do
@@ -134,7 +135,6 @@ static bool fill_channel(struct channel *p, struct err *e)
         return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
     ssize_t n = read(p->in, p->bytes + p->used, sizeof p->bytes - p->used);
     if (n < 0)
-        // After a signal, the caller calls again.
         return errno == EINTR || err_sys(e, ERR_CONNECTION, "the other side is gone");
     p->used += (size_t)n;
     return n > 0 || err_set(e, ERR_CONNECTION, "the other side is gone");

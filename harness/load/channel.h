@@ -21,9 +21,9 @@
 #define CHANNEL_UNHEARD_NS (5 * NS_PER_S)
 
 struct channel {
-    int in, out; // descriptors, which may be the same; -1: closed
-    size_t from, used;
-    char bytes[16384]; // bytes that were read and not taken yet
+    int in, out;       // descriptors, which may be the same; -1: closed
+    size_t from, used; // bytes[from] up to bytes[used] were read and not taken yet
+    char bytes[16384];
 };
 
 void channel_init(struct channel *p, int in, int out); // the channel owns both from now on
@@ -41,7 +41,7 @@ MUST_USE bool channel_standard(struct channel *p, struct err *e);
 MUST_USE bool channel_say(struct channel *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 MUST_USE bool channel_write(struct channel *p, const void *bytes, size_t count, struct err *e);
 
-// Reads a line, without its newline.
+// Reads a line, without its newline. channel_read reads exactly `count` bytes.
 MUST_USE bool channel_line(struct channel *p, char line[CHANNEL_LINE_MAX], struct err *e);
 MUST_USE bool channel_read(struct channel *p, void *bytes, size_t count, struct err *e);
 

@@ -66,7 +66,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     if (r->ended_ns == 0) {
         r->outcome = answered && !c->failed && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
         r->ended_ns = now;
-    } else if (r->back_sent_ns) {
+    } else if (r->back_sent_ns) { // the first half ended before
         r->back_ended_ns = now;
     }
     l->changes_ended++;
@@ -84,8 +84,8 @@ static bool is_of_fault(const struct scenario *s, const char *state)
     return false;
 }
 
-// True when a fault of the scenario makes the server refuse writes without taking the server away.
-// Then no other server takes writes.
+// True when a fault of the scenario makes the server refuse writes but does not take it away. The
+// refusal then does not mean that another server has become the leader.
 static bool only_refuses(const struct load *l)
 {
     const struct scenario *s = l->config->scenario;
@@ -105,6 +105,7 @@ static bool is_intervention(const struct scenario *s, const char *state)
     return !state || strncmp(state, "57", 2) == 0 || is_of_fault(s, state);
 }
 
+// Counts an error that no fault explains, and keeps the first line of the first such error.
 static void note_refusal(struct load *l, const PGresult *result)
 {
     const char *text = PQresultErrorMessage(result);
@@ -123,6 +124,7 @@ static int64_t next_knock_ns(struct load *l, const struct conn *c, int64_t now)
     return now + (l->knocker == c ? reconnect_pause_ns : knock_wait_ns);
 }
 
+// A connection got in: lets all waiting connections try at once.
 static void end_knocking(struct load *l, int64_t now)
 {
     l->knocker = NULL;
@@ -132,8 +134,8 @@ static void end_knocking(struct load *l, int64_t now)
     }
 }
 
-// The outcome of a transaction on the connection is unknown if its COMMIT was sent. Otherwise the
-// server rolls it back.
+// The outcome of a transaction on the connection is unknown if its COMMIT was sent. If not, the
+// server rolls the transaction back.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
     bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
@@ -152,6 +154,8 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     c->state = CONN_DOWN;
 }
 
+// Handles the answer to a change. After the first half of a reactivation the change is not over: it
+// waits in l->backs for its second half.
 static void change_answered(struct load *l, struct conn *c, int64_t now)
 {
     struct change_record *r = &l->result->changes[c->txn];
@@ -198,6 +202,7 @@ static void handle_sync(struct load *l, struct conn *c, int64_t now)
 
 // --- connecting --------------------------------------------------------------
 
+// libpq calls this for each notice of the server; only warnings matter here.
 static void count_notice(void *arg, const PGresult *notice)
 {
     struct conn *c = arg;
@@ -223,6 +228,8 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
         PQsetNoticeReceiver(c->pg, count_notice, c);
 }
 
+// Takes the next step of the handshake. When the connection is open, sends the statements to
+// prepare.
 static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
 {
     c->polling = PQconnectPoll(c->pg);
@@ -245,6 +252,8 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
 
 // --- answers -----------------------------------------------------------------
 
+// Notes an error of the server: the transaction has failed, and the server may be no leader any
+// more.
 static void take_error(struct load *l, struct conn *c, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -256,12 +265,16 @@ static void take_error(struct load *l, struct conn *c, const PGresult *result)
     c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !only_refuses(l));
 }
 
+// Takes the results that have come, and goes on at each Sync: all statements before it are then
+// answered.
 static void take_results(struct load *l, struct conn *c, int64_t now)
 {
     while (c->state == CONN_PREPARING || c->state == CONN_RUNNING) {
         if (PQisBusy(c->pg))
             return;
         PGresult *result = PQgetResult(c->pg);
+        // NULL is the end of one statement's results. On a broken connection it would come for
+        // ever; conn_serve closes such a connection.
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         ExecStatusType status = PQresultStatus(result);
@@ -301,12 +314,14 @@ static void go_on_after_copy(struct load *l, struct conn *c, int64_t now)
         conn_close(l, c, now);
 }
 
+// Takes the results of BEGIN and COPY: sends the rows when the server asks for them, and the rest
+// of the transaction when the COPY has ended.
 static void take_copy(struct load *l, struct conn *c, int64_t now)
 {
     while (c->state == CONN_COPYING && !PQisBusy(c->pg)) {
         PGresult *result = PQgetResult(c->pg);
         ExecStatusType status = PQresultStatus(result);
-        // Without a result the COPY has ended, unless the connection broke.
+        // NULL means that the COPY has ended or, on a broken connection, nothing.
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         if (result && status == PGRES_FATAL_ERROR)
@@ -379,7 +394,7 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
 {
     struct change_record *r = &l->result->changes[change];
     const struct plan *plan = l->config->plan;
-    bool back = r->sent_ns != 0;
+    bool back = r->sent_ns != 0; // the first half was sent before, so this is the second
 
     c->job = JOB_CHANGE;
     c->txn = change;

@@ -1,10 +1,9 @@
 // The generator: one loop in one thread over all connections.
 //
-// It is an open loop. A transaction that is due and finds no free connection, or a server that is
-// slow or away, keeps its intended time, and is sent late. A generator that waited for answers
-// would send less just when the server is slow, and so hide the waiting that users would have
-// (coordinated omission). In a closed loop (`rate: max`) everything is due at once, until the
-// phase is over.
+// It is an open loop. A transaction keeps its intended time and is sent late when no connection is
+// free or the server is slow or away. A generator that waited for answers would send less just when
+// the server is slow, and so hide the waiting that users would have (coordinated omission). In a
+// closed loop (`rate: max`) everything is due at once, until the phase is over.
 //
 // A dead connection is opened again at once, but its transaction is never sent twice: it may have
 // committed, and a second one would be another token. Its outcome is unknown until the database is
@@ -102,7 +101,8 @@ static const struct load_phase *next_txn_phase(const struct load *l)
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
 
-// Skips the transactions that other generators send.
+// Skips the transactions that other generators send. They count as ended, because is_over compares
+// with all transactions of the range.
 static void skip_others(struct load *l)
 {
     const struct load_config *c = l->config;
@@ -114,7 +114,8 @@ static void skip_others(struct load *l)
 }
 
 // Skips the inserts of a closed loop for which the phase had no time. The plan of a closed loop has
-// more inserts than the loop can send, so they need not be sent.
+// more inserts than the loop can send, so they need not be sent. The backlog is never skipped,
+// because the run counts on every row of it.
 static void skip_what_is_over(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
@@ -122,7 +123,6 @@ static void skip_what_is_over(struct load *l, int64_t now)
     while (l->next < l->config->end && next_txn_phase(l)->closed &&
            !(plan->txns[l->next].flags & TXN_BACKLOG) &&
            now >= l->phase_end_ns[plan->txns[l->next].phase]) {
-        // The backlog is excepted, because the run counts on every row of it.
         l->result->records[l->next++].outcome = TXN_NOT_NEEDED;
         l->ended++;
     }
@@ -158,7 +158,7 @@ static bool is_over(const struct load *l)
 static int64_t do_due(struct load *l, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
-    bool free_conn = false;
+    bool free_conn = false; // a connection is left for the next transaction
 
     skip_others(l);
     skip_what_is_over(l, now);
@@ -175,8 +175,8 @@ static int64_t do_due(struct load *l, int64_t now)
             next = clock_min(next, change_due_ns(l));
         }
         if (c->state == CONN_IDLE && i < allowed_conns(l)) {
-            // Reads the clock again. A loop that begins many transactions in one turn would
-            // otherwise give the last one too early a time.
+            // Whether it is due is judged by `now`, but its time is read anew: when many begin in
+            // one round of the loop, the last one begins noticeably after `now`.
             if (next_txn_due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
                 skip_others(l);
@@ -187,12 +187,13 @@ static int64_t do_due(struct load *l, int64_t now)
         if (c->state == CONN_DOWN || c->state == CONN_HOLDING || c->state == CONN_CONNECTING)
             next = clock_min(next, c->until_ns);
     }
+    // Without a free connection, the next transaction waits for an event and not for its time.
     return free_conn ? clock_min(next, next_txn_due_ns(l)) : next;
 }
 
-// Waits with poll(2) until an event or until the time `until`, and returns the time after it. A
-// wait that took longer than asked is noted as a stall, because the thread did not get the
-// processor.
+// Waits until a connection has an event or the time `until` has come, and returns the time after
+// the wait. A wait that took longer than asked is noted as a stall, because the thread did not get
+// the processor. woke_ns: when the last wait ended.
 static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
 {
     for (size_t i = 0; i < l->conn_count; i++) {
@@ -202,8 +203,8 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
             fds[i].events = conn_events(c);
     }
     int64_t now = clock_now_ns();
-    // Since the wake-up the loop did its own work and read no answer, so this time may be a stall,
-    // too.
+    // Between woke_ns and now, the loop did its work and could not notice new events. If this took
+    // long, it is a stall, too.
     stalls_note(&l->result->stalls, woke_ns, now);
     int64_t nap = clock_min(until > now ? until - now : 0, idle_step_ns);
     struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
@@ -218,6 +219,8 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
     return woke_ns;
 }
 
+// Runs the loop until all transactions and changes have an outcome, the deadline has passed, or
+// another thread stops the load; then closes the connections.
 static void drive_conns(struct load *l, struct pollfd *fds)
 {
     int64_t now = clock_now_ns();

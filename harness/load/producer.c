@@ -67,13 +67,14 @@ static void give_up_the_rest(struct producer *p, int64_t now)
 
 // --- the process ------------------------------------------------------------------------
 
+// Starts the client, with pipes for its input and output. The harness's ends do not block.
 static bool start_producer(struct producer *p, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     int in[2], out[2];
 
-    // Both pipes close in every other child. Otherwise a collector could inherit an end, and the
-    // client would never see the end of its input.
+    // With O_CLOEXEC no other child keeps an end open. If a collector inherited one, the client
+    // would never see the end of its input.
     if (pipe2(in, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     if (pipe2(out, O_CLOEXEC) != 0) {
@@ -105,6 +106,7 @@ static bool start_producer(struct producer *p, struct err *e)
     return true;
 }
 
+// Ends the client: closes its input, sends TERM, and kills it if it still runs after grace_ns.
 static void end_producer(struct producer *p, int64_t grace_ns)
 {
     if (!p->pid)
@@ -131,6 +133,7 @@ static void end_and_restart_later(struct producer *p, int64_t now)
 
 // --- lines ------------------------------------------------------------------------------
 
+// Takes one line of the client: "put-ok N" commits the job N, any other line counts as refused.
 static void take_answer(struct producer *p, const char *line, int64_t now)
 {
     const struct plan *plan = p->config->plan;
@@ -139,8 +142,8 @@ static void take_answer(struct producer *p, const char *line, int64_t now)
 
     if (sscanf(line, "put-ok %9u%n", &token, &whole) != 1 || line[whole] ||
         token >= plan->token_count) {
-        // Only the first wrong line is kept. It says what the client misunderstands, and the number
-        // says how often.
+        // Only the first wrong line is kept, because it shows what the client misunderstands; all
+        // are counted.
         if (p->result->refused++ == 0)
             snprintf(p->result->refusal, sizeof p->result->refusal,
                 "the producer wrote '%.60s', which is not 'put-ok N'", line);
@@ -160,6 +163,7 @@ static void take_answer(struct producer *p, const char *line, int64_t now)
         p->oldest++;
 }
 
+// Takes the whole lines in `unread`; an unfinished line stays there.
 static void take_producer_answers(struct producer *p, int64_t now)
 {
     size_t done = 0;
@@ -177,7 +181,7 @@ static void take_producer_answers(struct producer *p, int64_t now)
 }
 
 // Reads what is there, but not much more than ROUND_MAX, because the process may write faster than
-// this loop reads. Returns false at the end of the process's output.
+// this loop reads. Returns false at the end of the process's output, or when it cannot be read.
 static bool read_producer_answers(struct producer *p)
 {
     const size_t chunk = 4096;
@@ -188,7 +192,7 @@ static bool read_producer_answers(struct producer *p)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return errno == EAGAIN;
+            return errno == EAGAIN; // nothing more is there now
         if (got == 0)
             return false;
         p->unread.len += (size_t)got;
@@ -198,6 +202,7 @@ static bool read_producer_answers(struct producer *p)
     return true;
 }
 
+// Writes as much of `unsent` as the pipe takes; the rest stays for the next call.
 static void write_puts(struct producer *p)
 {
     while (p->in >= 0 && p->unsent.len > 0) {
@@ -232,11 +237,13 @@ static void put_what_is_due(struct producer *p, int64_t now)
          p->next++) {
         struct txn_record *r = &p->result->records[p->next];
         buf_printf(&p->unsent, "put %u\n", p->config->plan->txns[p->next].first_token);
-        r->sent_ns = r->commit_ns = clock_now_ns();
+        r->sent_ns = r->commit_ns = clock_now_ns(); // the client may commit at once
         atomic_fetch_add(&p->progress->sent, 1);
     }
 }
 
+// Waits until an answer comes or something is due, and takes the answers. Returns when the wait
+// ended. woke_ns: when the last wait ended; the work since then may be a stall.
 static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},

@@ -74,9 +74,9 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 
     for (size_t i = 0; i < count; i++) {
         int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
-        // The worker's clock was read at some moment between our two readings. So half the time
-        // between these bounds the error, however unequal the ways there and back are. The quickest
-        // answer has the smallest bound.
+        // The worker read its clock at some moment between our two readings. If the middle between
+        // them is taken for that moment, the error is at most half the time between them, however
+        // unequal the ways there and back are. So the quickest answer has the smallest bound.
         int64_t bound_ns = (after - before + 1) / 2;
         if (bound_ns < best.bound_ns)
             best = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
@@ -96,6 +96,7 @@ struct remote_clock remote_clock_over(
         first->offset_ns + (last->offset_ns - first->offset_ns) / 2, (apart_ns + 1) / 2 + error_ns};
 }
 
+// Moves a time; 0 (never) stays 0.
 static int64_t moved_time_ns(int64_t ns, int64_t by_ns)
 {
     return ns ? ns + by_ns : 0;
@@ -117,8 +118,8 @@ void remote_lose(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        // The worker may have sent its whole part before it was lost, but no transaction before it
-        // was due.
+        // The worker may have sent its whole part before it was lost, but no transaction earlier
+        // than it was due.
         int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = due_ns,
@@ -151,6 +152,7 @@ static bool send_file(struct worker *w, const char *name, const struct buf *text
            channel_write(&w->channel, text->data, text->len, e);
 }
 
+// Sends the times of each phase that replays a recording.
 static bool send_traces(struct worker *w, const struct scenario *s, struct err *e)
 {
     bool ok = true;
@@ -168,6 +170,8 @@ static bool send_traces(struct worker *w, const struct scenario *s, struct err *
     return ok;
 }
 
+// Sends what the plan is made from, and the fingerprint `print`; the worker answers "ready" when
+// its plan has this fingerprint.
 static bool send_plan(struct worker *w, const struct scenario *s, const struct buf *text,
     uint64_t print, struct err *e)
 {
@@ -197,6 +201,7 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
     return true;
 }
 
+// Starts a worker's command, sends the plan, and measures the worker's clock.
 static bool hire_worker(struct worker *w, const char *command, const struct scenario *s,
     const struct buf *text, uint64_t print, struct err *e)
 {
@@ -260,6 +265,8 @@ void remote_free(struct remote *r)
 
 // --- the load -------------------------------------------------------------------------
 
+// Adds to the run's progress what has been done since the worker's last report. Ignores other
+// lines.
 static void add_progress(struct worker *w, const char *line)
 {
     size_t now[4];
@@ -290,8 +297,8 @@ static bool listen_to(struct worker *w, struct err *e)
     return true;
 }
 
-// Takes the worker's result. Measures its clock again before, because the clocks may have drifted
-// apart during the load.
+// Takes the worker's result. First measures the worker's clock again, because the clocks may have
+// drifted apart during the load.
 static bool take_worker_records(struct worker *w, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -305,6 +312,8 @@ static bool take_worker_records(struct worker *w, struct err *e)
     return worker_result_take(&w->channel, line, &to, e);
 }
 
+// The thread of one worker: has it carry out its part, and takes its result. If this fails, the
+// worker is lost, and the outcome of its part is unknown.
 static void *run_worker(void *arg)
 {
     struct worker *w = arg;

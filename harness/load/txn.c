@@ -16,8 +16,8 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
-// True when the transaction inserts the token's account, even if that conflicts with one that is
-// there already.
+// True when the transaction inserts the token's account, even if the insert conflicts with an
+// account that is there already. (token_kind_has_account: the account was made before the load.)
 static bool has_account(const struct plan *plan, uint32_t token)
 {
     enum token_kind kind = plan->kinds[token];
@@ -32,6 +32,7 @@ static bool lacks_code(const struct plan *plan, uint32_t token)
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
 }
 
+// True when other tokens may have the same account; only such a token has a planned code.
 static bool shares_account(const struct plan *plan, uint32_t token)
 {
     char code[PLAN_CODE_SIZE];
@@ -119,8 +120,7 @@ static bool commits_alone(
 
     // A plain insert of one account is sent without BEGIN and commits by itself, as the smallest
     // application would send it. All others need BEGIN: rollbacks, transactions that are held open,
-    // and those of other or further statements, which other kinds of tokens and the removal of a
-    // code take.
+    // and those that take other statements or more than one.
     return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
@@ -171,13 +171,15 @@ static size_t array_of(
     return count;
 }
 
+// Sends a statement for those tokens of the part to which it applies; nothing if there are none.
+// False when the connection or the memory fails.
 static bool send_statement(
     PGconn *conn, const struct part *p, const struct statement *st, struct buf *scratch)
 {
     buf_clear(scratch);
     if (array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? EMAIL : LOGIN, scratch) == 0)
         return true;
-    size_t second = scratch->len;
+    size_t second = scratch->len; // the second array follows the first and its NUL
     if (st->arrays != LOGINS)
         array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? LOGIN : CODE, scratch);
     if (scratch->failed)
@@ -197,21 +199,23 @@ static const char *end_word(const struct plan_txn *txn)
     return txn->flags & TXN_ROLLBACK ? "ROLLBACK" : "COMMIT";
 }
 
+// Sends the two statements of a job. In pipeline mode and without a Sync in between, both belong to
+// one transaction, so the row in `mailproof_sent` tells later whether the job is there.
 static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
 {
     char number[16], login[NAMES_MAX], payload[NAMES_MAX];
-    // Both inserts commit together, so the first one tells later whether the job is there.
     const char *sent[] = {number, login}, *values[] = {number, payload};
 
     snprintf(number, sizeof number, "%u", token);
     names_login(login, token);
     names_email(payload, token);
+    // A subject's enqueue statement may take only $1, the number, and no payload.
     return PQsendQueryPrepared(conn, "sent", 2, sent, NULL, NULL, 0) &&
            PQsendQueryPrepared(
                conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
 }
 
-// Without BEGIN, the messages between two Syncs are one transaction.
+// Without BEGIN, all statements up to the Sync are one transaction, which commits at the Sync.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
 {
     bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));
@@ -224,15 +228,19 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
     return ok && PQpipelineSync(conn) == 1;
 }
 
+// True when send_rest is to send this statement.
 static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
     // With savepoints, the rows were sent before, each in its subtransaction. Only the statements
     // that change rows are left.
     if (st->is_for != has_account)
         return insert != INSERT_SAVEPOINT || !st->makes_rows;
+    // Two statements insert accounts. At most one of them is used: with INSERT_COPY and
+    // INSERT_SAVEPOINT the accounts were sent before.
     return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
 }
 
+// Sends the statements that insert the rows of a part.
 static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 {
     for (size_t i = 0; i < STATEMENTS; i++) {
@@ -263,6 +271,7 @@ static bool send_savepoints(
     return true;
 }
 
+// Sends the statements that are still to be sent, the end if it is due at once, and a Sync.
 static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch)
 {
@@ -285,6 +294,7 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
         return send_account(conn, plan, txn, txn->first_token);
     return send_word(conn, "BEGIN") &&
            (insert != INSERT_SAVEPOINT || send_savepoints(conn, plan, txn, scratch)) &&
+           // A transaction that copies no account comes here like one that inserts rows.
            send_rest(conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
 }
 

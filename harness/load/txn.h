@@ -23,7 +23,7 @@ struct buf;
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
 
-// Sends the statements for the jobs of a subject.
+// Sends the statements for the jobs of a subject, the end if it is due at once, and a Sync.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue);
 
 // True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY. So

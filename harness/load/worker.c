@@ -42,6 +42,7 @@ static bool is_plain_name(const char *name)
     return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
 
+// Copies the next `len` bytes that the run sends to a file.
 static bool copy_sent_file(struct channel *p, FILE *file, size_t len, struct err *e)
 {
     char bytes[16384];
@@ -57,6 +58,7 @@ static bool copy_sent_file(struct channel *p, FILE *file, size_t len, struct err
     return true;
 }
 
+// Stores a file that the line announces ("file LENGTH NAME") in j->dir.
 static bool take_file(struct job *j, const char *line, struct err *e)
 {
     char path[PATH_MAX];
@@ -76,8 +78,10 @@ static bool take_file(struct job *j, const char *line, struct err *e)
     return (fclose(file) == 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) && ok;
 }
 
+// Makes the plan of the stored scenario. False when it has another fingerprint than the run's.
 static bool make_plan(struct job *j, uint64_t print, struct err *e)
 {
+    // The scenario comes from another machine, so it may name no file but those in its folder.
     const struct overrides foreign = {.trust = TRUST_BESIDE};
     char path[PATH_MAX];
 
@@ -152,6 +156,8 @@ static bool tell_time(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
     }
 }
 
+// Tells the run that the plan is made, and waits for the start: the times, the range of
+// transactions and the conninfo.
 static bool take_start(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -232,6 +238,7 @@ static bool await_send(struct job *j, struct err *e)
                err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of 'send'", line));
 }
 
+// Carries out the load in a thread of its own, reports to the run meanwhile, and sends the result.
 static bool carry_out(struct job *j, struct err *e)
 {
     pthread_t thread;
@@ -254,6 +261,7 @@ static bool carry_out(struct job *j, struct err *e)
 static bool without_credentials(char *conninfo, struct err *e)
 {
     static const char *const refused[] = {"service", "passfile", "sslcert", "sslkey"};
+    // Below /dev/null there can be no file.
     static const char none[] = " passfile=/dev/null/none sslcert=/dev/null/none gssencmode=disable";
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_USAGE, "the run's conninfo cannot be read");

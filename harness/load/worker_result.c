@@ -66,6 +66,7 @@ static bool take_record(struct channel *p, struct txn_record *out, struct err *e
     return true;
 }
 
+// Reads a worker's stalls and adds them to the merged result, on the run's clock.
 static bool take_stalls(
     struct channel *p, size_t kept, const struct worker_result_target *to, struct err *e)
 {
@@ -113,6 +114,7 @@ struct figures {
     const char *refusal; // borrowed from the line
 };
 
+// Reads the first line of a result. False when it is no such line.
 static bool parse_figures(struct figures *f, const char *line)
 {
     int text = 0;
