@@ -24,6 +24,7 @@ static const char ours[] = "MAILROOM_"; // all names of the reference collector'
 
 static bool append_argument(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+// Appends a string to a list that stays NULL-terminated. False when memory is short.
 static bool append_argument(char ***list, size_t *count, const char *fmt, ...)
 {
     va_list args;
@@ -34,6 +35,7 @@ static bool append_argument(char ***list, size_t *count, const char *fmt, ...)
     va_end(args);
     if (len < 0)
         return false;
+    // Room for the string and for the NULL after it.
     if (!array_grow(list, *count, 2, sizeof text)) {
         free(text);
         return false;
@@ -74,6 +76,8 @@ static bool has_settings(const char *program, const struct settings *env, struct
         if (strncmp(name, ours, sizeof ours - 1) != 0)
             continue;
         // The table comes from the collector that will run, so it fits that collector's version.
+        // It is asked for once, and only if the scenario has such a setting; (uid_t)-1: as this
+        // user.
         if (!*table && !process_run(argv, (uid_t)-1, 0, table, sizeof table, e))
             return false;
         if (!has_row(table, name, &near))
@@ -84,6 +88,7 @@ static bool has_settings(const char *program, const struct settings *env, struct
     return true;
 }
 
+// Chooses the program: --collector, else the scenario's command, else the reference collector.
 static bool make_argv(
     struct command *c, const struct scenario *s, const char *collector, struct err *e)
 {
@@ -91,7 +96,8 @@ static bool make_argv(
     size_t count = 0;
     bool ok = true;
 
-    // --collector on the command line has priority over the scenario's command.
+    // The reference collector, if --collector names it, or neither --collector nor the scenario
+    // names any.
     if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
             return false;
@@ -149,6 +155,7 @@ static bool set_healthcheck(struct command *c, const struct scenario *s, struct 
     return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) || set_number_setting(c, name, ms, e);
 }
 
+// Sets the batch timeout: one value or, when the scenario has adaptive_from, a range.
 static bool set_window_settings(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_BATCH_TIMEOUT";
@@ -202,6 +209,7 @@ static bool make_env(
            set_server(c, conninfo, e);
 }
 
+// Makes the signing key from the seed, so that it is the same in each run of the scenario.
 static void make_key(struct command *c, uint64_t seed)
 {
     struct rng rng;

@@ -88,6 +88,7 @@ static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
         int value = base64_sextet(text[i]);
         if (value < 0)
             return false;
+        // Of the bits read so far, the last `held` are not written yet.
         bits = (bits << 6 | (uint32_t)value) & 0xffffff;
         held += 6;
         if (held >= 8) {
@@ -98,6 +99,8 @@ static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
     return (bits & 0xf) == 0;
 }
 
+// True when the signature covers the path of the action (1 activation, 2 recovery), the secret and,
+// for a recovery, the code.
 static bool signature_holds(struct decoder *d, const struct decoded *t, const unsigned char *mac)
 {
     static const char *const paths[] = {NULL, "/activate", "/recover"};
@@ -105,7 +108,7 @@ static bool signature_holds(struct decoder *d, const struct decoded *t, const un
     unsigned char want[MAC_LEN];
     size_t len = 0;
 
-    // Without a key, EVP_MAC_init starts again with the key of decoder_new.
+    // With NULL instead of a key, EVP_MAC_init starts anew with the key that decoder_new has set.
     bool ok = EVP_MAC_init(d->ctx, NULL, 0, NULL) &&
               EVP_MAC_update(d->ctx, (const unsigned char *)path, strlen(path)) &&
               EVP_MAC_update(d->ctx, t->secret, DECODE_SECRET_LEN);
@@ -115,6 +118,7 @@ static bool signature_holds(struct decoder *d, const struct decoded *t, const un
            CRYPTO_memcmp(want, mac, MAC_LEN) == 0;
 }
 
+// Returns the field that begins at *pos, and moves *pos past the field and its comma.
 static const char *next_field(const char *line, size_t len, size_t *pos, size_t *field_len)
 {
     const char *start = line + *pos;
@@ -125,6 +129,7 @@ static const char *next_field(const char *line, size_t len, size_t *pos, size_t 
     return start;
 }
 
+// True for a code of five digits, or for an empty one if the action is 1 (activation).
 static bool code_fits(const struct decoded *t)
 {
     if (t->code_len == 0)
@@ -136,6 +141,7 @@ static bool code_fits(const struct decoded *t)
     return t->code_len == 5;
 }
 
+// Notes which field is wrong. Always returns false.
 static bool is_wrong(
     struct decoded *out, const char *field, const char *name, const char *should_be)
 {
@@ -222,7 +228,7 @@ void decode_differs(uint16_t a, uint16_t b, char *out, size_t size)
     unsigned differs = a ^ b;
     size_t len = 0;
 
-    snprintf(out, size, "a field");
+    snprintf(out, size, "a field"); // stays if no mark differs
     for (unsigned i = 0; i < sizeof names / sizeof *names && len < size; i++) {
         if (differs >> (i * MARK_BITS) & MARK_MASK)
             len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " and " : "", names[i]);

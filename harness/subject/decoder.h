@@ -11,7 +11,7 @@
 
 // One token of a line. The pointers point into the line.
 struct decoded {
-    int action; // 1 activation, 2 password_recovery; any other value is wrong
+    int action; // 1: activation; 2: password recovery; any other value is wrong
     const char *email, *login, *code;
     size_t email_len, login_len, code_len;
     unsigned char secret[DECODE_SECRET_LEN];

@@ -40,7 +40,7 @@ static bool is_output_held(int out, int64_t wait_ns)
     return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
 }
 
-// True when no process lives and none is to be started again.
+// True when no instance has a process and none is to get another one.
 static bool nobody_left(const struct subject *s)
 {
     for (int i = 0; i < s->config.instances; i++) {
@@ -51,6 +51,7 @@ static bool nobody_left(const struct subject *s)
     return true;
 }
 
+// True when a fault wants the instance never to be started again.
 static bool is_for_good(struct subject *s, const struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -59,6 +60,7 @@ static bool is_for_good(struct subject *s, const struct instance *in)
     return for_good;
 }
 
+// Decides after the end of a process whether the instance is started again, or the run gives up.
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
     const int most = s->config.jobs ? worker_exits_without_line_max : exits_without_line_max;
@@ -68,7 +70,8 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         in->exits_without_line = 0;
     else
         in->exits_without_line++;
-    // Otherwise a collector that cannot run at all would be started again until the end of the run.
+    // Without this limit, a collector that cannot run at all would be started again until the end
+    // of the run.
     if (in->exits_without_line >= most) {
         err_set(
             &e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line", most);
@@ -83,9 +86,9 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
-// At TERM, a shell that runs a collector ends before the collector does. So the collector gets
-// EXITS_GRACE_NS to finish. When the process was not told to end, the rest of its group gets no
-// such time.
+// in->out < 0: a fault has closed the output, so nothing shows whether the group still writes.
+// Otherwise, a shell that runs a collector may end at TERM before the collector does, so the
+// collector gets EXITS_GRACE_NS to finish.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -117,10 +120,11 @@ void exits_reap(struct subject *s, struct instance *in)
     struct rusage usage = {0};
     int status = 0;
 
-    // The process was not waited for yet, so its pid and its group cannot belong to other
-    // processes.
+    // Kill the rest of the group first. As long as the process was not waited for, its pid and its
+    // group cannot belong to other processes.
     process_signal_group(in->pid, SIGKILL);
     if (in->out >= 0) {
+        // Wait here until the killed processes have closed the output; the result does not matter.
         is_output_held(in->out, group_killed_ns);
         // What the process wrote before its end counts as delivered.
         serve_empty_pipe(s, in);
@@ -138,19 +142,23 @@ void exits_reap(struct subject *s, struct instance *in)
     p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
-    // Only these two exit codes say that the missing sender was the reason for the end. With any
-    // other code the end remains unplanned.
+    // A fault has ended the sender. Only these two exit codes say that this was the reason for the
+    // end; with any other code the end counts as unplanned.
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;
+    // The queue must deliver again the jobs whose handlers still waited for an answer, so the
+    // harness waits for these deliveries.
     mock_sender_abandon(&in->sender, &s->reader.log);
     for (size_t i = 0; i < in->sender.count; i++)
         reader_refuse(&s->reader, s->reader.log.deliveries[in->sender.heap[i].delivery].line);
     mock_sender_begin(&in->sender, -1);
+    // A fault has closed the output, and the exit code says that this was the reason.
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
+    // Without config.env the process has no mark by which litter.c could find what it leaves.
     bool termed = in->termed && s->config.env;
     int out = in->out;
     in->out = -1;

@@ -20,6 +20,8 @@ static bool is_regular_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+// Finds the file that a word of a command names: a program in PATH, any other word in `dir`. False
+// when there is none.
 static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool program)
 {
     if (program && !strchr(word, '/'))
@@ -30,6 +32,7 @@ static bool find_file(char out[PATH_MAX], const char *word, const char *dir, boo
            is_regular_file(out);
 }
 
+// Computes the SHA-256 of a file. False when the file cannot be read.
 static bool file_checksum(const char *path, unsigned char *sum)
 {
     FILE *file = fopen(path, "re");
@@ -47,6 +50,7 @@ static bool file_checksum(const char *path, unsigned char *sum)
     return ok;
 }
 
+// Appends a file's name and the beginning of its checksum; nothing if it cannot be read.
 static void append_file(struct buf *out, const char *path)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];

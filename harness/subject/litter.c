@@ -70,6 +70,7 @@ static pid_t find_marked_process(const char *mark)
     return found;
 }
 
+// Records that p has left the process `pid` running.
 static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
 {
     char name[32] = "";
@@ -81,6 +82,7 @@ static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
     snprintf(p->litter, sizeof p->litter, "pid %d (%s)", (int)pid, name);
 }
 
+// Kills all processes with this mark. Each look finds one of them.
 static void kill_marked_processes(const char *mark)
 {
     const int most = 1000; // a limit, because a collector may fork as fast as this loop kills
@@ -89,11 +91,12 @@ static void kill_marked_processes(const char *mark)
         pid_t pid = find_marked_process(mark);
         if (pid == 0 || kill(pid, SIGKILL) != 0)
             return;
-        usleep(1000);
+        usleep(1000); // a killed process is still found until it has ended
     }
 }
 
-// Records what this process has left, and kills that. False while it is too early to decide.
+// Records whether this process has left another process running, and kills what it has left. False
+// while it is too early to decide.
 static bool is_decided(struct process_record *p, int64_t now_ns)
 {
     char mark[LITTER_MARK_MAX];

@@ -183,6 +183,7 @@ bool manifest_folder(char out[PATH_MAX], struct err *e)
     return path_share(out, "subjects", &ignored) || path_share(out, "harness/subjects", e);
 }
 
+// Fails because there is no such subject, with a suggestion of a name that is nearly the same.
 static bool refuse_manifest(const char *name, struct err *e)
 {
     struct suggestion near;

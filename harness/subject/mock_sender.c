@@ -21,8 +21,8 @@ struct sender_reply mock_sender_draw(
     // With a given seed, the answer depends on the token and its attempt alone. So it is the same
     // in every run, whichever collector asks, and whenever it asks.
     rng_init(&rng, seed, SENDER_STREAM + (uint64_t)token * (TRIES_MAX + 1) + attempt);
-    // Each answer draws all its numbers, even those that it does not use. So a change to one share
-    // in the scenario does not shift the numbers of other answers.
+    // Draw all numbers of an answer in a fixed order, even those that it does not use. So a change
+    // to one share in the scenario does not shift the numbers that decide the others.
     double fate = rng_uniform(&rng);
     double span = (double)(manner->delay_to_ns - manner->delay_from_ns);
     r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
@@ -134,7 +134,7 @@ bool mock_sender_line(
 
     for (uint32_t i = 0; l->state == LINE_WHOLE && i < l->tokens; i++) {
         struct delivery *d = &log->deliveries[l->first_delivery + i];
-        unsigned attempt = 0;
+        unsigned attempt = 0; // stays 0 for a token that is not planned
         if (d->token < s->tokens) {
             attempt = s->tries[d->token];
             s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
@@ -142,6 +142,7 @@ bool mock_sender_line(
         struct sender_reply r = draw_reply(s, d->token, attempt);
         // The attempt was counted above even if nobody answers it, because the collector has made
         // it.
+        // Without a descriptor there is no way to answer.
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
@@ -162,6 +163,7 @@ bool mock_sender_line(
     return true;
 }
 
+// Appends to `out` the answer for a queue's consumer.
 static void put_job(struct mock_sender *s, const struct sender_due *due, uint32_t token)
 {
     static const char *const words[REPLIES] = {[REPLY_SENT] = "ok",
@@ -172,6 +174,7 @@ static void put_job(struct mock_sender *s, const struct sender_due *due, uint32_
     buf_printf(&s->out, "%s %u\n", words[due->reply], token);
 }
 
+// Appends to `out` the answer for a collector, which names the line and the token's place in it.
 static void put_reply(struct mock_sender *s, const struct sender_due *due)
 {
     static const char *const words[REPLIES] = {
@@ -240,7 +243,7 @@ bool mock_sender_say(
 
 int64_t mock_sender_next_ns(const struct mock_sender *s, enum sender_mood mood)
 {
-    const int64_t soon_ns = NS_PER_MS;
+    const int64_t soon_ns = NS_PER_MS; // when to try again to write to a full pipe
 
     if (s->out.len > 0)
         return clock_now_ns() + soon_ns;

@@ -59,6 +59,7 @@ static void add_threads(pid_t pid, struct process_sample *sample, int depth)
             sample->wakeups += status_value(status, "\nvoluntary_ctxt_switches:");
         snprintf(name, sizeof name, "task/%s/schedstat", t->d_name);
         uint64_t starved_us = read_starved_us(pid, name);
+        // Threads wait at the same time, so the longest waiting counts and not the sum.
         if (starved_us > sample->starved_us)
             sample->starved_us = starved_us;
         add_children(pid, t->d_name, sample, depth);
@@ -67,6 +68,7 @@ static void add_threads(pid_t pid, struct process_sample *sample, int depth)
         closedir(tasks);
 }
 
+// Adds a process and its descendants down to `depth` levels. False when the process has ended.
 static bool add_process(pid_t pid, struct process_sample *sample, int depth)
 {
     struct process_stat stat;

@@ -65,6 +65,7 @@ static bool add_delivery(struct reader *r, const struct delivery *delivery)
     return true;
 }
 
+// Adds a line to the log. False when memory is short.
 static bool keep_line(struct reader *r, const struct line_record *line)
 {
     struct subject_log *log = &r->log;
@@ -145,6 +146,8 @@ static uint32_t find_token(const struct reader *r, const struct decoded *t)
                : TOKEN_UNKNOWN;
 }
 
+// Makes the delivery of a decoded token. Also notes in the log when the token is one of an earlier
+// segment.
 static struct delivery delivery_of(struct reader *r, const struct decoded *t, uint32_t line)
 {
     struct contents c = decode_contents(t);
@@ -159,6 +162,8 @@ static struct delivery delivery_of(struct reader *r, const struct decoded *t, ui
     };
 }
 
+// Notes when each token of the line was first read. Only a delivery without flags counts: signed
+// well, and of this segment.
 static void mark_seen(struct reader *r, const struct line_record *line)
 {
     r->tokens += line->tokens;
@@ -176,8 +181,8 @@ bool reader_is_flooded(const struct reader *r, struct err *e)
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
-    // The run goes on when a token comes several times, which the verdict judges, but not in a
-    // flood.
+    // That tokens come several times does not end the run, because the verdict judges it; only a
+    // flood does.
     if (r->log.line_count + r->log.delivery_count > most)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %llu lines and tokens, of which %zu were planned",
@@ -233,7 +238,7 @@ static const char *printable_text(const char *text, size_t len, char *out, size_
 // `wrong` describes is.
 static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
 {
-    uint32_t line = (uint32_t)r->log.line_count;
+    uint32_t line = (uint32_t)r->log.line_count; // the line is added after its notes
     char begins[48], there[24];
     size_t fields = 1;
 
@@ -291,6 +296,7 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
         return true;
     }
     note_torn(r, text, len, fits ? &token : NULL);
+    // Take back the tokens that were added before the wrong one.
     r->log.delivery_count = line->first_delivery;
     line->tokens = 0;
     line->state = LINE_TORN;
@@ -346,8 +352,8 @@ bool reader_lines(
         done += len + 1;
         struct line_record line = {.read_ns = reading->read_ns,
             .empty_ns = reading->empty_ns,
-            // When the whole line was in the pipe as the process got its signal, it was written
-            // before that.
+            // If the whole line was already in the pipe when the process got a signal that ends it,
+            // the line was written before the signal.
             .seen_ns = done <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
                                                    : reading->read_ns,
             .process = process,
@@ -361,6 +367,7 @@ bool reader_lines(
     return true;
 }
 
+// Notes how an unfinished last line begins.
 static void note_tail(struct reader *r, const char *text, size_t len)
 {
     char begins[48];
@@ -375,8 +382,8 @@ bool reader_tail(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     const struct process_record *p = &r->log.processes[process];
-    // A collector that ends with 0 says that it finished its line; if it had no time for that, it
-    // should have ended with 75. So only another exit excuses an unfinished line.
+    // An unfinished line is excused if the process was told to end and did not exit with 0: exit
+    // code 0 says that it finished its line, and 75 that it had no time for that.
     bool cut = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = reading->read_ns,

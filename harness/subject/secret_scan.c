@@ -21,9 +21,9 @@ static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that no po
 // A rolling hash of the last letters of a row, which is a run of digits or letters in the log.
 struct row {
     size_t len;            // number of letters in the row so far
-    uint64_t hash, oldest; // oldest: the factor of the letter that leaves the window, base to the
-                           // power of the window's length
-    unsigned char window[HEX_LEN];
+    uint64_t hash, oldest; // oldest: base to the power of the window's length, the factor of the
+                           // letter that leaves the window; 0: not computed yet
+    unsigned char window[HEX_LEN]; // the last letters, as a ring
 };
 
 static uint64_t power_of_base(size_t exponent)
@@ -35,8 +35,8 @@ static uint64_t power_of_base(size_t exponent)
     return result;
 }
 
-// Adds a letter, which is not 0. Returns the hash of the last `window` letters; 0: the row is still
-// shorter.
+// Adds a letter, which is not 0, to the row. Returns the hash of the row's last `window` letters; 0
+// while the row has fewer letters.
 static uint64_t roll_hash(struct row *r, size_t window, unsigned char letter)
 {
     size_t place = r->len++ % window;
@@ -79,9 +79,11 @@ static unsigned char base64_letter(int c)
 
 // --- reading a log ----------------------------------------------------------------------
 
+// Keeps a hash; 0 stands for no hash. False when memory is short.
 static bool keep_hash(struct secret_scan *t, uint64_t hash)
 {
-    // A log that consists of such rows must not fill the memory.
+    // Beyond the limit, hashes are dropped, because a log full of long rows must not fill the
+    // memory.
     if (hash == 0 || t->count >= SECRET_SCAN_HASHES_MAX)
         return true;
     if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
@@ -90,10 +92,11 @@ static bool keep_hash(struct secret_scan *t, uint64_t hash)
     return true;
 }
 
+// Adds a letter to the row, or ends the row. False when memory is short.
 static bool take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
 {
     if (letter == 0) {
-        // Any other character ends the row.
+        // 0 stands for a character that no secret in this form contains; it ends the row.
         r->len = 0;
         r->hash = 0;
         return true;
@@ -101,6 +104,8 @@ static bool take_letter(struct secret_scan *t, struct row *r, size_t window, uns
     return keep_hash(t, roll_hash(r, window, letter));
 }
 
+// Reads up to SECRET_SCAN_BYTES_MAX bytes and keeps the hashes of both forms, hex and base64. False
+// when memory is short.
 static bool read_part(struct secret_scan *t, FILE *file)
 {
     struct row hex = {0}, base64 = {0};
@@ -156,6 +161,7 @@ static bool has_hash(const struct secret_scan *t, uint64_t hash)
     return t->count > 0 && bsearch(&hash, t->hashes, t->count, sizeof hash, compare_hashes);
 }
 
+// True when the log has these BASE64_BYTES bytes as base64.
 static bool has_base64(const struct secret_scan *t, const unsigned char *bytes)
 {
     unsigned char text[BASE64_LEN + 1];

@@ -46,8 +46,8 @@ void serve_fail(struct subject *s, const struct err *failure)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Returns the mood of an instance's sender. If another thread or the sender's own death has ended
-// the sender, its descriptor is closed here, because it belongs to this thread.
+// Returns the mood of an instance's sender. If the sender was ended by another thread or by its own
+// death, closes its descriptor: only this thread may do that.
 static enum sender_mood mood_of(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -104,7 +104,7 @@ static void note_death(struct subject *s, struct instance *in)
 static int64_t answer_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
-    size_t unsaid = 0;
+    size_t unsaid = 0; // answers to come, and bytes of answers that the pipes have not taken
 
     for (int i = 0; s->config.sender && i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
@@ -127,7 +127,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
         size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
         char *room = buf_reserve(&in->pending, chunk);
         struct err e;
-        // The buffer is at its limit, which is the length of the longest line.
+        // The buffer is at its limit, READER_LINE_MAX, and holds one unfinished line.
         if (!room) {
             err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
                 READER_LINE_MAX >> 20);
@@ -142,7 +142,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
         if (got <= 0) {
             // The read got nothing, so the pipe was empty when it was called.
             in->empty_ns = asked_ns;
-            return got < 0;
+            return got < 0; // 0: the end of the output
         }
         in->pending.len += (size_t)got;
         *most -= (size_t)got;
@@ -154,7 +154,8 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
             serve_fail(s, &e);
             return false;
         }
-        // The read emptied the pipe, so a later line is written after the call.
+        // The read got less than it asked for, so it emptied the pipe. What is read later was
+        // written after the call.
         if ((size_t)got < chunk)
             in->empty_ns = asked_ns;
         atomic_store(&s->tokens, s->reader.tokens);
@@ -281,7 +282,7 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        // The poll looked at this output after asleep_ns and found it empty.
+        // The poll watched this output and reported nothing, so it was empty at asleep_ns or later.
         if (fds[2 * (size_t)i].events && !fds[2 * (size_t)i].revents)
             in->empty_ns = asleep_ns;
         size_t most =
@@ -291,10 +292,12 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
         size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
         if (turn > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
+        // SIZE_MAX: the output has no rate, so there is no budget to lower.
         if (most != SIZE_MAX)
             in->pace.budget -= (double)(turn - left);
         if (close_is_asked(s, in))
             close_output(s, in);
+        // The pidfd reports that the process has ended.
         if (fds[2 * (size_t)i + 1].revents)
             in->gone_ns = clock_now_ns();
         if (in->gone_ns && exits_may_reap(s, in))
@@ -325,6 +328,8 @@ static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t 
     return next;
 }
 
+// The loop: starts what is due, sleeps until something happens, and serves the outputs and ends of
+// the processes, until all is done.
 static void serve_until_done(struct subject *s)
 {
     size_t count = 2 * (size_t)s->config.instances + 1;
@@ -359,6 +364,7 @@ static void serve_until_done(struct subject *s)
         // The poll woke too late. Output may have been there since the thread fell asleep.
         if (woke_ns - asleep_ns > nap_most_ns + STALLS_LEAST_NS)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
+        // Empty the pipe with which other threads wake this one; its bytes mean nothing.
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
         serve_subject(s, fds, asleep_ns);

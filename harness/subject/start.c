@@ -121,6 +121,7 @@ static pid_t start_marked(
     return pid;
 }
 
+// Starts a process for an instance. False with the reason when it cannot be started or watched.
 static bool launch_instance(struct subject *s, int index, struct err *e)
 {
     struct instance *in = &s->instances[index];
@@ -145,7 +146,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);
-    mock_sender_begin(&in->sender, input[1]);
+    mock_sender_begin(&in->sender, input[1]); // owns input[1] from now on; -1: there is no input
     if (record.pid < 0) {
         close(out[0]);
         mock_sender_begin(&in->sender, -1);
@@ -227,6 +228,7 @@ int64_t start_due(struct subject *s, int64_t now)
             continue;
         if (in->restart_at_ns <= now && !launch_instance(s, i, &e))
             fail_to_launch(s, &e);
+        // launch_instance has set this to CLOCK_NEVER.
         next = clock_min(next, in->restart_at_ns);
     }
     return next;

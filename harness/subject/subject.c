@@ -17,6 +17,7 @@ const struct subject_cost *subject_cost(const struct subject *s)
     return &s->cost;
 }
 
+// Wakes the subject's thread, so that it sees what was changed under the lock.
 static void wake_up(struct subject *s)
 {
     ssize_t ignored = write(s->wake[1], "x", 1);
@@ -25,9 +26,9 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
-// Notes how much a process has written, at its first signal to end. Called under the lock. The
-// reader may take bytes out of the pipe between the two look-ups; the sum is then too small, but
-// never too large.
+// At a process's first signal to end, notes how much it has written: the bytes that were read and
+// those in the pipe. Called under the lock. If the reader takes bytes out of the pipe between the
+// two look-ups, the sum is too small, but it is never too large.
 static void note_written(struct instance *in)
 {
     uint64_t read = atomic_load(&in->read);
@@ -47,10 +48,11 @@ static bool send_signal(struct subject *s, int index, int signal)
 
     if (in->pid == 0)
         return false;
-    // Any signal but these may end the process. Mark its end as planned before the signal is sent,
-    // because the process may end as soon as it gets the signal.
+    // Any signal but these may end the process (0 sends none). Mark its end as planned before the
+    // signal is sent, because the process may end as soon as it gets the signal.
     if (signal != 0 && signal != SIGSTOP && signal != SIGCONT) {
         struct process_record *p = &s->reader.log.processes[in->process];
+        // Stays true while TERM is the only such signal that it got.
         in->termed = signal == SIGTERM && (in->termed || !p->asked);
         p->asked = true;
         note_written(in);
@@ -76,7 +78,7 @@ size_t subject_hold_down(
 {
     size_t count = 0;
 
-    assert(s->config.instances <= 64);
+    assert(s->config.instances <= 64); // *held has a bit for each
     *held = 0;
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {
@@ -216,7 +218,8 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     }
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    // Return only when the thread has closed the pipes, because the fault that called relies on it.
+    // Return only when the thread has closed the pipes, because the calling fault relies on that.
+    // An instance whose close_asked is false again is done.
     while (count && closed < count && clock_now_ns() < deadline) {
         usleep(500);
         closed = count;
@@ -280,6 +283,7 @@ bool subject_turn(struct subject *s, const struct subject_turn *turn, struct sub
     for (bool over = false; !over;) {
         usleep(500);
         pthread_mutex_lock(&s->lock);
+        // The turn was not made in time. Take the order back, so that it is not made later.
         if (clock_now_ns() >= deadline && s->turn) {
             s->turn = NULL;
             err_set(&order.err, ERR_SYSTEM, "the collector is not at rest: %zu answers are due",

@@ -49,6 +49,7 @@ static void free_fresh(struct fresh *f)
     free(f->tries);
 }
 
+// Copies an open file from its start to a new file.
 static bool copy(int from, const char *to, struct err *e)
 {
     char chunk[1 << 16];
@@ -112,6 +113,8 @@ static void carry_on(struct subject *s, struct instance *in, struct fresh *f, si
 
     f->processes[*count] = *p;
     f->processes[*count].lines = 0;
+    // cpu_ms counts from the start of the process, so what earlier logs have is subtracted. 0: the
+    // sample could not be read.
     if (sample->cpu_ms > 0) {
         double cpu_s = (double)sample->cpu_ms / 1e3;
         p->cpu_s = cpu_s - in->cpu_before_s;
@@ -148,6 +151,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
         reader_add_sample(&s->reader, &samples[i]);
 }
 
+// Makes the next segment's plan the one that lines are read by.
 static void begin_plan(struct subject *s, struct fresh *f, const struct subject_turn *to)
 {
     struct reader *r = &s->reader;
@@ -176,7 +180,7 @@ static void begin_plan(struct subject *s, struct fresh *f, const struct subject_
 // each ended process has left.
 static bool is_at_rest(const struct subject *s)
 {
-    size_t due = 0;
+    size_t due = 0; // answers to come, of senders that still have a descriptor
 
     for (int i = 0; i < s->config.instances; i++)
         due += s->instances[i].sender.fd >= 0 ? s->instances[i].sender.count : 0;
