@@ -43,11 +43,13 @@ static const struct {
 
 #define FIGURES (sizeof figures / sizeof *figures)
 
+// Returns the place in the answer for figures[i].
 static double *figure(struct answer *a, size_t i)
 {
     return (double *)(void *)((char *)a + figures[i].at);
 }
 
+// Adds the answer in a line of the file. False when the line is no answer.
 static bool take_line(struct answers *a, const char *text, struct err *e)
 {
     json_error_t why;

@@ -26,12 +26,12 @@
 #include "measure/stats.h"
 #include "report/forecast.h"
 
-#define RATE_LEAST 100
-#define RATE_MOST 6400
-#define PACE_LEAST 12
-#define ROUNDS 3
-#define PACED_P99_MS 2000
-#define CLAIM_MOST_S 60
+#define RATE_LEAST 100    // the search for the highest rate begins with this rate
+#define RATE_MOST 6400    // and multiplies it by four up to this rate
+#define PACE_LEAST 12     // no lower rate is tried as a pace
+#define ROUNDS 3          // number of paced runs, whose medians are shown
+#define PACED_P99_MS 2000 // a paced run with a p99 from here on does not count as sustained
+#define CLAIM_MOST_S 60   // longest claim that a run can outlast
 
 #define SEEDS 10 // most runs of a cell whose first run broke a promise
 #define SEEDS_QUICK 3
@@ -54,6 +54,7 @@ const char *cells_title(size_t column)
     return column < question_count + SPEEDS ? speed_titles[column - question_count] : NULL;
 }
 
+// Returns the cell of a speed; the speeds are the columns after the questions.
 static struct cell *speed_cell(struct field_run *f, size_t row, enum speed speed)
 {
     return &f->grid.rows[row].cells[question_count + speed];
@@ -81,6 +82,7 @@ static struct experiment experiment_of(
 static struct seen seen_of(const struct answer *a, enum asks asks)
 {
     const double failing = a->failing > 0 ? a->failing : 0;
+    // No job was in the hand of the worker when it died, so nothing could be run again.
     const bool none_in_hand = asks == ASKS_RERUN && !(a->in_hand > 0);
 
     return (struct seen){
@@ -161,6 +163,7 @@ static bool ask_question(struct field_run *f, size_t row, const struct experimen
     return true;
 }
 
+// Writes a figure into one cell, with the rate if that is not the usual one; NAN: not measured.
 static void show_cells(struct cell *c, double value, int decimals, const char *unit, int rate)
 {
     size_t len;
@@ -199,9 +202,9 @@ static bool is_sustained(const struct answer *a, double p99_ms)
     return keeps_up(a) && a->p99 < p99_ms;
 }
 
-// Sets the rate to a load that the queue sustains without a fault, halving it until it is
-// sustained; 0: not even the lowest is. A fault says nothing about a queue that is overloaded
-// anyway. False only after a signal.
+// Finds the subject's pace: halves m->rate until the subject sustains it while no fault is
+// injected; 0: it does not even sustain the lowest. A fault would say nothing about a queue that is
+// overloaded anyway. False only after a signal.
 static bool find_pace(struct field_run *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];
@@ -211,13 +214,14 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
         struct experiment x = experiment_of(f, row, question_paced, 1);
         if (!ask_question(f, row, &x, m->rate == EXPERIMENT_RATE, &a, e)) {
             struct cell *c = speed_cell(f, row, P50);
-            // When shards are merged, a shard that did not finish may lack this answer but have
-            // later ones, so these are still asked for.
+            // When shards are merged, a shard that did not finish may lack this answer and still
+            // have others, so go on asking for them.
             m->unreachable = !f->options->merged;
             experiment_command(&x, c->command, sizeof c->command);
             return note_failure(c, e) && note_failure(&f->grid.rows[row].cells[0], e);
         }
-        // The run that is good enough is also the first round of the paced runs.
+        // The first rate that is sustained ends the search. Its run counts as the first paced round
+        // and is not repeated.
         if (is_sustained(&a, PACED_P99_MS))
             return true;
     }
@@ -231,6 +235,7 @@ static bool is_asked(const struct field_run *f, size_t row)
     return !f->grid.rows[row].absent[0] && !f->manners[row].unreachable && f->manners[row].rate > 0;
 }
 
+// Fills in the cells of the paced load with the medians of the rounds.
 static void show_paced(struct field_run *f, size_t row, struct answer *rounds, size_t count)
 {
     static const struct {
@@ -278,6 +283,7 @@ static bool ask_rounds(struct field_run *f, struct err *e)
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
             struct experiment x = experiment_of(f, row, question_paced, round);
+            // The answer is stored and asked for again below, so here it is not needed.
             if (is_asked(f, row) && !ask_round(f, row, &x, &answers[0], e))
                 return false;
         }
@@ -296,6 +302,7 @@ static bool ask_rounds(struct field_run *f, struct err *e)
 
 // --- the faults -------------------------------------------------------------------------
 
+// Appends to the cell's `told` what the run with this seed showed.
 static void tell_seed(struct cell *c, int seed, const struct seen *seen, const struct terms *t)
 {
     size_t len = strlen(c->told);
@@ -313,6 +320,7 @@ static const char *unsuited(const struct field_run *f, size_t row, const struct 
 
     if (q->asks != ASKS_RECOVERY && f->grid.rows[row].ours)
         return "its reader is no handler";
+    // claim_s 0: a job belongs for ever to the worker that took it.
     if (q->asks == ASKS_AT_ONCE && claim_s == 0)
         return "no other worker gets a job while its handler runs";
     return q->asks == ASKS_AT_ONCE && claim_s > CLAIM_MOST_S ? "its claim lasts longer than a run"
@@ -335,6 +343,7 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
         snprintf(c->text, sizeof c->text, "not asked: %s", why);
         return true;
     }
+    // Once a run has broken a promise, all seeds are run; without that, only the first.
     for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
         struct experiment x = experiment_of(f, row, &questions[i], seed);
         if (seed == 1)
@@ -397,7 +406,7 @@ static bool sustains(
 // False when a run could not be made.
 static bool search_rate(struct field_run *f, size_t row, int *good, int *before, struct err *e)
 {
-    int bad = RATE_MOST * 4;
+    int bad = RATE_MOST * 4; // the lowest rate that failed; before any has, the next one to try
     bool sustained = true;
 
     for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
@@ -430,8 +439,9 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
         return note_failure(c, e);
     if (!again && before > 0 && !sustains(f, row, before, 2, &again, e))
         return note_failure(c, e);
-    // A rate that is sustained only with one of two seeds does not count. All that is known then is
-    // an upper bound.
+    // No rate counts: none was sustained (good 0; the cell may have a command, if the queue at
+    // least kept up at the lowest rate), or none with both seeds. All that is known is an upper
+    // bound.
     if (good == 0 ? !c->command[0] : !again) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
@@ -503,7 +513,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
         if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
-    // A queue that sustains no rate is asked nothing else.
+    // All stored answers say that the queue sustains no rate. It is asked nothing else.
     if (m->rate < PACE_LEAST) {
         f->planned++;
         return 0;

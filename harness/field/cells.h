@@ -8,8 +8,8 @@
 
 // The figures with which the questions are put to one subject.
 struct manner {
-    int rate;    // jobs a second that the subject sustains without a fault; 0: it does not sustain
-                 // even the lowest rate that is tried
+    int rate;    // jobs a second that the subject sustains while no fault is injected; 0: it does
+                 // not sustain even the lowest rate that is tried
     int drain_s; // time that the subject has after the load to finish its jobs and retries, as long
                  // as a run can wait for that
     int claim_s; // how long a job belongs to the worker that took it; 0: for ever

@@ -25,6 +25,7 @@ struct sets {
 
 static void add_set(struct sets *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+// Adds one change, such as "drain=5s".
 static void add_set(struct sets *s, const char *fmt, ...)
 {
     char *text = s->texts[s->texts_count++];
@@ -56,7 +57,8 @@ static void collect_outcome(const struct experiment *x, struct sets *s)
         s->items[s->count++] = x->question->sets[i];
     if (slow)
         add_set(s, "collector.sender={delay: 0s..%ds}", handler_s);
-    // The other questions have so few jobs that every queue can do them, and keep their rate.
+    // Only the questions about speed and recovery take the subject's rate. The others have so few
+    // jobs that every queue can do them.
     if (x->question->asks == ASKS_SPEED ||
         (x->question->asks == ASKS_RECOVERY && x->rate != EXPERIMENT_RATE))
         add_set(s, "load.0.rate=%d/s", x->rate);
@@ -85,6 +87,7 @@ static double answer_number_at(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+// Counts the planned faults, and those that took effect.
 static void read_faults(struct answer *a, const json_t *all)
 {
     const json_t *fault;
@@ -96,11 +99,13 @@ static void read_faults(struct answer *a, const json_t *all)
         !json_is_true(json_object_get(fault, "left_out"));
 }
 
+// Returns a time in ms; NAN for CLOCK_NEVER.
 static double ms_of(int64_t ns)
 {
     return ns == CLOCK_NEVER ? NAN : (double)ns / (double)NS_PER_MS;
 }
 
+// Reads what the harness saw of the handlers that it answered.
 static void read_handlers(struct answer *a, const struct run_outcome *outcome)
 {
     const struct handlers *h = &outcome->handlers;
@@ -122,6 +127,7 @@ static double settled_count(
     return outcome->doubted[id] ? NAN : answer_number_at(figures, metrics[id].name);
 }
 
+// Makes the answer of a run from its outcome and its result.json. False when that cannot be read.
 static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
 {
     json_t *result = parse_file(outcome->folder, "result.json", e);
@@ -158,6 +164,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     return true;
 }
 
+// Loads the scenario with its changes, runs it, and reads the answer.
 static bool run_loaded(const struct options *o, const char *path, const struct overrides *sets,
     struct answer *a, struct err *e)
 {

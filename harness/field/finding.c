@@ -77,7 +77,7 @@ bool finding_path(
 static bool parse_finding(
     struct field_finding *f, const char *path, const char *text, struct err *e)
 {
-    struct origin origin = {.file = path, .line = 2, .column = 1};
+    struct origin origin = {.file = path, .line = 2, .column = 1}; // where the YAML begins
     struct node *root = NULL;
 
     if (strncmp(text, FENCE, strlen(FENCE)) != 0)
@@ -118,6 +118,7 @@ static bool check_finding(const struct field_finding *f, const char *path, struc
     return true;
 }
 
+// Fails because there is no such finding, with a suggestion of an id that is nearly the same.
 static bool refuse_finding(const char *id, struct err *e)
 {
     struct suggestion near;
@@ -149,7 +150,7 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
         if (!path_join(below, all, folders[i], e) || !path_join(f->dir, below, f->id, e) ||
             !path_join(path, f->dir, "FINDING.md", e))
             return false;
-        f->ours = i == 1;
+        f->ours = i == 1; // in findings/
         if (path_exists(path))
             break;
     }

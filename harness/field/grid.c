@@ -99,6 +99,7 @@ static void titles_of(const struct grid *g, const struct grid_row *r, size_t cel
     }
 }
 
+// Appends for each row a list of its commands, each with the titles of its cells.
 static void markdown_commands(const struct grid *g, struct buf *out)
 {
     for (size_t i = 0; i < g->row_count; i++) {
@@ -163,8 +164,8 @@ static void grid_markdown_row(
     }
 }
 
-// Appends one table of the columns [from, to). mailproof's own collector comes last, because the
-// authors have an interest in it.
+// Appends one table of the columns from `from` up to, but not including, `to`. mailproof's own
+// collector comes last, because the authors have an interest in it.
 static void markdown_table(
     const struct grid *g, size_t from, size_t to, bool speeds, struct buf *out)
 {

@@ -50,11 +50,11 @@ static double count_meaning(
     const bool may_wait = t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
     const bool promised = t->promises & parts[part].promise;
     double count = count_of(s, part);
-    // Only a job that a worker had taken can wait for its retry.
     double documented = may_wait ? fmin(count, s->taken) : 0;
 
     if (meaning == MEANS_DOCUMENTED)
         return documented;
+    // The rest breaks the promise if there is one, and otherwise means MEANS_UNPROMISED.
     return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
@@ -86,6 +86,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
     }
 }
 
+// Widens the range so that it holds this count.
 static void widen_outcome(struct range *r, double count)
 {
     // Runs with a count of 0 do not widen the range: "0 to 3 missing" would say less than "3
@@ -100,7 +101,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
 {
     o->runs++;
     o->missed = o->missed || s->missed;
-    // Such a run is counted, but shows nothing.
+    // A run that was inconclusive, or whose fault found no target, shows nothing.
     if (!s->judged || s->missed)
         return;
     o->judged++;
@@ -143,7 +144,7 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 
     append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
         o->broken, o->judged);
-    tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text);
+    tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text); // ~0: all promises
     // The pages quote the documentation's words for just these promises.
     for (enum part p = 0; p < PARTS; p++)
         c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
@@ -171,13 +172,14 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     return mark;
 }
 
+// Appends how often the jobs that always fail were tried, and what became of them.
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
     append_reason(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
     if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
-    // What became of the jobs that always fail: kept for an operator, tried on, or gone.
+    // failed, retried: numbers of jobs that the queue keeps as failed, and that still wait.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else

@@ -9,6 +9,7 @@ struct part {
     const char *at, *end;
 };
 
+// Returns where `what` is first found in the part; NULL: nowhere, or only beyond its end.
 static const char *find_prose(struct part p, const char *what)
 {
     const char *found = strstr(p.at, what);
@@ -64,6 +65,7 @@ static const char *take_special(json_t *spans, struct part p)
     return strncmp(p.at, "**", 2) == 0 ? take_marked(spans, "bold", "**", p) : NULL;
 }
 
+// Returns a paragraph as its spans: plain text, and what take_special finds in between.
 static json_t *paragraph(struct part p)
 {
     json_t *spans = json_array();
@@ -104,6 +106,7 @@ json_t *prose_blocks(const char *text)
     while (blocks && *(text += strspn(text, "\n"))) {
         const char *after =
             strncmp(text, FENCE, strlen(FENCE)) == 0 ? take_code(blocks, text) : NULL;
+        // No block of code begins here, so it is a paragraph, which ends at an empty line.
         if (!after) {
             const char *gap = strstr(text, "\n\n");
             after = gap ? gap : text + strlen(text);

@@ -45,6 +45,8 @@ static bool wait_for_installer(pid_t pid, int *status, struct err *e)
     while (!process_wait(pid, clock_now_ns() + LOOK_NS, status)) {
         if (!interrupt_signal())
             continue;
+        // To the whole group, so that the programs that the script has started, such as npm, end,
+        // too. Then wait for the script itself.
         process_signal_group(pid, SIGTERM);
         process_end(pid, SIGTERM, GRACE_NS);
         return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -83,6 +85,7 @@ static bool run_script(const char *const *argv, char *reason, size_t size, struc
 static bool install(const struct manifest *m, const char *all, const char *to, struct err *e)
 {
     char script[PATH_MAX], npm[PATH_MAX], real[PATH_MAX], reason[400] = "";
+    // The script's arguments: the copy, the npm folder relative to `all`, and Debian packages.
     const char *argv[ARGS_MAX] = {script, to, MANIFEST_NONE};
     size_t count = 3;
     struct err why;
@@ -115,7 +118,8 @@ static bool install_subject(struct manifest *m, struct err *e)
     if (strcmp(m->absent, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
         return false;
     const char *name = below(m->dir, all);
-    // The subject is a user's own; the user must install it.
+    // The subject does not lie in subjects/, so it is a user's own, and the user must install it.
+    // `e` already says that it is not installed.
     if (!name)
         return false;
     if (!path_cache(cache))
@@ -200,6 +204,7 @@ enum shown finding_shown(const struct field_finding *f, const struct run_outcome
     return SHOWN_NOTHING;
 }
 
+// Reads the run's result.json and finds out whether the run shows the finding.
 static bool read_finding_result(const struct field_finding *f, const struct run_outcome *outcome,
     char *text, size_t size, enum shown *shown, struct err *e)
 {
@@ -212,6 +217,8 @@ static bool read_finding_result(const struct field_finding *f, const struct run_
     return true;
 }
 
+// Runs the finding's scenario once against a subject, and counts the run. False when no further run
+// makes sense: after a wrong option, a missing part of the machine, or a signal.
 static bool run_seed(const struct field_finding *f, const struct options *o, const char *subject,
     int seed, struct tries *t, struct err *e)
 {
@@ -253,6 +260,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
 
 // --- all runs ---------------------------------------------------------------------------
 
+// Installs a subject if needed, runs it with each seed, and prints how often it showed the defect.
 static bool run_subject(const struct field_finding *f, const struct options *o, const char *name,
     struct tries *all, struct err *e)
 {

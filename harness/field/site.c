@@ -27,6 +27,7 @@ static bool write_bytes(
     return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
 }
 
+// Writes a file from two templates, one after the other, filled in from `root`.
 static bool write_filled(const char *dir, const char *name, const char *head, const char *page,
     const json_t *root, struct err *e)
 {
@@ -97,6 +98,7 @@ static bool write_json(const char *dir, const char *name, const json_t *value, s
 
 // --- the raw results --------------------------------------------------------------------
 
+// Appends a line in the format of sha256sum.
 static void append_checksum(struct buf *sums, const char *name, const struct buf *text)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
@@ -170,6 +172,7 @@ static json_t *runs_of(
     return runs;
 }
 
+// Adds to each cell of the subjects in `list` the runs whose results exist.
 static void link_runs(json_t *root, const char *list, const struct answers *answers)
 {
     json_t *subject, *cell;
@@ -185,6 +188,8 @@ static void link_runs(json_t *root, const char *list, const struct answers *answ
     }
 }
 
+// Writes the raw results: a copy of each result.json, runs.json with all answers, and the
+// checksums.
 static bool write_raw(const char *dir, const struct answers *answers, struct err *e)
 {
     struct buf sums;
@@ -268,6 +273,7 @@ static void put_value(struct buf *out, const json_t *v)
         buf_printf(out, "%lld", (long long)json_integer_value(v));
 }
 
+// Appends the style that all pages share, which template_next knows.
 static void put_style(struct buf *out)
 {
     static const char *const none[] = {NULL};
@@ -290,7 +296,7 @@ static const char *section_end(
     for (const char *at = from; (at = strstr(at, "{{")) != NULL && at < to; at += 2) {
         depth += strncmp(at, open, strlen(open)) == 0 || strncmp(at, none, strlen(none)) == 0;
         depth -= strncmp(at, close, strlen(close)) == 0;
-        *after = at + strlen(close);
+        *after = at + strlen(close); // right only when this mark closes the section
         if (depth == 0)
             return at;
     }
@@ -300,6 +306,7 @@ static const char *section_end(
 
 static void fill_place(struct buf *out, const char *from, const char *to, struct scope *s);
 
+// Fills in the text from `from` to `to`, in which names mean members of `value` first.
 static void fill_inside(
     struct buf *out, const char *from, const char *to, struct scope *s, const json_t *value)
 {
@@ -309,6 +316,8 @@ static void fill_inside(
     s->depth--;
 }
 
+// Fills in a section once for each item of a list, once for another value, or not at all if the
+// value is empty.
 static void fill_section(
     struct buf *out, const char *from, const char *to, struct scope *s, const json_t *value)
 {
@@ -323,6 +332,7 @@ static void fill_section(
         json_array_foreach(value, i, item) fill_inside(out, from, to, s, item);
 }
 
+// Fills in the text from `from` to `to`: copies it up to the next mark, and handles the mark.
 static void fill_place(struct buf *out, const char *from, const char *to, struct scope *s)
 {
     const char *begin;

@@ -38,6 +38,7 @@ static const char *plain_promise(int promise)
     return NULL;
 }
 
+// Returns the promises in `which` (bits of enum promise; ~0: all) with their evidence.
 static json_t *promises_json(const struct grid_row *r, int which)
 {
     json_t *promises = json_array();
@@ -60,6 +61,7 @@ static size_t verdict_len(const struct cell *c)
     return strcspn(c->text, ":;");
 }
 
+// Returns what follows the verdict in a cell's text.
 static const char *figures_of(const struct cell *c)
 {
     const char *rest = c->text + verdict_len(c);
@@ -130,6 +132,7 @@ static json_t *consumer_text(const struct grid_row *r)
     return text;
 }
 
+// Returns how many verdicts of a row have this mark; the speeds do not count.
 static size_t count_marks(const struct grid *g, const struct grid_row *r, enum cell_mark mark)
 {
     size_t count = 0;
