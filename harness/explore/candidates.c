@@ -93,6 +93,7 @@ bool exploring_done(const struct exploring *x)
 // The search stops after this many invalid draws, because the options hardly allow a valid one.
 #define REFUSED_MAX 500
 
+// Makes draws until EXPLORING_WINDOW wait or no number is left. False after an error.
 static bool fill_pool(struct exploring *x, struct err *e)
 {
     uint64_t number;
@@ -117,10 +118,11 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Every second time, the oldest waiting draw is chosen. One draw in three has no faults and adds
-// nothing to the coverage; otherwise it would wait for ever.
+// Every second time, the oldest waiting draw is chosen. Otherwise draws that add nothing to the
+// coverage would wait for ever; one draw in three has no faults and is of this kind.
 #define OLDEST_EVERY 2
 
+// Returns the place in the pool of the draw with the lowest number.
 static size_t oldest(const struct exploring *x)
 {
     size_t oldest = 0;
@@ -144,7 +146,6 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             best = i;
         }
     }
-    // A draw that never adds most would otherwise wait for ever.
     if (++x->taken % OLDEST_EVERY == 0)
         best = oldest(x);
     *c = x->pool[best];

@@ -6,6 +6,7 @@
 // overlaps it.
 static const double felt_s = 0.1;
 
+// What each newly covered cell of a table adds to a scenario's gain.
 enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
 
 static bool faults_overlap(double a_from, double a_to, double b_from, double b_to)
@@ -13,6 +14,7 @@ static bool faults_overlap(double a_from, double a_to, double b_from, double b_t
     return a_from <= b_to + felt_s && b_from <= a_to + felt_s;
 }
 
+// Returns the count of a pair of verbs, which is stored at [lower][higher].
 static unsigned *pair_count(struct coverage *c, size_t a, size_t b)
 {
     return a < b ? &c->pairs[a][b] : &c->pairs[b][a];
@@ -35,11 +37,13 @@ void coverage_add(struct coverage *c, const struct tried *t)
 
 // --- what is worth trying --------------------------------------------------------------
 
+// Returns the index into verbs[] of a planned fault's verb.
 static size_t index_of(const struct scenario *s, const struct plan *plan, size_t fault)
 {
     return (size_t)(s->faults[plan->faults[fault].spec].verb - verbs);
 }
 
+// Returns how many states of the connection this verb has not met yet.
 static unsigned unseen_states(const struct coverage *c, size_t verb)
 {
     unsigned count = 0;
@@ -61,6 +65,7 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
     for (size_t i = 0; i < plan->fault_count; i++) {
         const struct plan_fault *a = &plan->faults[i];
         size_t verb = index_of(s, plan, i);
+        // This fault is left out of the run, because it collides with another one.
         if (a->busy)
             continue;
         gain += seen.modes[mode][verb]++ == 0 ? GAIN_MODE : 0;

@@ -28,8 +28,8 @@ struct drawing {
     const struct profile *profile; // NULL when limits->base is set
     enum dequeue dequeue;
     int instances;
-    int64_t load_ns;
-    bool stops_server;
+    int64_t load_ns;   // length of the load drawn so far
+    bool stops_server; // a drawn fault takes the server away
     struct buf *out;
 };
 
@@ -78,8 +78,8 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
         if (!draw_value(rng, path, value, sizeof value))
             continue;
         bool instances = strcmp(path, "collector.instances") == 0;
-        // A scenario with several collectors needs a promise to stand by; without the promise it
-        // would only be left out.
+        // In cursor mode several collectors need the promise to stand by. Without it (`alone`) the
+        // scenario would only be left out, so it keeps to one.
         if (instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
             continue;
         buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
@@ -104,6 +104,7 @@ static void write_variables(
     }
 }
 
+// Writes the environment variables that are drawn for this mode and this collector.
 static void write_env(struct drawing *d, struct rng *rng)
 {
     const char *separator = "";
@@ -157,8 +158,8 @@ static void write_collector(struct drawing *d)
 
 // --- load ---------------------------------------------------------------------------------
 
-// Draws one phase, its keys in the order of the rows, and adds its length to load_ns, which the
-// faults need.
+// Draws one phase, its keys in the order of the rows, and adds its length to load_ns, from which
+// the times of faults are drawn.
 static void write_phase(struct drawing *d, struct rng *rng, int number)
 {
     static const char prefix[] = "load.N.";
@@ -222,8 +223,8 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
 {
     uint64_t sum = 0;
 
-    // Verbs are drawn by weight. Otherwise those that end a session would seldom be drawn, because
-    // they are few; but most failures follow the end of a session.
+    // Verbs are drawn by weight, because most failures follow the end of a session, and the verbs
+    // that end one are few.
     for (size_t i = 0; i < VERB_COUNT; i++)
         sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
     uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
@@ -326,6 +327,7 @@ static void write_drawn_faults(struct drawing *d)
     while (count < 4 && share >= counts[count])
         count++;
     bool quiet = d->profile && d->profile->quiet;
+    // A quiet profile has no faults, because its invariant is judged only without them.
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
@@ -390,7 +392,8 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     struct rng rng;
 
     start_stream(&rng, d->seed, d->number, STREAM_DEQUEUE);
-    // Some profiles are made for an invariant that only some modes can break.
+    // Some profiles are made for an invariant that only some modes can break. profile_draw has
+    // chosen a profile that has a mode in common with `allowed`.
     allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;

@@ -34,6 +34,7 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 
 // --- options ----------------------------------------------------------------------------
 
+// Adds a draw number that --only lists.
 static bool take_draw_number(struct exploring *x, const char *word, struct err *e)
 {
     if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
@@ -81,6 +82,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
 // collector.
 static bool read_promised(const struct exploring *x, int *promises, struct err *e)
 {
+    // The smallest scenario; only the collector's promises matter.
     static const char any[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
     static const char key[] = "collector.promises=";
     static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
@@ -128,6 +130,7 @@ static bool limit_draws(struct exploring *x, struct err *e)
     return true;
 }
 
+// Reads --only: draw numbers, modes and verbs, separated by commas.
 static bool read_only(struct exploring *x, struct err *e)
 {
     char *words = x->options->explore.only ? strdup(x->options->explore.only) : NULL, *rest = NULL;
@@ -144,6 +147,7 @@ static bool read_only(struct exploring *x, struct err *e)
     return ok && limit_draws(x, e);
 }
 
+// Reads --breaks, the invariants that are wanted; without it, all are.
 static bool read_breaks(struct exploring *x, struct err *e)
 {
     const char *list = x->options->breaks;
@@ -163,6 +167,7 @@ static bool read_breaks(struct exploring *x, struct err *e)
     return ok;
 }
 
+// Returns how many runs go on at once by default: one for each processor, but at most four.
 static int processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -170,6 +175,7 @@ static int processors(void)
     return count < 1 ? 1 : count > 4 ? 4 : (int)count;
 }
 
+// Reads --jobs, --seed and --within.
 static bool read_numbers(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
@@ -200,7 +206,8 @@ static bool is_drawn_key(const char *line)
     return false;
 }
 
-// Copies the lines of all keys that are to be copied into a draw. Changes `text`.
+// Copies the lines of all keys that are to be copied into a draw. Lines that are indented or begin
+// with '-' belong to the key before them. Cuts `text` into lines.
 static bool keep_the_rest(char *text, struct buf *out)
 {
     bool skipping = false, ok = true;
@@ -230,6 +237,7 @@ static void shorten(struct scenario *s)
     }
 }
 
+// Adds a scenario to start from: the text that is copied into its draws, and its limits.
 static bool add_base(struct exploring *x, const char *path, struct err *e)
 {
     struct draw_limits *limits = &x->limits[x->base_count];
@@ -247,7 +255,8 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_memory(e);
     if (ok) {
-        // The limits that --only sets hold for each base.
+        // The limits that --only sets hold for each base. They are in limits[0], which the first
+        // base completes.
         *limits = x->limits[0];
         limits->base = x->bases[x->base_count++];
         limits->base_load_ns = scenario_load_ns(&s);
@@ -274,6 +283,7 @@ static bool read_bases(struct exploring *x, struct err *e)
 
 // --- the folder -------------------------------------------------------------------------
 
+// Appends a word to a text, after a blank. False when the text is full.
 static bool append_asked(char *text, size_t size, const char *word, struct err *e)
 {
     size_t len = strlen(text);

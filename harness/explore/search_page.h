@@ -14,5 +14,7 @@ struct page {
     const char *dir; // the folder of the search
 };
 
+// Append the page, and the lines for the terminal. False when the buffer is full or memory is
+// short.
 bool page_html(const struct page *p, struct buf *out);
 bool page_text(const struct page *p, struct buf *out);

@@ -10,6 +10,7 @@
 
 // --- what was tried -----------------------------------------------------------------------
 
+// Counts a draw without a clear verdict under its reason.
 static void count_why(struct journal *j, const char *text)
 {
     size_t i = 0;
@@ -38,6 +39,7 @@ static bool remember_broken(struct journal *j, const struct tried *t, struct err
     return true;
 }
 
+// Adds a draw to the counts, to the coverage, and to the draws that broke something if it did.
 static bool remember_run(struct journal *j, const struct tried *t, struct err *e)
 {
     if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
@@ -64,6 +66,7 @@ bool journal_has(const struct journal *j, uint64_t number)
 
 // --- what was found -----------------------------------------------------------------------
 
+// Keeps a failure that was investigated, sorted by draw number.
 static bool remember_found(struct journal *j, const struct failure *f, struct err *e)
 {
     size_t at = 0;
@@ -82,6 +85,7 @@ static bool remember_found(struct journal *j, const struct failure *f, struct er
     return true;
 }
 
+// Returns the failure that the investigation of this draw has found; NULL: it was not investigated.
 static const struct failure *found_by(const struct journal *j, uint64_t draw)
 {
     for (size_t i = 0; i < j->found_count; i++) {
@@ -143,7 +147,7 @@ static bool fold_explained(struct journal *j, const struct tried *t, struct err 
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
 
-    if (!by) // there was no time to investigate it
+    if (!by) // not explained: there was no time to investigate this draw
         return true;
     if (!journal_failure(j, by->name) && !append_failure(j, by, e))
         return false;
@@ -161,9 +165,10 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
         known->again++;
         return true;
     }
-    // It broke something, but was not investigated itself.
+    // No failure in the list explains the draw, and it was not investigated itself.
     if (!own)
         return fold_explained(j, t, e);
+    // It was investigated, and is a new failure unless the list has its name already.
     known = journal_failure(j, own->name);
     if (!known)
         return append_failure(j, own, e);
@@ -188,6 +193,7 @@ static bool fold_failures(struct journal *j, struct err *e)
 
 // --- the record -----------------------------------------------------------------------------
 
+// Takes a line of the record: a failure, the end of a call, or else a draw.
 static bool take_journal_line(struct journal *j, const json_t *line, struct err *e)
 {
     struct tried t;
@@ -304,7 +310,8 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
 }
 
-// True when both modes have the same enum dequeue.
+// True when both modes have the same enum dequeue; enum mode has two modes for each, with one
+// collector and with several.
 static bool same_sharing(enum mode a, enum mode b)
 {
     return a / 2 == b / 2;

@@ -62,14 +62,15 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
     struct scenario small = {0};
 
-    // It is over in any case, because a suspect that cannot be stored must not be tried again and
-    // again.
+    // The suspect is over in any case, because one that cannot be stored must not be tried again
+    // and again.
     s->state = SUSPECT_OVER;
     if (!load_smallest(x, s, &small, e))
         return false;
     failure_describe(&f, &small, s->tried.broken);
     snprintf(f.example, sizeof f.example, "%s", s->example);
     const struct failure *known = journal_failure(&x->journal, f.name);
+    // The file of the failure with the lower draw number stays.
     bool before = known && known->draw < f.draw;
     bool ok = (before || store(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)
@@ -88,8 +89,8 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example)
 {
-    // A broken collector breaks something in nearly every draw. To investigate all of them would
-    // use up the time of the search.
+    // A broken collector breaks something in nearly every draw. To investigate all these draws
+    // would use up the time of the search.
     if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
         workdir_remove_tree(folder);
         unlink(draw_path);
@@ -115,6 +116,7 @@ struct suspect *suspects_to_confirm(struct exploring *x)
     return NULL;
 }
 
+// True when both draws broke the same invariant, at least one.
 static bool breaks_the_same(const struct tried *a, const struct tried *b)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -133,6 +135,7 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
     // A run counts as failed again only if it breaks one of the same invariants.
     s->failed += t && breaks_the_same(&s->tried, t);
     bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
+    // With --fail-fast the suspect may be concluded already when its other run ends.
     if (!enough || s->state != SUSPECT_CONFIRM)
         return true;
     if (s->failed > 0 && !x->options->fail_fast) {
@@ -144,6 +147,7 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
 
 // --- shrinking ------------------------------------------------------------------------------
 
+// Starts `mailproof shrink` for a suspect.
 static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -151,6 +155,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
         "--quiet", "--output", s->output, "--out", out, "--trust"}; // trusted: the search itself
                                                                     // made the result
+    // Number of arguments so far.
     size_t n = 11;
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
@@ -195,6 +200,7 @@ bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err
     bool ok = true;
 
     *shrinking = 0;
+    // First take those that have ended, because that frees places for others.
     for (size_t i = 0; ok && i < x->suspect_count; i++) {
         if (x->suspects[i].state == SUSPECT_SHRINKS)
             ok = take_shrunk(x, &x->suspects[i], e);

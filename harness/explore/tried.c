@@ -11,6 +11,7 @@ enum mode mode_of(const struct scenario *s)
         [DEQUEUE_SHARED] = MODE_SHARED,
         [DEQUEUE_LEASED] = MODE_LEASED};
 
+    // In enum mode, each mode is followed by the same mode with several collectors.
     return (enum mode)(ones[s->collector.dequeue] + (s->collector.instances > 1));
 }
 
@@ -32,6 +33,7 @@ static bool find_verb(const char *name, size_t *index)
     return verb;
 }
 
+// Returns the state of the connection with this name; EXCHANGE_UNSEEN: no state has it.
 static enum exchange_state find_state(const char *name)
 {
     for (int i = EXCHANGE_NONE; i < EXCHANGE_STATES; i++) {
@@ -58,6 +60,7 @@ static const char *json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+// Adds a fault that took effect; drops it if there is no room or the verb is unknown.
 static void add_met(struct tried *t, const char *verb, double from_s, double to_s, const char *wire)
 {
     struct met *m = &t->met[t->met_count];
@@ -70,6 +73,7 @@ static void add_met(struct tried *t, const char *verb, double from_s, double to_
     t->met_count++;
 }
 
+// Takes those faults of a result.json that took effect. A fault without an end counts as instant.
 static void take_faults(struct tried *t, const json_t *faults)
 {
     size_t i;
@@ -148,6 +152,7 @@ bool tried_take(struct tried *t, const json_t *result, struct err *e)
 
 // --- as a line of the journal -----------------------------------------------------------
 
+// Returns the faults that took effect as [verb, begin, end, state of the connection].
 static json_t *write_met(const struct tried *t)
 {
     json_t *list = json_array();
