@@ -17,6 +17,7 @@ static double rounded_rate(double rate)
     return round(rate * 1000) / 1000;
 }
 
+// Keeps of a recording the arrivals in the span; their times count from the start of the span.
 static void cut_trace(struct load_phase *p, const struct span *span)
 {
     size_t n = 0;
@@ -28,6 +29,7 @@ static void cut_trace(struct load_phase *p, const struct span *span)
     p->trace_count = n;
 }
 
+// Cuts a phase to the span, and halves its rate `halvings` times.
 static void cut_phase(struct load_phase *p, const struct span *span, int halvings)
 {
     double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
@@ -58,6 +60,7 @@ static void make_phase_plain(struct load_phase *p, unsigned plain)
     p->rows_to = plain & PLAIN_ROWS ? 1 : p->rows_to;
 }
 
+// Takes away from the load what the sketch takes away.
 static void apply_load(const struct sketch *k, struct scenario *s)
 {
     size_t n = 0;
@@ -136,6 +139,7 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
     return ok;
 }
 
+// Replaces the faults of `s` by those that are left. False when memory is short.
 static bool apply_faults(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
 {
@@ -158,6 +162,7 @@ static bool apply_faults(
 
 // --- the rest ---------------------------------------------------------------------------
 
+// Removes the expectations of anything but invariants.
 static void keep_invariants(struct scenario *s)
 {
     size_t n = 0;

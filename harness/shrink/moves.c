@@ -54,6 +54,7 @@ static bool try_length(struct search *s, int64_t length_ns)
 
     return (fault_times(s, &first_ns, &last_ns) &&
                try_window(s, first_ns - length_ns / 4, length_ns)) ||
+           // INT64_MAX: as near to the end as there is room.
            try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
 }
 
@@ -73,7 +74,8 @@ static bool try_around_faults(struct search *s)
     return false;
 }
 
-// Tries the shortest loads first, because they cost the least time and gain the most.
+// Tries the shortest loads first, because they cost the least time and gain the most. When one
+// fails, begins again from that shorter load.
 bool search_shorten(struct search *s)
 {
     static const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 3.0 / 4};
@@ -91,6 +93,7 @@ bool search_shorten(struct search *s)
     return try_around_faults(s) || any;
 }
 
+// Tries without each phase in turn.
 bool search_drop_phases(struct search *s)
 {
     bool any = false;
@@ -129,6 +132,8 @@ static bool try_fault_part(struct search *s, size_t parts, size_t part, bool oth
     return search_attempt(s, &k);
 }
 
+// Tries each of the parts alone or, with `others`, all but each, until one fails. True when one
+// fails.
 static bool try_parts(struct search *s, size_t parts, bool others)
 {
     for (size_t i = 0; !s->stopped && i < parts; i++) {
@@ -143,6 +148,7 @@ static bool try_parts(struct search *s, size_t parts, bool others)
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
+    // There is one part, and all but this part is no fault at all.
     bool any = count > 0 && try_fault_part(s, 1, 0, true);
 
     while (!s->stopped && (count = sketch_fault_count(search_best(s), s->whole)) >= 2) {
@@ -152,7 +158,7 @@ bool search_drop_faults(struct search *s)
             parts = 2;
         } else if (try_parts(s, parts, true)) {
             any = true;
-            parts = parts > 2 ? parts - 1 : 2;
+            parts = parts > 2 ? parts - 1 : 2; // one part is gone; keep the others as they are
         } else if (parts == count) {
             break;
         } else {
@@ -259,6 +265,8 @@ static bool try_fewer(struct search *s, int instances, int connections)
         connections ? connections : k->connections, k->halvings, k->plain);
 }
 
+// Tries one instance or else half of them, the same with connections, then without special
+// features, and an eighth of the rates or else half. True when any of this fails.
 bool search_reduce(struct search *s)
 {
     bool any = try_fewer(s, 1, 0) || try_fewer(s, (search_best(s)->instances + 1) / 2, 0);

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-static const int tries_max = 3;
+static const int tries_max = 3;         // most tries of a candidate that does not fail
 static const size_t steps_back_max = 3; // most steps back to larger sketches, once a sketch has
                                         // failed again
 
@@ -46,8 +46,8 @@ static bool fail_search(struct search *s)
 // Returns what is known about the candidate with this hash; NULL when memory is short.
 static struct tried *tried_of(struct search *s, uint64_t hash)
 {
-    // Different moves often make the same sketch, and a run is expensive, so look for the hash
-    // first.
+    // Different moves often make the same sketch. A run is expensive, so what is known about a
+    // sketch holds for all candidates with its hash.
     for (size_t i = 0; i < s->tried_count; i++) {
         if (s->tried[i].hash == hash)
             return &s->tried[i];
@@ -134,8 +134,8 @@ static bool sweep_moves(struct search *s)
 
 bool search_run(struct search *s)
 {
-    // In the first round each candidate has one try. In the second round those that passed have two
-    // more, because a race fails only now and then.
+    // In the first round each candidate has one try. In the second round, candidates whose run did
+    // not fail have two more (s->tries is 1, then 3), because a race fails only now and then.
     for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
         while (!s->stopped && sweep_moves(s))
             ;
@@ -164,6 +164,8 @@ struct confirmation search_confirm(struct search *s, int times)
     struct confirmation best = {0}, c;
     size_t chosen = s->kept_count - 1;
 
+    // The search may have been stopped, mostly because its time is over. If it has found something
+    // smaller, go on here all the same: the oracle has kept time for this, and stops it if need be.
     s->stopped = s->stopped && chosen == 0;
     for (size_t i = chosen; i > 0; i--) {
         // Each step back costs several runs. So once some sketch has failed again, go back only a
@@ -171,6 +173,8 @@ struct confirmation search_confirm(struct search *s, int times)
         if (best.failed > 0 && i + steps_back_max < s->kept_count - 1)
             break;
         c = ask_again(s, &s->kept[i], times);
+        // Only a sketch that had all its tries can take the place of a smaller one. The smallest
+        // (chosen from the start) counts in any case.
         if (c.asked == times && c.failed > best.failed)
             chosen = i;
         if (chosen == i)
@@ -181,6 +185,7 @@ struct confirmation search_confirm(struct search *s, int times)
     // None failed again. The smallest did fail once during the search, and that counts, too.
     if (best.asked == times && best.failed == 0)
         best = (struct confirmation){.asked = times + 1, .failed = 1};
+    // The chosen sketch becomes the last one, which is what search_best returns.
     while (s->kept_count > chosen + 1)
         sketch_fini(&s->kept[--s->kept_count]);
     return best;

@@ -32,8 +32,8 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
 
     if (name && !m)
         return err_prefix(e, "--breaks");
-    // A certain invariant is chosen, because a smaller scenario that breaks only something else
-    // shows another failure.
+    // One invariant is fixed here, because a smaller scenario that breaks only something else shows
+    // another failure.
     h->wanted = compare_worst(&h->original);
     if (h->wanted == METRIC_COUNT)
         return err_set(e, ERR_USAGE,
@@ -48,6 +48,7 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
     return true;
 }
 
+// Reads --within, and sets the deadline of the search.
 static bool read_time_left(struct shrinking *h, struct err *e)
 {
     int64_t within_ns = 0;

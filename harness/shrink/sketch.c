@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 
+// Allocates the arrays of a sketch. False when memory is short; the sketch is then freed.
 static bool allocate_sketch(struct sketch *k, const struct whole *w, struct err *e)
 {
     k->spans = calloc(w->scenario->load_count + 1, sizeof *k->spans);
@@ -69,7 +70,7 @@ int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fa
 
     for (size_t i = 0; i < s->load_count; i++) {
         const struct span *span = &k->spans[i];
-        bool last = i + 1 == s->load_count;
+        bool last = i + 1 == s->load_count; // faults after the load count from the last phase
         if (at_ns < s->load[i].for_ns || last) {
             bool inside =
                 span->to_ns > span->from_ns && at_ns >= span->from_ns && at_ns <= span->to_ns;
@@ -93,7 +94,7 @@ size_t sketch_fault_count(const struct sketch *k, const struct whole *w)
 // Of a phase, a stretch shorter than a millisecond is not kept.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns)
 {
-    int64_t start_ns = 0;
+    int64_t start_ns = 0; // where phase i begins in the load that is left
 
     for (size_t i = 0; i < w->scenario->load_count; i++) {
         struct span *span = &k->spans[i];
