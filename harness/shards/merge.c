@@ -12,11 +12,12 @@
 // Records are looked for this many levels below a folder: enough for a CI that puts each shard's
 // results into another folder, but not the whole file system if somebody names /.
 #define LEVELS 6
-#define NAMED_MAX 20
+#define NAMED_MAX 20 // most shards that are named in a message
 
+// The record of one shard, and the file that it was read from.
 struct part {
     struct record record;
-    bool finished;
+    bool finished; // the shard has done its part
     char folder[PATH_MAX];
     dev_t device;
     ino_t file;
@@ -100,6 +101,7 @@ static const char *part_text(const struct part *p, const char *key)
     return text ? text : "";
 }
 
+// Compares the work that two records belong to: the command, and what decides its items.
 static int by_work(const struct part *a, const struct part *b)
 {
     int order = strcmp(part_text(a, "command"), part_text(b, "command"));
@@ -164,6 +166,7 @@ static void tell_gaps(char *out, size_t size, const char *state, int of, char wh
         count == 1 ? one : several);
 }
 
+// Writes which shards of one work are missing or did not finish. All parts have the same `of`.
 static void find_gaps(struct merged *m, const struct part *parts, size_t count)
 {
     char state[SHARDS_MAX]; // of each shard: 'm' missing, 'u' unfinished, ' ' complete
@@ -176,6 +179,8 @@ static void find_gaps(struct merged *m, const struct part *parts, size_t count)
     tell_gaps(m->gaps, sizeof m->gaps, state, of, 'u', "did not finish", "did not finish");
 }
 
+// Joins the records of one work, which are sorted by shard. So two records of the same shard are
+// neighbours, and it is enough to compare neighbours.
 static bool merge_parts(struct merged *m, const struct part *parts, size_t count, struct err *e)
 {
     *m = (struct merged){.head = json_incref(parts->record.head), .lines = json_array()};

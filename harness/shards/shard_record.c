@@ -23,6 +23,7 @@ static json_t *record_head_json(const struct record_head *head)
         head->shard.number, "of", head->shard.of);
 }
 
+// Takes the first line of a record. False when it is none.
 static bool take_head(struct record *r, json_t *head, struct err *e)
 {
     if (json_integer_value(json_object_get(head, "record")) != FORMAT)
@@ -33,6 +34,7 @@ static bool take_head(struct record *r, json_t *head, struct err *e)
     return true;
 }
 
+// Takes one whole line of a record.
 static bool take_record_line(struct record *r, char *text, bool *finished, struct err *e)
 {
     json_t *line = json_loads(text, 0, NULL);
@@ -126,6 +128,7 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
     bool ok = h->anew || take_record_lines(r, old, &whole, &cut, &finished, e);
     fclose(old);
+    // The old record was not even read, because it is removed.
     if (h->anew)
         return begin_anew(r, path, e);
     // Remove half a line at the end, because the next line would continue it.
@@ -139,6 +142,7 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
     return ok && (!finished || !h->once || begin_anew(r, path, e));
 }
 
+// Appends a line to the file; does nothing for a record that is kept in memory only.
 static bool write_record_line(struct record *r, const json_t *line, struct err *e)
 {
     if (!r->file)
@@ -172,6 +176,8 @@ static bool take_merged_folder(
     return true;
 }
 
+// Opens the file for writing. An old record is read first and goes on, but for merged shards the
+// file begins anew.
 static bool open_record_file(
     struct record *r, const char *folder, const struct record_head *h, json_t *head, struct err *e)
 {
@@ -267,6 +273,7 @@ bool record_has(const struct record *r, uint64_t number)
     return !r->merged && shard_has(&r->shard, number);
 }
 
+// A line of the record: the number of its item, and its place among the lines.
 struct place {
     json_int_t number;
     size_t at;
