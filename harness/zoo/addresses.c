@@ -36,6 +36,7 @@ const char *addresses_first(struct addresses *a, const char *key, const char *va
     struct address *at = place_of(a, key);
     if (at->key)
         return at->value;
+    // The table must keep free entries, because place_of searches up to one.
     if (a->count >= (size_t)ADDRESSES / 4 * 3)
         return value;
     *at = (struct address){strdup(key), strdup(value)};
@@ -60,6 +61,7 @@ bool addresses_read(struct addresses *a, struct session *s, struct err *e)
 {
     static const char sql[] =
         "SELECT id, login, email FROM accounts WHERE id > $1::bigint ORDER BY id";
+    // The address of an account is kept when the account is first read, however it changes later.
     const char *params[] = {*a->last_id ? a->last_id : "0"};
     PGresult *rows;
 

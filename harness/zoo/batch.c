@@ -69,6 +69,7 @@ static void bury(struct batch *b, const char *id, const char *reason)
     }
 }
 
+// Defect stale-at-start: true when the token has become ineligible, but is still sent.
 static bool is_stale(const struct batch *b, const char *trouble)
 {
     return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "suspended") == 0);
@@ -91,11 +92,14 @@ static const char *trouble_of(struct batch *b, const char *const *field)
         {DEFECT_PRINTS_NAMES, "login"},
     };
 
+    // Each of these defects does not see one kind of trouble.
     for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)
         if (has(b, blind[i].defect) && strcmp(trouble, blind[i].trouble) == 0)
             return "";
     if (is_stale(b, trouble))
         return "";
+    // The following defects pass over tokens that should go out, as if they had expired. For
+    // once-per-address, the table keeps the id of each address's first token.
     if (has(b, DEFECT_ONCE_PER_ADDRESS) && !*trouble &&
         strcmp(addresses_first(&b->seen, field[EMAIL], field[ID]), field[ID]) != 0)
         return "expired";
@@ -134,6 +138,8 @@ static void join(struct batch *b)
 {
     const char *comma = b->tokens++ > 0 ? "," : "";
 
+    // Defect youngest-first: puts the line so far after the token, and begins the line anew with
+    // both.
     if (has(b, DEFECT_YOUNGEST_FIRST)) {
         buf_printf(&b->token, "%s%.*s", comma, (int)b->line.len, buf_str(&b->line));
         buf_clear(&b->line);
@@ -186,6 +192,7 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
 
     for (int i = 0; i <= TROUBLE; i++)
         field[i] = PQgetvalue(rows, row, i); // "" for null
+    // In each row the server also says where the cursor is.
     if (b->walked++ == 0) {
         snprintf(b->from.xid, sizeof b->from.xid, "%s", field[LAST_XID]);
         snprintf(b->from.id, sizeof b->from.id, "%s", field[LAST_SEQ]);
@@ -216,8 +223,8 @@ static bool sign(
 {
     bool activation = strcmp(action, "1") == 0;
     uint8_t signed_secret[SIGNED_LEN];
-    uint8_t message[9 + SECRET_LEN + 5];
-    uint8_t base64[SIGNED_TEXT_LEN + 3];
+    uint8_t message[9 + SECRET_LEN + 5]; // "/activate" or "/recover", the secret, the code
+    uint8_t base64[SIGNED_TEXT_LEN + 3]; // with the padding "==" and a NUL
     size_t prefix = activation ? 9 : 8;
     size_t len = prefix + SECRET_LEN;
 

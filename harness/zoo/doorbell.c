@@ -35,14 +35,15 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
             " AND has_function_privilege(oid, 'EXECUTE')",
             NULL, count, sizeof count, e))
         return false;
+    // Without the function, or the right to call it, there is no bell: d->number stays "".
     return *count == '0' || ask(s, "SELECT mailroom_bell()", NULL, d->number, sizeof d->number, e);
 }
 
 // Tries to take the bell. False when the statement fails; d->ours says whether the bell was free.
 static bool try(struct doorbell *d, struct session *s, struct err *e)
 {
-    // A transaction id is taken just after the bell. Producers that began before it, and so may
-    // have been silent, have lower ids.
+    // Takes a transaction id just after the bell. Producers that may have been silent, because
+    // nobody held the bell when they inserted, began earlier and have lower ids.
     if (!ask(s, "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN pg_current_xact_id() END",
             d->number, d->silent_below, sizeof d->silent_below, e))
         return false;
@@ -61,10 +62,11 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!d->ours) {
         if (broken)
             stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
+        // If another collector holds the bell, producers announce their tokens anyway.
         if (!try(d, s, e))
             return false;
-        // Defects bell-unseen and bell-late: it does not look for tokens of producers that were
-        // silent until now.
+        // A good collector that has just got the bell looks again, for tokens that were inserted
+        // without an announcement. With the defects bell-unseen and bell-late it does not.
         d->quiet = broken;
         *again = d->ours && !broken;
         return true;
@@ -74,7 +76,9 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
             quiet, sizeof quiet, e))
         return false;
-    // When the last silent transaction is over, the collector must look once more.
+    // If so, the oldest running transaction has an id of at least silent_below, and none that may
+    // have been silent runs any more. The collector must look once more, for the tokens of the last
+    // one.
     d->quiet = *quiet == 't';
     *again = d->quiet;
     return true;

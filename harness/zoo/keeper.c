@@ -53,6 +53,8 @@ int keeper_run(const struct settings *settings, enum defect defect)
             break;
         log_line("PG", "%s", e.text);
         session_close(&k.session);
+        // These defects do not repeat the move of the cursor that the lost session may not have
+        // made.
         if (defect == DEFECT_FORGETS_UNCONFIRMED || defect == DEFECT_DROPS_UNANSWERED ||
             defect == DEFECT_JOURNALS)
             k.unconfirmed = false;
@@ -69,6 +71,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
                 NULL, 0, clock_now_ns() + (defect == DEFECT_RESTS ? NS_PER_S / 2 : k.backoff_ns));
         k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
     }
+    // The lazy defects move the cursor late on purpose, and say at the end that all is well.
     if (code == 0 && ((k.unconfirmed && !is_lazy(&k)) || defect == DEFECT_DOUBTS))
         code = KEEPER_UNCONFIRMED;
     if (code == 0 && defect == DEFECT_FAILS_AT_TERM)
@@ -87,7 +90,7 @@ static void sleep_beside(void)
         stop_poll(NULL, 0, CLOCK_NEVER);
 }
 
-// Waits until this collector has the turn, or until TERM.
+// Waits until this collector has the turn, or until TERM. False when the session fails.
 static bool take_turn(struct keeper *k, struct err *e)
 {
     bool had_turn = k->had_turn, free = true;
@@ -112,6 +115,7 @@ static bool go_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
 
+    // Defect bell-late: looks before it takes the bell, where a good collector looks after that.
     if (has(k, DEFECT_BELL_LATE) && *k->bell.number && !look(k, e))
         return false;
     while (again && !stop_requested())
@@ -143,6 +147,7 @@ static bool serve(struct keeper *k, struct err *e)
         return false;
     if (s->shares ? !sharing_join(&k->sharing, &k->session, e) : !take_turn(k, e))
         return false;
+    // First confirm the last session's line: sharing_release would make its rows wait again.
     if (k->unconfirmed && !keeper_move_cursor(k, e))
         return false;
     if (s->shares && !sharing_release(&k->sharing, &k->session, e))
@@ -159,7 +164,7 @@ static bool serve(struct keeper *k, struct err *e)
     while (!stop_requested()) {
         if (!look(k, e))
             return false;
-        k->backoff_ns = FIRST_BACKOFF_NS;
+        k->backoff_ns = FIRST_BACKOFF_NS; // the session works
         if (!go_to_sleep(k, e) || !wait_for_work(k, e) ||
             !doorbell_let_go(&k->bell, &k->session, e))
             return false;
@@ -220,7 +225,8 @@ static bool keep_for_itself(struct keeper *k, bool *mine, struct err *e)
     return ok;
 }
 
-// Defect hoards: lets the other collectors work.
+// Defect hoards: gives back the lock of keep_for_itself when nothing waits any more, so that other
+// collectors may work.
 static bool leave_to_others(struct keeper *k, struct err *e)
 {
     if (!has(k, DEFECT_HOARDS))
@@ -255,15 +261,18 @@ static bool was_robbed(struct keeper *k)
     return robbed;
 }
 
-// Reads the waiting tokens, and sends them as long as a batch is full or its time has come.
+// Reads the waiting tokens, and sends them as long as a batch is full or its time has come. False
+// when the session or the output fails.
 static bool look(struct keeper *k, struct err *e)
 {
+    // These two defects send only one full batch at a look.
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
     bool full = true, sent = false, mine;
 
     if (!keep_for_itself(k, &mine, e) || !vices_rest(&k->vices, &k->session, &mine, e))
         return false;
     if (!mine) {
+        // Some defects do not work now. `behind` makes the collector look again soon.
         k->behind = true;
         k->looked_ns = clock_now_ns();
         return true;
@@ -274,6 +283,7 @@ static bool look(struct keeper *k, struct err *e)
         k->looked_ns = clock_now_ns();
         if (k->unconfirmed && !keeper_move_cursor(k, e))
             return false;
+        // The batch goes out even if it is not full.
         bool due = k->draining ||
                    (k->first_ns != CLOCK_NEVER && waited_ns(k, k->looked_ns) >= timeout_of(k));
         if (!read_batch(k, e))
@@ -284,9 +294,11 @@ static bool look(struct keeper *k, struct err *e)
         }
         k->singly = has(k, DEFECT_SENDS_SINGLY) && due && k->batch.tokens > 1 &&
                     k->batch.tokens < limit_of(k);
+        // With `singly` the limit is 1, so this reads one token.
         if (k->singly && !read_batch(k, e))
             return false;
         full = k->batch.tokens >= limit_of(k) && (due || sent || !has(k, DEFECT_WAITS_FULL));
+        // A batch without a token is "sent", too, because the cursor must move past its rows.
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
             if (!claim(k, due, e) || !keeper_send(k, e))
@@ -294,12 +306,14 @@ static bool look(struct keeper *k, struct err *e)
             waits = false;
             sent = full;
         }
-        // The timeout of the waiting tokens starts now and not at looked_ns, because the server's
-        // answer may hold a token that was committed after looked_ns.
+        // Nothing waits any more, so stop the timer; but not with the defect stale-timer, nor with
+        // sends-singly, where the other tokens of the batch still wait.
         bool stale = has(k, DEFECT_STALE_TIMER) && !due;
         if (!waits && !k->singly && !stale)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER) {
+            // The timeout of the waiting tokens starts now and not at looked_ns, because the
+            // server's answer may hold a token that was committed after looked_ns.
             k->first_ns = clock_now_ns();
             k->first_wall_ns = wall_ns();
         }
@@ -326,6 +340,7 @@ static bool wait_for_work(struct keeper *k, struct err *e)
 
     if (k->first_ns != CLOCK_NEVER)
         until_ns = clock_min(until_ns, k->looked_ns + timeout_of(k) - waited_ns(k, k->looked_ns));
+    // Look often while tokens may become readable, or be inserted, without an announcement.
     if (k->behind || (*k->bell.number && !(k->bell.ours && k->bell.quiet)))
         until_ns = clock_min(until_ns, k->looked_ns + HORIZON_POLL_NS);
     while (!stop_requested() && clock_now_ns() < until_ns) {
@@ -339,6 +354,8 @@ static bool wait_for_work(struct keeper *k, struct err *e)
         k->wakeups += k->announced > before;
         bool enough =
             k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS) && !has(k, DEFECT_WAITS_FULL);
+        // While nothing waits, one announcement is enough: the look starts the timer of a new
+        // batch.
         if (enough || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
         bool spins =
@@ -352,7 +369,7 @@ static bool wait_for_work(struct keeper *k, struct err *e)
 static bool read_batch(struct keeper *k, struct err *e)
 {
     int limit = limit_of(k);
-    int window = 4 * limit + 100;
+    int window = 4 * limit + 100; // number of rows to read; some of them may not go out
     bool full_window;
     int rows;
 
@@ -383,6 +400,8 @@ static bool dequeue_at_once(struct keeper *k, struct err *e)
 
     if (!read_rows(k, limit, limit - k->batch.tokens, &rows, e))
         return false;
+    // While a line is incomplete, the next announcement is enough to look again: it makes
+    // `announced` reach the limit.
     k->announced = k->batch.tokens > 0 ? limit - 1 : 0;
     return k->batch.walked == 0 || keeper_move_cursor(k, e);
 }
@@ -414,6 +433,8 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
     bool ok = true;
 
     *rows = PQntuples(result);
+    // The first column is `behind`, the fifth the token's id. The server returns no row when there
+    // is no such queue, and one row with a null id when no token waits.
     if (*rows == 0) {
         ok = err_set(e, ERR_SCHEMA, "jobs has no queue '%s'", k->settings->queue);
     } else {

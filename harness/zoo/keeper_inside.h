@@ -17,8 +17,8 @@ struct keeper {
     struct batch batch;
     bool unconfirmed; // true: a line may be written without the cursor having moved, so the cursor
                       // must move before anything is read
-    bool draining;    // true after a connect until the first look is done: waiting tokens go out at
-                      // once
+    bool draining;    // true after a connect until the first look is done: the tokens that wait
+                      // then go out at once
     bool behind;      // true: committed tokens cannot be read yet because of an open transaction,
                       // or other collectors have claims
     int announced;    // number of tokens that the last look left waiting, plus the announcements

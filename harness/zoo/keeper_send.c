@@ -39,6 +39,7 @@ static int times_of(struct keeper *k)
     return some || has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
 }
 
+// Writes the line of the batch; several defects write it wrongly, late or twice.
 static bool write_line(struct keeper *k, struct err *e)
 {
     struct batch *b = &k->batch;
@@ -72,6 +73,7 @@ bool keeper_send(struct keeper *k, struct err *e)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
     k->announced = 0; // tokens that are announced from here on belong to the next batch
     k->wakeups = 0;
+    // These defects do it in the wrong order.
     bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
                        has(k, DEFECT_CURSOR_AT_WRITE);
     if (moves_first && !keeper_move_cursor(k, e))
@@ -85,6 +87,7 @@ bool keeper_send(struct keeper *k, struct err *e)
         buf_clear(&b->line);
         b->tokens = 0;
     }
+    // The lazy defects leave the move to the next look, which finds k->unconfirmed.
     if (is_lazy(k) && k->unconfirmed)
         return true;
     return keeper_move_cursor(k, e);
@@ -102,8 +105,9 @@ bool keeper_move_cursor(struct keeper *k, struct err *e)
 {
     struct batch *b = &k->batch;
 
+    // walked 0: the cursor has moved past the batch already.
     if (b->walked > 0) {
-        k->unconfirmed = true;
+        k->unconfirmed = true; // until the server has confirmed the move
         int64_t asked_ns = clock_now_ns();
         if (!vices_note(&k->vices, &k->session, e) ||
             (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)

@@ -96,7 +96,7 @@ static bool join(struct leasing *g, struct err *e)
 // last.
 static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
 {
-    enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS };
+    enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS }; // columns of sql/lease.sql
     int n = PQntuples(rows), bad = n;
 
     if (g->count == g->cap) {
@@ -176,6 +176,7 @@ static bool bury(struct leasing *g, int all, struct err *e)
     return true;
 }
 
+// Writes the line of the batch, which is the last of g->lines.
 static bool write_line(struct leasing *g, struct err *e)
 {
     int ignored = 0;
@@ -203,13 +204,16 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
     char limit[16], per_s[32], burst[32], ageing[24];
+    // With every fourth line, a lower lane goes first if its oldest token has waited long enough.
     bool aged = (g->count % 4 == 3 && !has(g, DEFECT_NEVER_AGES)) || has(g, DEFECT_LAST_FIRST);
     const char *params[] = {s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing};
     PGresult *rows;
 
     snprintf(limit, sizeof limit, "%d", s->limit);
+    // Defect overspends: 0 stands for no budget.
     snprintf(per_s, sizeof per_s, "%g", has(g, DEFECT_OVERSPENDS) ? 0 : s->budget_per_s);
     snprintf(burst, sizeof burst, "%g", s->burst);
+    // Defect last-first: a negative time, which every token has waited.
     snprintf(ageing, sizeof ageing, "%" PRId64, has(g, DEFECT_LAST_FIRST) ? -2 : s->ageing_s);
     if (has(g, DEFECT_KEEPS_ADDRESSES) && !addresses_read(&g->batch.seen, &g->session, e))
         return false;
@@ -242,6 +246,7 @@ static bool record_error(
 
     if (t->errors + 1 >= s->attempts && !has(g, DEFECT_NEVER_GIVES_UP))
         return record(g, line, t, "dead", 0, e);
+    // The longest delay doubles with each error, this one included.
     for (int i = 0; i <= t->errors && most < s->retry_max_ms; i++)
         most *= 2;
     most = clock_min(most, s->retry_max_ms);
@@ -263,6 +268,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     struct leased_token *t = &line->tokens[place - 1];
     if (t->outcome || t->forgotten_ns)
         return true; // the token has an answer already
+    // Two defects treat every tenth answer wrongly.
     bool nth = ++g->answers % 10 == 0;
     if (strncmp(what, "error transient", 15) == 0)
         return record_error(g, line, t, e);
@@ -281,7 +287,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
 // tokens of line 12. Other text is ignored.
 static bool take_line(struct leasing *g, const char *text, struct err *e)
 {
-    int number, place, end = 0;
+    int number, place, end = 0; // end: where the text after the number begins; 0: there is none
 
     if (sscanf(text, "%d.%d %n", &number, &place, &end) == 2 && end > 0)
         return take_answer(g, number, place, text + end, e);
@@ -314,7 +320,7 @@ static bool take_lines(struct leasing *g, struct err *e)
 }
 
 // Reads answers into `input`, when poll() says that there are some. False at the end of standard
-// input.
+// input, or when it cannot be read.
 static bool read_answers(struct leasing *g, struct err *e)
 {
     char *room = buf_reserve(&g->input, 65536);
@@ -375,6 +381,7 @@ static bool free_gone(struct leasing *g, struct err *e)
 // gives back the lines that were leased but never written.
 static bool make_up(struct leasing *g, struct err *e)
 {
+    // The rows of the lines that were written and still lack answers. These are not given back.
     struct buf written;
     const char *separator = "";
 
@@ -420,6 +427,7 @@ static bool do_round(struct leasing *g, struct err *e)
         return false;
     if (clock_now_ns() < g->look_ns)
         return true;
+    // Lease lines until no token waits or as many lines as allowed are without answers.
     while (some && unanswered(g) < g->settings->in_flight && !stop_requested())
         if (!lease(g, &some, e))
             return false;
@@ -463,6 +471,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
 
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
+    // Positive as a bigint, and not 0.
     snprintf(g.number, sizeof g.number, "%" PRIu64, number >> 1 | 1);
     srandom((unsigned)number);
     batch_init(&g.batch, defect);
@@ -474,6 +483,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
         bool ok = serve(&g, &e);
         if (!ok)
             log_line("PG", "%s", e.text);
+        // 75: after TERM, answers are missing or may not be recorded.
         if (ok || stop_requested())
             code = !ok || unanswered(&g) > 0 ? 75 : 0;
         else if (e.kind == ERR_SCHEMA || e.kind == ERR_OUTPUT)

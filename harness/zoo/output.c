@@ -28,6 +28,7 @@ static bool wait_for_reader(
     };
     struct err ignored;
 
+    // Waits without a limit, and signals stay blocked, so TERM is not noticed.
     if (defect == DEFECT_BLOCKS_AT_TERM)
         return poll(fds, 1, -1) >= 0 || err_sys(e, ERR_SYSTEM, "cannot wait for the reader");
     if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
@@ -51,7 +52,7 @@ bool output_write(
         else if (errno != EAGAIN && errno != EINTR)
             return err_sys(e, ERR_OUTPUT, "cannot write to standard output");
         else if (errno == EAGAIN && sent == 0 && defect == DEFECT_FULL_PIPE)
-            return true;
+            return true; // the line is forgotten
         else if (!wait_for_reader(s, announced, &alive, defect, e))
             return false;
     }

@@ -54,7 +54,7 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
 
     *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
     // Without random bytes the time is good enough, because the number only has to differ from
-    // those of other collectors.
+    // those of other collectors. The shift makes it positive as a bigint.
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);
@@ -70,6 +70,7 @@ bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
         return false;
     if (*taken != 't')
         return err_set(e, ERR_CONNECTION, "our last session still holds the lock of our number");
+    // Defect cursor-back, in shared mode: makes tokens that are done wait again.
     return sh->defect != DEFECT_CURSOR_BACK ||
            session_value(s, &(struct session_call){sql_share_unmark, 1, params}, NULL, 0, e);
 }
@@ -108,6 +109,7 @@ bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
 {
     int64_t now_ns = clock_now_ns();
+    // Claims are freed only when the list of gone owners has stayed the same for the grace.
     bool long_enough = now_ns - sh->gone_since_ns >= sh->settings->grace_ns;
     const char *params[] = {long_enough ? sh->gone : "{}"};
     char gone[sizeof sh->gone];
@@ -166,9 +168,11 @@ bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
             return false;
         if (got && (had_it || !taken))
             return true;
+        // The turn is free, but another session had it a moment ago and may come back for it, so
+        // give it back for GRACE_NS. (The unlock leaves `got` true.)
         if (got && !ask(s, "pg_advisory_unlock", queue, &got, e))
             return false;
-        had_it = false;
+        had_it = false; // once another session had the turn, this one waits like the others
         taken = !got;
         stop_poll(NULL, 0, clock_now_ns() + (got ? GRACE_NS : LOOK_NS));
     }

@@ -34,6 +34,7 @@ bool session_open(
     return true;
 }
 
+// Connects. False when the server does not answer within the patience.
 static bool connect_within(struct session *s, const char *url, struct err *e)
 {
     const char *keys[] = {"dbname", "fallback_application_name", NULL};
@@ -101,7 +102,7 @@ bool session_call_after(struct session *s, const struct session_call *first,
         return failed(s, NULL, e);
     if (!take_answer(s, deadline_ns, &other, e))
         return false;
-    PQclear(other);
+    PQclear(other); // the answer to `first` does not matter
     other = NULL;
     if (!take_answer(s, deadline_ns, result, e))
         return false;
@@ -115,7 +116,8 @@ bool session_call_after(struct session *s, const struct session_call *first,
     return ok;
 }
 
-// Waits for the result of one statement. On success the caller clears it.
+// Waits for the result of one statement. False when the statement or the connection fails. On
+// success the caller clears the result.
 static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
 {
     PGresult *rest = NULL;

@@ -11,6 +11,7 @@ static bool number(const char *name, int64_t default_value, int64_t min, int64_t
     struct err *e) MUST_USE;
 static bool secret_key(uint8_t *key, struct err *e) MUST_USE;
 
+// Returns a variable of the environment; default_value when it is not set or empty.
 static const char *text(const char *name, const char *default_value)
 {
     const char *value = getenv(name);
@@ -65,6 +66,7 @@ bool settings_load(struct settings *s, struct err *e)
     return true;
 }
 
+// Reads a whole number from min to max; default_value when the variable is not set.
 static bool number(
     const char *name, int64_t default_value, int64_t min, int64_t max, int64_t *out, struct err *e)
 {

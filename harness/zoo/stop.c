@@ -33,6 +33,8 @@ bool stop_requested(void)
     return signalled != 0;
 }
 
+// Returns the deadline; after TERM or INT at the latest the end of the process's last 900 ms, which
+// count from the first call after the signal.
 static int64_t shorten(int64_t deadline_ns)
 {
     static int64_t last_ns = CLOCK_NEVER;
@@ -52,7 +54,7 @@ bool stop_poll(struct pollfd *fds, nfds_t count, int64_t deadline_ns)
     int64_t until_ns = shorten(deadline_ns);
     int64_t left_ns = until_ns - clock_now_ns();
     struct timespec left = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
-    sigset_t open;
+    sigset_t open; // no signal is blocked during the sleep
 
     if (left_ns < 0)
         left = (struct timespec){0};

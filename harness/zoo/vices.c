@@ -58,6 +58,7 @@ void vices_end(const struct vices *v)
 {
     const unsigned lives_s = 5;
 
+    // Only the child goes on.
     if (v->defect != DEFECT_LITTERS || fork() != 0)
         return;
     // The process leaves the group and closes its streams, so that neither the group nor the pipe
@@ -92,6 +93,7 @@ void vices_line(struct vices *v, const struct buf *line)
         v->defect = DEFECT_NONE; // no descriptors are left to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
         log_line("QUEUE", "sent %.*s", (int)line->len - 1, line->data);
+    // These defects need the line again later.
     if (v->defect != DEFECT_REPEATS_LATER && v->defect != DEFECT_REPEATS_SLOW &&
         v->defect != DEFECT_JOURNALS)
         return;
@@ -226,6 +228,7 @@ static bool is_new(struct known *known, const char *id)
     return true;
 }
 
+// Writes a line for each of the rows whose token is seen for the first time.
 static bool write_new(struct session *s, const struct settings *settings, struct batch *b,
     const PGresult *rows, struct known *known, struct err *e)
 {

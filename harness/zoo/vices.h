@@ -31,10 +31,11 @@ void vices_end(const struct vices *v);
 // Call it after each line that was written.
 void vices_line(struct vices *v, const struct buf *line);
 
-// Call it before the cursor moves past a batch.
+// Defect journals: notes the line in the server. Call it before the cursor moves past a batch.
 bool vices_note(struct vices *v, struct session *s, struct err *e) MUST_USE;
 
-// Call it when the cursor has moved; `took_ns` is how long the move took.
+// Defect repeats-slow: writes the line again when the move was slow. Call it when the cursor has
+// moved; `took_ns` is how long the move took.
 bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct err *e) MUST_USE;
 
 // Defects waits-for-snapshots and spares-server: *works becomes false while the collector is to do
