@@ -16,6 +16,7 @@ size_t change_due(struct load *l, int64_t now);
 // Returns when the next change may become due; CLOCK_NEVER when all are over.
 int64_t change_due_ns(const struct load *l);
 
+// Prepares the statements of all changes on a connection. False when the connection is broken.
 bool change_prepare_all(PGconn *conn);
 
 // Sends the change, or with `back` its second half, and then a Sync.

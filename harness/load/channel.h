@@ -38,6 +38,7 @@ MUST_USE pid_t channel_start(struct channel *p, const char *command, struct err 
 // prints to standard output is lost.
 MUST_USE bool channel_standard(struct channel *p, struct err *e);
 
+// Writes a line, to which it adds the newline. channel_write writes bytes as they are.
 MUST_USE bool channel_say(struct channel *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 MUST_USE bool channel_write(struct channel *p, const void *bytes, size_t count, struct err *e);
 

@@ -35,6 +35,7 @@ static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 
 // --- outcomes ----------------------------------------------------------------
 
+// Records the outcome of the transaction on the connection, which is then free again.
 static void finish_txn(struct load *l, struct conn *c, enum txn_outcome outcome, int64_t now)
 {
     struct txn_record *r = &l->result->records[c->txn];

@@ -74,6 +74,8 @@ void load_result_fini(struct load_result *result)
     *result = (struct load_result){0};
 }
 
+// Allocates the connections and what the loop needs besides. False when memory is short; load_run
+// frees what was allocated.
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
 {
     const struct scenario *s = l->config->scenario;

@@ -264,6 +264,8 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
     return woke_ns;
 }
 
+// Runs the loop until every job has an outcome, the deadline has passed, or another thread stops
+// the load. False when the client cannot be started.
 static bool drive_producer(struct producer *p, struct err *e)
 {
     const struct load_config *c = p->config;

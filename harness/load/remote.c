@@ -184,6 +184,7 @@ static bool send_plan(struct worker *w, const struct scenario *s, const struct b
     return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
 }
 
+// Asks the worker READINGS times for its time. False when it does not answer.
 static bool measure_clock(struct worker *w, struct remote_clock *clock, struct err *e)
 {
     int64_t readings[READINGS][3];

@@ -48,6 +48,7 @@ bool worker_result_send(struct channel *p, const struct load_config *c,
     return ok;
 }
 
+// Reads one record, on the worker's clock. False when it is invalid or the worker is gone.
 static bool take_record(struct channel *p, struct txn_record *out, struct err *e)
 {
     struct worker_result_record r;
