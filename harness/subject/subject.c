@@ -299,6 +299,7 @@ bool subject_turn(struct subject *s, const struct subject_turn *turn, struct sub
 
 // --- start and end -----------------------------------------------------------
 
+// Allocates the instances, none of which has a process yet, and opens their logs.
 static bool make_instances(struct subject *s, struct err *e)
 {
     s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
