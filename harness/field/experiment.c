@@ -188,6 +188,7 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     return ok;
 }
 
+// Runs the question's scenario with all changes, and reads the answer.
 static bool run_question(
     const struct experiment *x, const struct options *o, struct answer *answer, struct err *e)
 {

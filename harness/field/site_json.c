@@ -69,6 +69,7 @@ static const char *figures_of(const struct cell *c)
     return rest + strspn(rest, ":; ");
 }
 
+// Returns the cells of a row in the columns from `from` up to, but not including, `to`.
 static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t from, size_t to)
 {
     static const char *const marks[] = {
@@ -273,6 +274,7 @@ static json_t *finding_json(const struct field_finding *f)
         f->state == FINDING_DRAFT, "settings", settings_of(f), "blocks", prose_blocks(f->text));
 }
 
+// Returns all findings; NULL with the error when one of them cannot be read.
 static json_t *findings_json(struct err *e)
 {
     json_t *all = json_array();
@@ -313,6 +315,7 @@ static bool has_asked(const struct grid *g)
     return false;
 }
 
+// Returns the titles of the columns from `from` up to, but not including, `to`.
 static json_t *titles_json(const struct grid *g, size_t from, size_t to)
 {
     json_t *titles = json_array();
