@@ -138,6 +138,7 @@ static void write_dequeue(struct drawing *d, struct rng *rng)
     buf_printf(d->out, "  dequeue: leased\n  sender: %s\n", sender);
 }
 
+// Writes the section collector: that of the profile, or a drawn one.
 static void write_collector(struct drawing *d)
 {
     struct rng rng;
@@ -314,6 +315,7 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
     return clock_min(before_ns + behind_ns, d->load_ns);
 }
 
+// Draws and writes up to four faults.
 static void write_drawn_faults(struct drawing *d)
 {
     static const double counts[] = {0.08, 0.33, 0.68, 0.9, 1}; // cumulative probabilities of none,

@@ -164,6 +164,8 @@ static void print_count_cell(struct buf *out, unsigned count)
     buf_printf(out, "<td class=%s>%u", count ? "seen" : "none", count);
 }
 
+// Prints for each fault how often it met each state of the collector's connection; the first number
+// counts the faults whose state was not seen.
 static void print_state_table(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table><tr><th>fault");
@@ -183,6 +185,7 @@ static void print_state_table(const struct page *p, struct buf *out)
     buf_append_str(out, "</table>");
 }
 
+// Prints for each pair of faults how often they overlapped.
 static void print_pairs(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table class=pairs><tr><th>");
@@ -207,6 +210,7 @@ static void print_pairs(const struct page *p, struct buf *out)
     buf_append_str(out, "</table>");
 }
 
+// Prints for each fault how often it took effect in each mode.
 static void print_modes(const struct page *p, struct buf *out)
 {
     const struct coverage *c = &p->journal->coverage;
@@ -231,6 +235,7 @@ static void print_modes(const struct page *p, struct buf *out)
     buf_append_str(out, "</table>");
 }
 
+// Prints the reasons why draws came to no verdict.
 static void print_whys(const struct page *p, struct buf *out)
 {
     if (p->journal->why_count == 0) {
