@@ -133,6 +133,8 @@ static bool is_busy_stopped(const struct busy *s)
     return atomic_load(&s->stop);
 }
 
+// Opens a session and keeps it until the fault ends. `first` is its first statement; NULL: none.
+// Returns NULL and sets s->failed when the connection or that statement fails.
 static PGconn *open_busy_session(struct busy *s, const char *role, const char *first)
 {
     // Without a timeout, because a query of the session may last as long as the fault.
@@ -171,6 +173,8 @@ static void send_cancel(PGconn *conn)
 // id, so it does not hold the horizon back.
 static void fill_queue(struct busy *s)
 {
+    // A payload has at most 7999 bytes. The number makes each payload differ, because the server
+    // sends equal notifications of one transaction only once.
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
                                " FROM generate_series(1, 500) AS i";
     char usage[32];
@@ -267,6 +271,8 @@ static void count_at_work(struct busy *s, PGconn *watcher)
         s->rounds += strcmp(count, "0") != 0;
 }
 
+// Keeps a VACUUM of the tokens at work that is as slow as the settings allow. A second session
+// watches whether a VACUUM is seen at work, which proves the fault.
 static void creep_through_tokens(struct busy *s)
 {
     PGconn *watcher = open_busy_session(s, s->context->server->superuser, NULL);
@@ -295,6 +301,7 @@ static void creep_through_tokens(struct busy *s)
 
 // --- active-readers --------------------------------------------------------------------------
 
+// Lets sessions read without a pause, each within one transaction that keeps its first snapshot.
 static void read_all_the_time(struct busy *s)
 {
     static const char query[] = "SELECT count(*), count(t.secret), pg_sleep(0.005)"
@@ -308,6 +315,7 @@ static void read_all_the_time(struct busy *s)
     while (!is_busy_stopped(s) && !s->failed) {
         for (int i = 0; i < READERS; i++) {
             PGconn *conn = s->sessions[i];
+            // The session is within its transaction, and no query of it is at work.
             bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;
             // No session waits for another session's answer, so all of them are always at work.
             if (idle)

@@ -25,6 +25,7 @@ static bool is_here(const struct sockaddr *at)
     return at->sa_family == AF_UNIX;
 }
 
+// True when the proxy cannot obey this value of the i-th setting in `demands`.
 static bool demands_more(size_t i, const char *value)
 {
     const char *const *one = demands[i].values;

@@ -27,7 +27,7 @@ bool fault_sees_collector(struct fault_context *c, const struct fault_record *r,
 // fault has a `for`, the subject does not start them again by itself.
 static size_t end_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
 {
-    bool good = r->spec->for_ns == FOR_REST;
+    bool good = r->spec->for_ns == FOR_REST; // they are never started again
 
     if (r->spec->for_ns == 0)
         return subject_signal(c->subject, r->spec->instance, signal, pids);
@@ -54,7 +54,8 @@ static bool fault_end_collector(
     pid_t pids[INSTANCES_MAX];
     size_t count = end_all(c, r, signal, pids);
 
-    // Without a `for`, the subject starts the process again by itself, as a service manager would.
+    // Without a `for` (0), the subject starts the process again by itself, as a service manager
+    // would; with FOR_REST (-1), it never does. Either way there is nothing to undo.
     r->undone = r->spec->for_ns <= 0;
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running in time");

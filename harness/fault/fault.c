@@ -98,6 +98,7 @@ static void note_fault_failure(struct fault_record *r, const struct err *e)
     utf8_mend(r->evidence);
 }
 
+// True when a verb failed because there was nothing to hit: no session, process or server.
 static bool is_nobody(const struct err *e)
 {
     return e->kind == ERR_CONNECTION || e->kind == ERR_SKIP;
@@ -164,6 +165,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
 
     r->sought_ns = r->began_ns = clock_now_ns();
     r->undone = !verb->end;
+    // A mutant of the harness (mutant.h) does nothing, and claims that the fault took effect.
     r->ok = mutant_is("fault", r->spec->verb->name) || strike_fault(c, r, verb, &e);
     r->ended_ns = clock_now_ns();
     if (!r->ok && !is_left_out(c, r, &e))
@@ -179,6 +181,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
     r->sought_ns = r->began_ns = r->ended_ns = 0;
 }
 
+// True when fault r took the server away, and the server is still away.
 static bool stays_down(const struct fault_context *c, const struct fault_record *r)
 {
     return (r->spec->verb->takes & THING_SERVER) && r->spec->verb->keeps_away &&

@@ -24,7 +24,7 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 
 static bool start_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    const int died = __builtin_popcountll(r->mark);
+    const int died = __builtin_popcountll(r->mark); // one bit for each killed collector
     char server[sizeof r->evidence];
     struct err down;
 

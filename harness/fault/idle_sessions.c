@@ -88,6 +88,7 @@ static bool close_transaction(struct fault_context *c, struct horizon *h, struct
     return ok;
 }
 
+// Fills in the evidence. False when the transaction had ended already, or when nobody can tell.
 static bool was_in_progress(
     struct fault_context *c, const struct horizon *h, struct fault_record *r, struct err *e)
 {

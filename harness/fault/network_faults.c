@@ -130,7 +130,7 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     return true;
 }
 
-// Limits the bytes of every connection, also of those that are opened later. A single connection
+// Limits the bytes of every connection, including those that are opened later. A single connection
 // that has ended at the limit is evidence enough.
 static bool begin_limit(struct fault_context *c, struct fault_record *r, struct err *e)
 {

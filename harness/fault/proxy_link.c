@@ -127,6 +127,8 @@ static void follow_framing(
     }
 }
 
+// Returns how many bytes at the front of the buffer may pass: their delay is over, and the framing
+// was followed past them. *wake_ns becomes the time of the next delay's end at the latest.
 static size_t due_now(struct flow *f, int64_t now, int64_t *wake_ns)
 {
     while (f->stamp_count > 0 && f->stamps[f->first_stamp].due_ns <= now) {
@@ -141,6 +143,8 @@ static size_t due_now(struct flow *f, int64_t now, int64_t *wake_ns)
     return due < f->cleared ? (size_t)due : f->cleared;
 }
 
+// Returns how many of `len` bytes a throttle lets pass now. `rate` is in bytes per second; 0: there
+// is no throttle.
 static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now, int64_t *wake_ns)
 {
     if (rate <= 0) {
@@ -195,6 +199,7 @@ bool link_is_at_limit(const struct link *l, uint64_t limit)
     return limit > 0 && within_limit(l, 1, limit) == 0;
 }
 
+// Sends the first `len` bytes of the buffer, or fewer when the receiver's socket is full or closed.
 static void pass_on(struct flow *f, int to, size_t len)
 {
     f->blocked = false;

@@ -121,6 +121,8 @@ static bool knows_password(const struct proxy *p, const struct wire_message *m)
 // own system user, which the server may let in as superuser without a password.
 static bool is_superuser(const struct proxy *p, const struct wire_message *m)
 {
+    // In the startup message, the word "user" and the name each end with a NUL. The NULs are
+    // compared as well.
     char wanted[100] = "user";
     int len =
         snprintf(wanted + sizeof "user", sizeof wanted - sizeof "user", "%s", p->server->superuser);
@@ -128,6 +130,7 @@ static bool is_superuser(const struct proxy *p, const struct wire_message *m)
     return memmem(m->text, m->text_len, wanted, sizeof "user" + (size_t)len + 1) != NULL;
 }
 
+// Counts the messages that the armed cut waits for. True at the last of them, where it must cut.
 static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
 {
     if (c->state != CUT_ARMED || c->kind.sender != sender ||
@@ -197,6 +200,8 @@ static int64_t pump_all(struct proxy *p)
     return wake_ns;
 }
 
+// Fills in what the thread waits for, and returns how many entries that is. While accepting pauses,
+// the listener is left out, and *wake_ns becomes the end of the pause at the latest.
 static size_t fill_proxy_poll(const struct proxy *p, struct pollfd *fds, int64_t *wake_ns)
 {
     bool pauses = clock_now_ns() < p->accept_at_ns;
@@ -222,6 +227,7 @@ void *proxy_pass_bytes(void *arg)
     struct pollfd fds[2 + 2 * PROXY_LINKS_MAX];
     char bytes[64];
 
+    // fds[0] is the wake pipe, and fds[1] the listener.
     fds[1].revents = 0;
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {

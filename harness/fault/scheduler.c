@@ -4,6 +4,7 @@
 #include "plan/plan_faults.h"
 #include "plan/rng.h"
 
+// Returns when the fault is to end.
 static int64_t end_ns(const struct fault_record *r)
 {
     // A fault that begins late still lasts as long as its `for`.
@@ -30,6 +31,7 @@ struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begu
     for (size_t i = 0; i < begun; i++) {
         struct fault_record *r = &faults[i];
         // Of two faults with the same end, the one that was planned first ends first.
+        // A fault with sessions of its own (hold) cannot end them while the server is away.
         if (r->undone || (away && r->hold) || end_ns(r) >= *at_ns)
             continue;
         *at_ns = end_ns(r);

@@ -71,6 +71,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // `before` is empty if the server was away when the fault began, so that no stop was tried.
+    // After a power cut, the error also tells what the disk lost.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)

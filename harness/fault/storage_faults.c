@@ -113,6 +113,7 @@ static bool repair_disk(struct fault_context *c, struct fault_record *r, struct 
     int64_t failed;
     bool started;
 
+    // 0: no further flush fails.
     if (!disk_fail_flush(fault_disk(c), 0, &failed, e) || !repair_storage(c, &started, e))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "flush %d failed, the server panicked and %s",

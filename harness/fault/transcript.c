@@ -57,7 +57,7 @@ static size_t skip_comment(const char *text, size_t len, size_t i, bool line_beg
     return i;
 }
 
-// Keeps a text on one line: without lines of comment, with one blank between words, and cut to the
+// Keeps a text on one line: without comment lines, with one blank between words, and cut to the
 // size of `line`. Returns its place in `texts`, or TRANSCRIPT_NO_TEXT.
 static size_t keep_transcript_text(struct transcript *t, const char *text, size_t len)
 {
@@ -204,6 +204,8 @@ static size_t take_client(
 // answer to a simple query or to Sync ends with ReadyForQuery.
 static bool ends_answer(unsigned char type, unsigned char answer)
 {
+    // The answers: ParseComplete, BindComplete, CloseComplete, RowDescription or NoData, and
+    // CommandComplete, EmptyQueryResponse or PortalSuspended.
     switch (type) {
     case 'P':
         return answer == '1';
