@@ -159,17 +159,18 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
     rng_init(&rng, seed, 0);
     const double survives = shares[seed % (sizeof shares / sizeof *shares)];
     *out = (struct cache_cut){.writes = c->count - c->first};
+    // The versions from `from` to `to` are those of one sector.
     for (size_t from = 0, to; ok && from < count; from = to) {
         for (to = from + 1; to < count && all[to].sector == all[from].sector;)
             to++;
-        bool old = rng_uniform(&rng) >= survives;
+        bool old = rng_uniform(&rng) >= survives; // the sector stays as it was before
         // Each sector is drawn on its own, so 8 kB pages are torn, and later writes may be there
         // while earlier ones are not. A sector itself is never torn.
         size_t chosen = old ? from : from + (size_t)rng_below(&rng, to - from);
         ok = put(arg, all[from].sector * CACHE_SECTOR, version_bytes(c, &all[chosen], old),
             CACHE_SECTOR);
         out->sectors++;
-        out->kept += !old && chosen == to - 1;
+        out->kept += !old && chosen == to - 1; // only a sector with its last write counts
     }
     free(all);
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's image");

@@ -116,6 +116,7 @@ static bool is_canary(const struct device *d, const void *data, size_t length)
                DEVICE_CANARY_BYTES) == 0;
 }
 
+// Counts the sectors of a write that contain the word for which the armed cut waits.
 static uint64_t count_wanted(const struct device *d, const void *data, size_t length)
 {
     uint64_t found = 0;
@@ -217,7 +218,7 @@ static bool copy_image(int from, int to, uint64_t size)
                 return false;
         }
     }
-    return errno == ENXIO;
+    return errno == ENXIO; // there is no data any more after `at`
 }
 
 static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
@@ -225,6 +226,7 @@ static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t lengt
     return write_at(*(int *)fd, offset, data, length);
 }
 
+// Copies the image and undoes the cache's writes in the copy, as if a cut had lost them all.
 static bool make_base(struct device *d, struct err *e)
 {
     int fd = openat(d->dir, DEVICE_BASE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -246,6 +248,7 @@ bool device_record(struct device *d, struct err *e)
         return err_sys(e, ERR_SYSTEM, "cannot make the disk's record");
     if (!make_base(d, e))
         return false;
+    // The base lacks the cache's writes, so the record begins with them.
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
         if (!record_write(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
@@ -256,6 +259,7 @@ bool device_record(struct device *d, struct err *e)
 
 bool device_end_record(struct device *d, struct err *e)
 {
+    // This flush makes the writes after the last real flush an interval of their own.
     bool ok = d->record && record_write(d, JOURNAL_FLUSH, clock_now_ns(), 0, NULL, 0);
 
     if (d->record)

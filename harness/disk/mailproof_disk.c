@@ -241,6 +241,7 @@ static void read_commands(struct server *s)
         s->line_length -= used;
         memmove(s->line, s->line + used, s->line_length);
     }
+    // A line that fills the buffer is no command, so drop it.
     if (s->line_length == sizeof s->line - 1)
         s->line_length = 0;
 }
