@@ -104,6 +104,7 @@ bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
     return drop_link(l->members[member], "cable", e) && drop_link(l->middle, port, e);
 }
 
+// Ends a cut on this device and adds the packets that it dropped to *dropped.
 static bool let_packets_pass(int net, const char *device, uint64_t *dropped, struct err *e)
 {
     char chain[64], text[1000];

@@ -13,6 +13,7 @@ static void remember_signal(int signal)
 {
     if (at_once)
         _exit(at_once + signal);
+    // While signals are deferred, the first one only asks, and a second one interrupts.
     if (deferred && !asked)
         asked = signal;
     else

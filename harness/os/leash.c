@@ -66,6 +66,8 @@ static bool reap_children(int flags)
     return pid < 0 && errno == ECHILD;
 }
 
+// Kills and reaps all descendants. Those whose parent dies become children of the leash, so it goes
+// on until it has no child any more.
 static void kill_family(void)
 {
     do {

@@ -54,6 +54,8 @@ bool own_clock_make(struct own_clock *c, const char *dir, const char *name, stru
 
 bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err *e)
 {
+    // libfaketime is to read the file at each call, and to leave the monotonic clock and the times
+    // of files alone.
     return child_env_set(env, "LD_PRELOAD", c->library, e) &&
            child_env_set(env, "FAKETIME_TIMESTAMP_FILE", c->file, e) &&
            child_env_set(env, "FAKETIME_NO_CACHE", "1", e) &&
@@ -93,6 +95,7 @@ bool own_clock_is_taken(const struct own_clock *c, pid_t pid)
     bool taken = has_library(c, pid);
 
     for (size_t i = 0; taken && i < count; i++)
+        // A child that has ended meanwhile does not matter.
         taken = own_clock_is_taken(c, children[i]) || !process_alive(children[i]);
     return taken;
 }

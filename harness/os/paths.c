@@ -127,6 +127,7 @@ bool path_make(const char *dir, struct err *e)
 
     if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
+    // Make each folder on the way, by ending the path at each slash in turn.
     for (char *p = path + 1;; p++) {
         if (*p != '/' && *p != '\0')
             continue;

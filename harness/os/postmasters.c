@@ -42,6 +42,7 @@ bool postmasters_note(const char *dir, pid_t pid, struct err *e)
     return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
 }
 
+// Reads the next note. False at the end of the file, or at a line that is no note.
 static bool next_note(FILE *file, struct note *n)
 {
     long long noted;

@@ -50,6 +50,7 @@ static bool gives_up_root(const struct process_spec *spec)
     return spec->uid != (uid_t)-1 && spec->uid != geteuid();
 }
 
+// Gives up root for the user in spec, with no way back. Does nothing if spec names no other user.
 static bool child_identity(const struct process_spec *spec)
 {
     if (!gives_up_root(spec))
@@ -83,6 +84,7 @@ static _Noreturn void run_child(const struct process_spec *spec, int report, pid
     // This comes after the change of identity, which would clear the signal.
     if (spec->death_signal) {
         prctl(PR_SET_PDEATHSIG, spec->death_signal);
+        // The parent died before this, so the signal would never come.
         if (getppid() != parent)
             _exit(127);
     }
@@ -228,6 +230,7 @@ bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
 
     for (;;) {
         pid_t got = waitpid(pid, status ? status : &ignored, WNOHANG);
+        // ECHILD: the process was reaped before, or is no child of this process.
         if (got == pid || (got < 0 && errno == ECHILD))
             return true;
         if (clock_now_ns() >= deadline_ns)

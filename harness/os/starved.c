@@ -209,6 +209,7 @@ static enum whose whose_is(
 
 static void look_at_process(struct starved *s, pid_t pid, enum whose parents, int depth);
 
+// Looks at the processes that this thread has started, down to `depth` generations.
 static void look_below(struct starved *s, enum whose whose, pid_t pid, const char *tid, int depth)
 {
     char name[300], children[8192];

@@ -24,6 +24,7 @@ static void *run_ticker(void *arg)
 
     while (ticker_sleep_until(t, due_ns)) {
         t->tick(t->arg, due_ns);
+        // After a tick that took too long, the next one is due at once, and no tick is made up for.
         due_ns = clock_max(due_ns + t->period_ns, clock_now_ns());
     }
     return NULL;

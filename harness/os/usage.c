@@ -77,7 +77,8 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
     if (!p || !process_stat(pid, &stat))
         return;
     double cpu_s = (double)stat.cpu_ms / 1000;
-    // CPU time that a process used before the first round does not belong to the run.
+    // CPU time that a process used before the first round does not belong to the run. A process
+    // that a later round finds counts as begun since, so all its time counts.
     if (u->round > 1)
         u->cpu_s[group] += cpu_s - p->cpu_s;
     p->cpu_s = cpu_s;

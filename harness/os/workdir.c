@@ -151,6 +151,7 @@ bool workdir_make(struct workdir *w, uid_t user, struct err *e)
     }
     if (w->lock < 0)
         return err_set(e, ERR_SYSTEM, "cannot lock a folder in %s", parent);
+    // With mode 0711 the server's user may pass through the folder, but not list it.
     if (path_join(w->server, w->path, "run", e) &&
         ((mkdir(w->server, 0711) == 0 && chmod(w->path, user == geteuid() ? 0700 : 0711) == 0) ||
             err_sys(e, ERR_SYSTEM, "cannot make %s", w->server)))
