@@ -35,6 +35,7 @@ static PGconn *open_session(const char *conninfo)
     return PQconnectdbParams(keys, values, 1);
 }
 
+// Opens the first session. If that fails, adds a finding and returns false.
 static bool connect_first(struct patient *p, const char *conninfo)
 {
     struct err why;
@@ -50,6 +51,7 @@ static bool connect_first(struct patient *p, const char *conninfo)
     return false;
 }
 
+// Opens the second session. If that fails, adds a finding, and p->second is NULL.
 static void connect_second(struct patient *p, const char *conninfo)
 {
     struct err why;

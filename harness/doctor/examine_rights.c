@@ -6,6 +6,7 @@
 
 #define FIRST_MIGRATION "000001_init.up.sql" // makes the tables
 
+// Asks a question to which the server answers true or false. Returns false when the query failed.
 static bool answers_yes(struct patient *p, const char *sql, bool *yes)
 {
     char text[8];

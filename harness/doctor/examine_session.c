@@ -43,6 +43,7 @@ static bool behind_pooler(struct patient *p)
 static bool lock_is_kept(struct patient *p, bool *kept)
 {
     char got[8], got_again[8], ignored[8];
+    // A lock with two numbers never meets a collector's locks, which have one.
     const char *try = "SELECT pg_try_advisory_lock(752647361, 509837210)";
 
     bool ok = patient_ask(p, p->first, try, got, sizeof got) &&

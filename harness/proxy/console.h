@@ -1,5 +1,5 @@
-// Parses (pure) and carries out the orders with which a person or a script breaks a proxy's
-// network.
+// The orders with which a person or a script breaks a proxy's network. console_parse reads an order
+// without touching a proxy; console_apply carries it out.
 #pragma once
 
 #include <stddef.h>

@@ -55,7 +55,7 @@ bool control_open(struct control *c, const char *path, struct err *e)
     bool bound = c->listener >= 0 &&
                  bind(c->listener, (const struct sockaddr *)&at, sizeof at) == 0 &&
                  listen(c->listener, CONTROL_CLIENTS) == 0;
-    int why = errno;
+    int why = errno; // umask may change errno, which err_sys reports
     umask(mask);
     errno = why;
     if (!bound)
@@ -110,6 +110,7 @@ static bool answer_command(
     return go_on;
 }
 
+// Reads what a client has sent and obeys each complete line. False when one was the order to quit.
 static bool serve_control(struct control_client *client, control_obey *obey, void *arg)
 {
     bool go_on = true;
