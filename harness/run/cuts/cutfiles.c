@@ -127,6 +127,7 @@ static void add_case(
     buf_fini(&text);
 }
 
+// Returns the result of the trial without any cut in the form of a kind of message, for add_case.
 static struct cutkind without_cut(const struct cutreport *c)
 {
     struct cutkind k = {.sender = "without", .message = "any cut"};
@@ -154,6 +155,7 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     // JUnit has no third verdict. An inconclusive run becomes an error, so that no CI takes it as a
     // pass.
     const bool enough = v->verdict != VERDICT_INCONCLUSIVE;
+    // Two cases are no kind of message: the verdict, and the trial without any cut.
     struct junit_counts counts = {.tests = 2, .errors = !enough, .failures = uncut.broken ? 1 : 0};
     struct junit_case conclusive = {.kind = "verdict", .name = "conclusive"};
     struct cutkind k;
@@ -196,6 +198,8 @@ static int compare_trial_times(const void *a, const void *b)
     return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
 }
 
+// Makes a fault record for each cut or kill that was made, sorted by time. Its evidence names all
+// cuts of its trial. False without memory.
 static bool collect_faults(struct sums *s, const struct cutreport *c, struct err *e)
 {
     s->spec = (struct fault_spec){
@@ -233,6 +237,8 @@ static void add_judged(struct judged *sum, const struct judged *j)
         sum->excused[kind] += j->excused[kind];
 }
 
+// Sets a finding's count to `count`. Adds the example, with the cuts of its trial in front of it,
+// unless the finding has FINDING_EXAMPLES already.
 static void add_example(struct finding *f, double count, const char *where, const char *example)
 {
     f->count = (uint64_t)count;
@@ -247,7 +253,8 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
-        // Percentiles and rates of trials have no meaningful sum.
+        // Most of the metrics after METRIC_HOLDS that are no invariants are percentiles and rates,
+        // whose sum would mean nothing. None of them is added.
         if (isnan(t->values[id]) || (!metrics[id].invariant && id > METRIC_HOLDS))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
@@ -290,7 +297,7 @@ static bool make_sums(
 {
     s->scenario = *c->scenario;
     s->scenario.load_count = s->scenario.fault_count = s->scenario.expect_count = 0;
-    s->input = (struct check_input){.load = &s->load, .reconnects = UINT64_MAX};
+    s->input = (struct check_input){.load = &s->load, .reconnects = UINT64_MAX}; // not counted
     if (!collect_faults(s, c, e) || !ledger_init(&s->ledger, &s->scenario, &s->plan, e))
         return false;
     s->ledger.log = &s->log;

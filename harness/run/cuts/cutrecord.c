@@ -162,6 +162,8 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
     return true;
 }
 
+// True when the line belongs to this item and has this key: `was` for a trial with cuts, `uncut`
+// for the trial without any.
 static bool is_of(const json_t *line, uint64_t item, const char *key)
 {
     return json_object_get(line, key) && parse_integer(line, "n") == (int64_t)item;
@@ -189,7 +191,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 // --- all lines of an item ---------------------------------------------------------------
 
 struct taken {
-    struct trial_cuts was, cuts;
+    struct trial_cuts was, cuts; // as planned, and as made: the second cut may have been moved
     struct trial_result result;
 };
 
@@ -247,6 +249,8 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     return true;
 }
 
+// Fills in the points and results from the trials, which must be sorted by by_cuts: then the merged
+// report has the order of a single machine's report. False without memory.
 static bool fill_cutrecord(
     struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
 {
@@ -256,8 +260,6 @@ static bool fill_cutrecord(
         return err_memory(e);
     for (size_t i = 0; i < count; i++) {
         r->points.items[r->points.count++] = all[i].cuts;
-        // The trials are in the order of points_make and points_add_pairs, so the merged report has
-        // the order of a single machine's report.
         r->points.singles += all[i].was.count == 1;
         r->results[i] = all[i].result;
         r->took_ns += all[i].result.took_ns;

@@ -54,13 +54,14 @@ static struct report_cuts count_cuts(const struct cutreport *c)
 }
 
 // True when, without any cut, the collector neither wrote anything nor ended. It may not know where
-// the server is, so this is no violation.
+// the server is, so this is no violation. A figure that was not measured (NAN) counts as 0.
 static bool is_uncut_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
            !(uncut->values[METRIC_UNPLANNED_EXIT] > 0);
 }
 
+// Makes the verdict of the whole run from the trial without any cut, which did not pass.
 static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
 {
     if (is_uncut_silent(c->uncut)) {

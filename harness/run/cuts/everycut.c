@@ -102,7 +102,7 @@ static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct er
     c->transcript = r.transcript;
     c->proof = r.where.proof;
     c->server.version = r.where.postgres_version;
-    c->end_ns = r.took_ns;
+    c->end_ns = r.took_ns; // start_ns is 0, so the report shows the sum of all trials' times
     return ok;
 }
 
@@ -248,8 +248,8 @@ static bool learn_messages(struct cuts *c, struct err *e)
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     choose_own(c);
-    c->results = calloc(c->points.count + 1, sizeof *c->results); // one more, because the shard may
-                                                                  // have no points
+    // One more, because the shard may have no points.
+    c->results = calloc(c->points.count + 1, sizeof *c->results);
     return c->results || err_memory(e);
 }
 
@@ -292,6 +292,7 @@ static bool find_known(
     return known;
 }
 
+// Adds a trial to the record: `was` are its planned cuts, `cuts` those that were made.
 static bool keep_cut_trial(struct cuts *c, const struct trial_cuts *was,
     const struct trial_cuts *cuts, struct trial_result *r, struct err *e)
 {
@@ -301,6 +302,8 @@ static bool keep_cut_trial(struct cuts *c, const struct trial_cuts *was,
     return ok;
 }
 
+// The thread of a worker: takes the next point that no worker has, and tries it up to TRIES times,
+// until no point is left or a worker has failed.
 static void *work_through_cuts(void *arg)
 {
     struct worker *w = arg;
@@ -331,6 +334,7 @@ static void *work_through_cuts(void *arg)
     return NULL;
 }
 
+// Returns how many of the trials are in the record already.
 static size_t count_known(const struct cuts *c)
 {
     size_t known = 0;
@@ -358,6 +362,8 @@ static void tell_cuts_start(const struct cuts *c)
         forecast_tell(&f, kills ? "kill" : "cut", kills ? "kills" : "cuts");
 }
 
+// Starts a worker for every CUTS_PER_WORKER points, up to WORKERS. The first worker must start;
+// without a thread for another one, the trials only take longer.
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 {
     size_t wanted = c->points.count / CUTS_PER_WORKER + 1;
@@ -365,9 +371,9 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 
     for (size_t i = 0; ok && i < WORKERS && i < wanted; i++) {
         workers[i].cuts = c;
-        workers[i].bench = i == 0 ? &c->first : &workers[i].own;
         // Each worker has a database and a proxy of its own, so that trials do not disturb each
-        // other.
+        // other. The first worker has those with which the messages were learned.
+        workers[i].bench = i == 0 ? &c->first : &workers[i].own;
         ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
         workers[i].started =
             ok && pthread_create(&workers[i].thread, NULL, work_through_cuts, &workers[i]) == 0;
@@ -385,7 +391,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     tell_cuts_start(c);
     bool ok = start_workers(c, workers, e);
     if (!ok)
-        fail_cuts(c, e);
+        fail_cuts(c, e); // also ends the workers that have started
     while (ok && atomic_load(&c->done) < c->points.count && !atomic_load(&c->failed)) {
         if (!c->options->quiet && isatty(STDERR_FILENO))
             fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->points.count);

@@ -49,7 +49,7 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
 }
 
 // Adds the extension amcheck; false without it. The run then finds only damage that its own queries
-// meet.
+// meet. Before PostgreSQL 14 amcheck cannot check tables (verify_heapam), so it is not used.
 static bool add_amcheck(struct flushes *f, PGconn *admin)
 {
     struct err missing;
@@ -115,6 +115,7 @@ static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
+// Commits the tokens of the workload one by one, and notes when each was sent and acknowledged.
 static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
@@ -134,6 +135,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
+// True when each token was read and, in leased mode, its end was seen in the database.
 static bool is_flush_done(const struct flushes *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
@@ -160,6 +162,8 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
+// Runs the workload once, while each flush of the server's disk is recorded. f->count gets the
+// number of states that the recording gives.
 static bool record_flushes(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
@@ -227,7 +231,8 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     for (uint64_t i = 0; ok && i < f->count; i++) {
         // The seed of a state follows from the scenario's seed and the state's number alone.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
-        // With this mutant only the last state is tried, in which nothing is lost.
+        // With this mutant only the last state is tried, in which nothing is lost. The others count
+        // as passed.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {
             f->results[i].starts = true;
             continue;

@@ -207,6 +207,7 @@ static void print_flushes(const struct flushes *f, enum verdict verdict)
         print_flush_repeat(f);
 }
 
+// Appends a JUnit suite with a case for each kind of failure. False when it would be too long.
 static bool add_suite(const struct flushes *f, struct err *e)
 {
     const char *name = f->setting.scenario->name;

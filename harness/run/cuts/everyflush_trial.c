@@ -216,6 +216,7 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
 
 // --- what the collector does with that state ------------------------------------------
 
+// True when every token that is in the database, and was not read before the cut, has been read.
 static bool all_seen(struct subject *subject, const struct fates *f)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
@@ -225,6 +226,7 @@ static bool all_seen(struct subject *subject, const struct fates *f)
     return true;
 }
 
+// True when the collectors take tokens through the table deliveries (shared and leased mode).
 static bool shares_batches(const struct scenario *s)
 {
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
@@ -237,6 +239,8 @@ static int64_t inherit_ns(const struct scenario *s)
                                                            : 0;
 }
 
+// Returns how long the collectors may take at most: to recover, to fill a batch, to take over what
+// the dead ones held and, in leased mode, to make all retries.
 static int64_t patience_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
@@ -275,6 +279,9 @@ static bool is_flush_trial_done(const struct flush_trial_setting *setting, struc
                                            strcmp(count, "0") == 0));
 }
 
+// Waits until the trial is done, for patience_ns at most; after the last token only until
+// last_call_ns. Returns true as well when tokens are missing then; false only on failure or
+// interrupt.
 static bool wait_for_tokens(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct fates *f, struct err *e)
 {
@@ -304,6 +311,8 @@ static void count_after_stop(
         r->exits += !log->processes[i].asked;
 }
 
+// Starts the collectors, inserts the last token, waits for all tokens, stops the collectors, and
+// adds what they did to `f` and `r`. False when the harness failed.
 static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn, int instances,
     struct fates *f, struct flush_trial_result *r, struct err *e)
 {
@@ -333,6 +342,8 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
 
 // Returns the number of repeats of a token that nothing excuses. In leased mode a token may come
 // again until its end is recorded, but not after a final answer in the same life of the collectors.
+// In the other modes a token in doubt may come twice, any other once; all further deliveries count
+// as one repeat.
 static unsigned count_fate_repeats(const struct fates *f, uint32_t t, bool leased)
 {
     if (leased)
@@ -355,6 +366,8 @@ static void judge_fates(const struct fates *f, const struct before *b, int64_t c
 
 // --- the server ---------------------------------------------------------------------
 
+// Starts the server. Whether it starts, and if not why, goes into `r`. Returns false only when
+// interrupted.
 static bool start_crashed_server(
     const struct flush_trial_setting *setting, struct flush_trial_result *r, struct err *e)
 {

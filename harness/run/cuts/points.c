@@ -28,6 +28,7 @@ static size_t count_points(unsigned counts[2][256], const struct message_kind *o
     return count;
 }
 
+// Adds two points for each message of a kind: before it and after it.
 static void add_point_kind(struct points *p, int sender, int type, unsigned messages)
 {
     for (unsigned i = 0; i < 2 * messages; i++)
@@ -86,6 +87,7 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
 // Terminate, or at the last of many messages of a kind.
 static bool is_last(const struct points *p, size_t i)
 {
+    // Each message has two points, so i + 2 belongs to the next message.
     const struct cut_point *a = &p->items[i].at[0];
     const struct cut_point *next = i + 2 < p->singles ? &p->items[i + 2].at[0] : NULL;
 
@@ -93,6 +95,8 @@ static bool is_last(const struct points *p, size_t i)
            (a->n > 1 && (!next || next->sender != a->sender || next->type != a->type));
 }
 
+// Draws a single cut that is not the last of its kind. If it is, the next one that is not serves;
+// if all are, any one.
 static struct trial_cuts draw_first(const struct points *p, struct rng *rng)
 {
     size_t i = rng_below(rng, p->singles), first = i;

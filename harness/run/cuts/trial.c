@@ -194,10 +194,10 @@ static bool pause_for(int64_t ns, struct err *e)
     return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Notes when a collector is back after a cut: when as many connections as before are open and have
-// been idle for a while. By then it has looked at what waits, and of every token that it did not
-// see it must be told. If its first line counted as its return, a collector that looks before it
-// listens would be excused for missing a token until its next look.
+// Notes when a collector is back after a cut: when as many connections as before the cut are open
+// and all have been idle for quiet_ns. By then the collector has looked at what waits and must
+// listen for later tokens. If its first line counted as its return, a collector that looks before
+// it listens would be excused for missing a token that comes in between.
 static void watch_return(struct trial *t)
 {
     size_t cuts = proxy_cuts(t->bench->proxy, NULL);
@@ -246,6 +246,8 @@ static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct
     return true;
 }
 
+// Counts the messages so far, which lead to the first line. A recovery takes about as many, so
+// points_add_pairs draws the second cut of a pair from them.
 static void tally_start(struct trial *t)
 {
     if (!t->tally)
@@ -265,6 +267,7 @@ static bool settle_trial(struct trial *t, struct err *e)
     return pause_for(settle_ns, e);
 }
 
+// Waits for quiet_ns, or until the cut comes: it may be planned for a message after the last line.
 static bool wait_for_quiet(struct trial *t, struct err *e)
 {
     int64_t quiet_until = clock_now_ns() + quiet_ns;
@@ -296,6 +299,8 @@ static bool wait_for_leftovers(struct trial *t, struct err *e)
     return true;
 }
 
+// Commits all steps and waits for their tokens. The last step is left out unless there was a cut.
+// Returns true as well when tokens are missing; false only on failure or interrupt.
 static bool go_through_steps(struct trial *t, struct err *e)
 {
     int silent = 0;
@@ -437,7 +442,6 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     t->bench = bench;
     t->cuts = cuts;
     t->tally = tally;
-    // The struct is on the heap, because the proxy's thread keeps a pointer to it.
     pthread_mutex_init(&t->lock, NULL);
     *result = (struct trial_result){.recovery_ms = NAN};
     proxy_reset(bench->proxy);
@@ -450,6 +454,7 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
         ok = !subject_failed(t->subject, e) && judge_trial(t, result, e);
     }
     proxy_record(bench->proxy, NULL);
+    // Adds the messages since tally_start to those before it.
     proxy_tally(bench->proxy, counts);
     for (int sender = 0; tally && sender < 2; sender++) {
         for (int type = 0; type < 256; type++)
