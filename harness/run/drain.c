@@ -11,6 +11,8 @@
 static const int64_t load_gone_ns = 10 * NS_PER_S;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
+// Waits for the end of the load, stores its records in the ledger, and asks for the outcome of the
+// transactions that got no answer.
 static bool join_load(struct run *r, struct err *e)
 {
     bool none = false;
@@ -23,9 +25,10 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // There is nothing to ask for in two cases. A server that did not start again has no backends
-    // and gives no answers. And a subject's own client leaves no row beside a job, so a put that
-    // got no answer stays unknown.
+    // In two cases the database cannot say whether an open transaction committed. A server that did
+    // not start again gives no answers. And a subject's own client does not insert into
+    // mailproof_sent in the job's transaction, as the generator does, so a put that got no answer
+    // stays unknown.
     if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
     // A backend may still commit after its client is gone. So the outcome of open transactions is
@@ -43,6 +46,8 @@ static bool join_load(struct run *r, struct err *e)
     return ledger_settle_unknown(&r->ledger, r->context.admin, e);
 }
 
+// True when a collector must write this token: it was committed, can be sent, and was not changed
+// while it waited.
 static bool must_be_read(const struct run *r, uint32_t token)
 {
     enum token_kind kind = r->plan.kinds[token];
@@ -157,7 +162,8 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
-    // The collector gets TERM right after this moment, so everything slow is done before it.
+    // Unless a turn is made, the collector gets TERM right after this moment, so everything slow is
+    // done before it.
     r->ledger.drain_end_ns = clock_now_ns();
     if (!run_make_turn(r, rested, e))
         return false;

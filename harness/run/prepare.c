@@ -43,6 +43,7 @@ static bool make_network(struct run *r, struct err *e)
     return netns_make(&r->net, e);
 }
 
+// True when a fault of the scenario cuts a member of the cluster off from the others.
 static bool cuts_off(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {

@@ -49,6 +49,7 @@ static bool keeps_server(const struct scenario *s)
            s->postgres.settings.count == 0;
 }
 
+// Ends the worker's server if there is one.
 static void cool_down(struct station *st)
 {
     if (st->warm)
@@ -57,6 +58,8 @@ static void cool_down(struct station *st)
     st->runs = 0;
 }
 
+// Makes sure that the worker's server runs. Starts another one if the last run left it stopped or
+// paused, or if it has served RUNS_PER_SERVER runs.
 static bool warm_up(struct station *st, const struct scenario *s, struct err *e)
 {
     if (st->warm && (!st->server.running || st->server.paused || st->runs >= RUNS_PER_SERVER))
@@ -98,6 +101,8 @@ static bool run_job(
     return ok;
 }
 
+// Takes jobs from the parent and answers them, until a signal, or until the parent closes the
+// socket.
 static void work(const struct run_pool *c, int fd)
 {
     struct station st = {.pool = c};
@@ -136,6 +141,7 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
     // and ends the workers.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // If the parent ended before this call of prctl, no signal will come.
     if (getppid() != parent)
         _exit(0);
     for (int i = 0; i < c->count; i++) {
@@ -241,6 +247,7 @@ bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *jo
     return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
 }
 
+// Ends a worker, starts another in its place, and answers its job with the error `why`.
 static void replace(struct run_pool *c, int number, const char *why, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &c->workers[number];
@@ -253,6 +260,8 @@ static void replace(struct run_pool *c, int number, const char *why, struct run_
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }
 
+// Reads a busy worker's answer; false when the worker is still at work. A worker that has died or
+// takes too long is replaced, which gives an answer, too.
 static bool read_run_answer(struct run_pool *c, int number, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &c->workers[number];

@@ -61,6 +61,7 @@ bool run_goes_on(const struct run *r)
     return true;
 }
 
+// Returns the number of processes in the log that have not ended.
 static size_t living(const struct subject_log *log)
 {
     size_t count = 0;
