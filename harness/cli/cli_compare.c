@@ -100,6 +100,7 @@ static int worst(const struct comparisons *all)
 
 // --- stored results -------------------------------------------------------------------
 
+// True when one of the first `before` runs of the side is a run of this scenario.
 static bool has(const struct side *s, size_t before, const char *scenario)
 {
     for (size_t i = 0; i < before; i++) {
@@ -249,6 +250,7 @@ static bool take_turns(
     return true;
 }
 
+// Compares collector 0 with collector `second`, which is 0 as well in a calibration.
 static bool compare_collectors(
     struct comparisons *all, struct turns *t, const char *names[2], int second, struct err *e)
 {

@@ -96,17 +96,20 @@ static bool write_explore_page(struct exploring *x, struct err *e)
 
 // --- one run ----------------------------------------------------------------------------
 
+// Returns the suspect to which the run of draw `number` belongs; NULL: it was the draw's first run.
 static struct suspect *suspect_of(struct exploring *x, uint64_t number)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
-        // A suspect that is being run again has the number of its draw.
+        // A suspect is a draw that is run again, and its runs have the number of the draw.
         if (s->running > 0 && s->tried.number == number)
             return s;
     }
     return NULL;
 }
 
+// Writes the first example of a broken invariant in a result, with the invariant's name, into
+// `out`; "" without one.
 static void take_example(const json_t *result, char *out, size_t size)
 {
     const char *name;
@@ -158,6 +161,8 @@ static bool is_wanted(const struct exploring *x, const struct tried *t)
     return t->judged && t->verdict == VERDICT_VIOLATED && wanted;
 }
 
+// Adds the first run of a draw to the journal. A draw that broke a wanted invariant becomes a
+// suspect.
 static bool take_draw(struct exploring *x, struct tried *t, const struct run_pool_answer *a,
     const char *example, struct err *e)
 {
@@ -192,6 +197,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     // An interrupted draw counts as not made, so that a later call makes it.
     if (a->kind == ERR_INTERRUPTED)
         return true;
+    // Until here took_s was the time at which the run began (see give_draw).
     t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
     t.judged = result && tried_take(&t, result, e);
     if (!t.judged)
@@ -270,6 +276,7 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
     return true;
 }
 
+// True, with the reason in e, when at least UNJUDGED_MAX draws were made and none could be judged.
 static bool nothing_works(const struct exploring *x, struct err *e)
 {
     // A draw may fail to run by bad luck, but if all of them fail, something is wrong with the
@@ -280,6 +287,8 @@ static bool nothing_works(const struct exploring *x, struct err *e)
     return true;
 }
 
+// Makes draws and investigates suspects until nothing is left, or a signal or --fail-fast ends the
+// search. Returns false on an error.
 static bool search_draws(struct exploring *x, struct err *e)
 {
     int shrinking = 0;

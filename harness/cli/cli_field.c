@@ -23,6 +23,9 @@
 #define DRAIN_LEAST_S 15
 #define DRAIN_MOST_S 60
 
+// Fills in how a subject is run, from its manifest. The drain lasts until a failed job is retried,
+// within DRAIN_LEAST_S and DRAIN_MOST_S. If the retry comes later than that, no run waits for it,
+// and retry_s only states it (0: a run can wait).
 static void describe_manner(struct grid_row *row, struct manner *manner, const struct manifest *m)
 {
     double retry_s = (double)m->retry_within_ns / NS_PER_S;
@@ -116,6 +119,8 @@ static void take_row(struct field_run *f, size_t i, const json_t *line)
             "several kinds of machines (compare the speeds of one row, not of several)");
 }
 
+// Fills in row i, for the subject `name`, from its manifest and from what is installed here or, in
+// a merge, from the record. Adds the row to the record if it is not in there.
 static bool describe_field(struct field_run *f, size_t i, const char *name, struct err *e)
 {
     const json_t *known = f->options->merged ? known_row(f, f->items[i]) : NULL;
@@ -275,6 +280,8 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
     return true;
 }
 
+// Fills the table of these subjects, prints it, and writes the files. The table is printed and
+// written even if it could not be filled completely; the result is false then.
 static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     if (!open_field_record(f, names, e) ||

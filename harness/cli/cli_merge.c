@@ -98,7 +98,7 @@ static int finish_merge(const struct merged *m, const struct options *o, struct 
     const char *name = json_string_value(json_object_get(m->head, "command"));
     const json_t *asked = json_object_get(m->head, "asked");
     size_t command = find_shards(name ? name : ""), count = json_array_size(asked);
-    char **words = calloc(count + 2, sizeof *words);
+    char **words = calloc(count + 2, sizeof *words); // the command's name, its words, and NULL
 
     if (!words || command == COMMANDS) {
         free(words);

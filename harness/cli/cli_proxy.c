@@ -215,6 +215,7 @@ static bool apply_options(struct console *c, const struct options *o, bool *quit
     return ok;
 }
 
+// Checks the options, starts the proxy and serves. Returns false when the proxy could not start.
 static bool run_proxy(const struct options *o, struct target *target, struct console *c,
     struct sources *from, struct err *e)
 {

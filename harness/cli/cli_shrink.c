@@ -37,6 +37,7 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
 // True when there is time for this run, and after it for confirming the smallest scenario so far.
 static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 {
+    // kept[0] is the whole scenario, so with only one element nothing smaller was found yet.
     const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;
     int64_t after_ns = h->confirming ? 0 : CONFIRMATIONS * cost_ns(h, best);
 
@@ -45,6 +46,8 @@ static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 
 // --- one run ----------------------------------------------------------------------------
 
+// A candidate passes if it does not break the wanted invariant, even if it breaks others. If it
+// does, it fails when it breaks all that the original run broke, and else fails partly.
 static enum answer judge_candidate(const struct shrinking *h, const struct stored *run)
 {
     bool all = true;
@@ -74,6 +77,8 @@ static void tell_candidate(const struct shrinking *h, const struct scenario *s, 
     fflush(stdout);
 }
 
+// Stores the result of a candidate that failed, in place of an earlier run of the same candidate.
+// False without memory.
 static bool remember(struct shrinking *h, const struct sketch *k, const struct stored *run,
     const char *folder, struct err *e)
 {
@@ -118,6 +123,7 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
         return false;
     }
     err_clear(&h->err);
+    // The overhead is the longest time so far that a run took beyond its load, faults and drain.
     int64_t over_ns = clock_now_ns() - began_ns - (cost_ns(h, k) - h->overhead_ns);
     if (over_ns > h->overhead_ns)
         h->overhead_ns = over_ns;
@@ -126,8 +132,9 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
     return judge_candidate(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
 }
 
-// Runs a candidate, and repeats a run that was inconclusive or whose server did not start, because
-// that may come from a busy machine and not from the candidate. Stops when there is no time left.
+// Runs a candidate, up to LOOKS_MAX times while the run is inconclusive or cannot be made, because
+// that may come from a busy machine and not from the candidate. ANSWER_STOP ends the search: there
+// is no time left, it was interrupted, or no run could be made.
 static enum answer look_at_sketch(
     struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
 {
@@ -167,8 +174,10 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
 // --- the whole command ------------------------------------------------------------------
 
+// Writes and prints the smallest scenario, or prints that there is none; returns the exit code.
 static int end_search(struct shrinking *h, const struct confirmation *c, struct err *e)
 {
+    // kept[0] is the whole scenario, so more than one element means that something smaller failed.
     if (h->search.kept_count > 1 && (!shrinking_write(h, e) || !shrinking_tell(h, c, e)))
         return cli_fail(e);
     if (h->err.kind != ERR_NONE && h->err.kind != ERR_INTERRUPTED)

@@ -22,6 +22,7 @@
 
 // --- simulating -----------------------------------------------------------------------
 
+// Fills in METRIC_LATENCY_P50 to METRIC_LATENCY_MAX, which stand in this order, and the mean.
 static void take_latency(struct tune_pair *p, const struct histogram *h)
 {
     static const double percentiles[] = {50, 90, 99, 99.9, 100};

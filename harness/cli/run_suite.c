@@ -121,6 +121,7 @@ static int tell_failure(const struct scenario *s, const struct err *e, struct bu
     return e->kind == ERR_INTERRUPTED ? EXIT_OK : e->kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
+// Runs a scenario and fills in the item: its result, or why there is none.
 static void run_one(
     const struct scenario *s, const struct options *o, struct tally *t, struct suite_item *ran)
 {
@@ -217,8 +218,9 @@ static void forget_lines(struct tally *t)
     record_forget(&t->record);
 }
 
-// Takes the run of a number from the record, or makes it. Leaves it out if it belongs to another
-// shard. *code gets the run's exit code. Returns false on an error of the record.
+// Takes run `number` from the record, or makes it. Leaves it out if it belongs to another shard.
+// *code gets the run's exit code; 0 for a run that is left out. Returns false on an error of the
+// record.
 static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
 {
@@ -267,6 +269,8 @@ static void tell_not_run(
         report_junit_skipped(scenarios[i].name, why, &t->suites);
 }
 
+// Makes all runs, or takes them from the record, until the end, a signal or a failure with
+// --fail-fast. Returns false on an error of the record.
 static bool run_each(const struct scenario *scenarios, size_t count, const struct options *o,
     struct tally *t, struct err *e)
 {
@@ -286,8 +290,9 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             }
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
-                // A command for the whole work is finished now. A shard is not: with --resume it
-                // makes the rest.
+                // The record of a whole command is `passing`: record_finish removes it, because
+                // this ends the command. A shard's record stays unfinished, so that --resume makes
+                // the rest.
                 return !t->record.passing || record_finish(&t->record, e);
             }
         }
@@ -333,6 +338,7 @@ static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast
     return ns;
 }
 
+// True when the record has run `number` already.
 static bool is_known(const struct tally *t, uint64_t number)
 {
     size_t i;
@@ -397,6 +403,8 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     return true;
 }
 
+// Opens the record. It has a file only if there may be something to resume: several runs, the
+// trials of --every-cut or --every-kill, or a shard.
 static bool open_record(struct tally *t, const struct scenario *scenarios, size_t count,
     const struct options *o, struct err *e)
 {
