@@ -82,6 +82,8 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 
     command_record_head(&head, o, command, about);
     head.once = true;
+    // A shard's record is needed until the merge. Any other record only serves --resume, so it is
+    // removed at the end, and an old one is dropped without --resume.
     head.passing = o->shard.of == 0;
     head.anew = head.passing && !o->resume;
     if (o->merged || (head.passing && !several))
@@ -94,6 +96,8 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 void command_record_close(struct record *r)
 {
     struct err ignored;
+    // A passing record that still has a file was not finished. Without any line in it there is
+    // nothing to resume, so it is removed.
     bool left = r->passing && r->file, any = left && (r->forgot || json_array_size(r->lines) > 0);
 
     if (any)
@@ -119,6 +123,7 @@ bool command_record_path(
 
     *out = '\0';
     snprintf(place, sizeof place, "%s", record_place(r, line));
+    // The record's folder lies in the shard's --out, to which the path is relative.
     char *slash = strrchr(place, '/');
     if (!path || !*path)
         return true;

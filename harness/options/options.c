@@ -231,6 +231,7 @@ static bool needs_value(size_t row, struct err *e)
     return err_set(e, ERR_USAGE, "option '--%s' needs a value", table[row].name);
 }
 
+// Stores the value of an option; NULL for a flag. False when the value is refused.
 static bool take_option(struct options *o, size_t row, const char *value, struct err *e)
 {
     char *field = (char *)o + table[row].at;
@@ -304,8 +305,8 @@ static bool choose_out(struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
-// Returns the index of the option that has this name and belongs to one of the subcommands in
-// `scope`.
+// Returns the row of the option that has this name and belongs to one of the subcommands in
+// `scope`; OPTIONS when there is none.
 static size_t option_row(const char *name, unsigned scope)
 {
     size_t i = 0;
@@ -372,7 +373,8 @@ static bool refuse_option(
         suggest_text(&near, text, sizeof text), command);
 }
 
-// Returns the word of the command line with the option that getopt_long has just read.
+// Returns the word of the command line with the option that getopt_long has just read: the last
+// word, or the one before it when the last word is the option's value.
 static const char *word_read(char **argv)
 {
     const char *word = argv[optind - 1];

@@ -35,6 +35,7 @@ static void offer_tags(struct suggestion *near, const struct scenario *s)
         suggest_offer(near, *t);
 }
 
+// Checks that each word of the list names one of the scenarios or, with `tags`, a tag of one.
 static bool check_list(const char *option, const char *list, bool tags,
     const struct scenario *scenarios, size_t count, struct err *e)
 {

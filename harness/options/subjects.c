@@ -44,6 +44,7 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
     *sets = (struct subject_sets){0};
     if (queue && !take_subject(sets, o->run.subject, e))
         return false;
+    // Room for the subject's three overrides, and for one more so that it is never empty.
     sets->items = calloc(own.count + 4, sizeof *sets->items);
     if (!sets->items)
         return err_memory(e);
