@@ -17,6 +17,8 @@ void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, st
         .phase = phase,
     };
     a->expected = (a->from + a->to) / 2 * a->seconds;
+    // Constant arrivals stand in the middle of their intervals, so the first comes after half of
+    // one.
     a->position = a->kind == ARRIVALS_CONSTANT ? -0.5 : 0;
 }
 

@@ -143,7 +143,8 @@ const char *token_kind_name(enum token_kind kind)
 
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token)
 {
-    // Scatters the shapes, so that neighbouring tokens get different ones.
+    // Multiplicative hashing (the factor is 2^32 over the golden ratio) scatters the shapes, so
+    // that neighbouring tokens get different ones.
     uint32_t choice = (token * UINT32_C(2654435761)) >> 16;
 
     if (p->kinds[token] == TOKEN_BAD_NAME)
@@ -245,6 +246,8 @@ static double of_the_rest(double share, double taken)
     return taken < 1 ? share / (1 - taken) : 0;
 }
 
+// Draws the kind of a token. The phase's shares are of all tokens, but the choices are made one
+// after another, so each later share is converted by of_the_rest.
 static enum token_kind draw_kind(struct maker *m)
 {
     static const enum token_kind ineligibles[] = {
@@ -302,7 +305,8 @@ static bool shares_accounts(const struct load_phase *phase)
 }
 
 // Returns the account of a recovery token: a new one, or one of the last RECENT_ACCOUNTS that the
-// phase has made. So some tokens of an account wait together, and others come later.
+// phase has made. So some tokens of an account wait together, and others come later. An account is
+// named by its first token. A token gets a new account with probability 1 / tokens_per_account.
 static uint32_t draw_account(struct maker *m, uint32_t token)
 {
     struct rng *rng = &m->streams[STREAM_ACCOUNT];
@@ -310,6 +314,7 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
     size_t choice = rng_below(rng, RECENT_ACCOUNTS);
     uint32_t *account = &m->recent[choice < m->recent_count ? choice : 0];
 
+    // Further away, a token's code could equal that of another token of the account.
     if (again && token - *account < CODES)
         return *account;
     account = &m->recent[m->recent_count < RECENT_ACCOUNTS ? m->recent_count++ : choice];
@@ -318,7 +323,8 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
 }
 
 // Sets the account of this token. The array is made in the first phase whose tokens share accounts;
-// all tokens before that get ACCOUNT_OWN. False without memory.
+// all tokens before that get ACCOUNT_OWN. Only recoveries share accounts, because an account is
+// activated only once. False without memory.
 static bool add_account(struct maker *m, uint32_t token)
 {
     struct plan *p = m->plan;
@@ -351,6 +357,7 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
         return true;
     if (txn->flags & TXN_HOLD)
         change.at_ns += m->phase->hold_for_ns;
+    // Only CHANGE_REACTIVATE has a second step, in which the account comes back.
     if (change.kind != CHANGE_REACTIVATE)
         change.back_ns = 0;
     if (!array_grow(&p->changes, p->change_count, 1, sizeof change))
@@ -368,6 +375,8 @@ static int by_change_time(const void *a, const void *b)
     return x->token < y->token ? -1 : x->token > y->token;
 }
 
+// Adds a transaction of `rows` tokens; at_ns counts from the phase's start. False without memory,
+// or with too many tokens.
 static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags, struct err *e)
 {
     struct plan *p = m->plan;

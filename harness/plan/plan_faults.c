@@ -90,6 +90,7 @@ static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec
     return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
 }
 
+// Returns the things that a fault takes, as bits. A fault of one direction does not take the other.
 static unsigned taken_by(const struct fault_spec *f)
 {
     const unsigned ways = THING_TO_SERVER | THING_TO_COLLECTOR;
@@ -107,6 +108,8 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
     return both & of_instance ? meet_at_instance(a, b) : both != 0;
 }
 
+// True when a fault lasts and takes a thing for itself, so that it would collide with a fault like
+// itself. Only such faults need to be kept for the faults after them.
 static bool can_collide_later(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];
@@ -129,7 +132,7 @@ static void leave_out_collisions(struct plan *p, const struct scenario *s)
                 continue;
             lasting[kept++] = lasting[j];
             if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
-                f->busy = (uint32_t)(lasting[j] - p->faults) + 1;
+                f->busy = (uint32_t)(lasting[j] - p->faults) + 1; // its index plus 1; 0: none
         }
         count = kept;
         if (!f->busy && can_collide_later(s, f)) {
