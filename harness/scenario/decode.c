@@ -261,7 +261,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
     if (word)
-        // `max`. The flag stands after the two rates in the struct.
+        // The only word is `max`. Its flag is the bool right after the two rates in the struct.
         return *(bool *)(rate + 2) = true;
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
@@ -312,7 +312,7 @@ bool decode_words(const struct field *f, const struct node *n, void *slot, struc
     return true;
 }
 
-// Decodes one duration, or two with `..` between them.
+// Decodes one duration, or two with `..` between them. A single one is stored twice.
 static bool decode_span(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     int64_t *span = slot;
@@ -413,6 +413,8 @@ bool decode_new_array(const struct node *n, size_t size, void *slot, struct err 
     return items || out_of_memory(e);
 }
 
+// Decodes a list of maps. In the struct, the number of items stands right after the pointer to
+// them.
 static bool decode_items(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     size_t *count = (size_t *)((char *)slot + sizeof(void *));

@@ -18,6 +18,8 @@
 
 enum { KEY_LEN = 32, MAC_LEN = 32, LINE_LEN = sizeof HEAD - 1 + (size_t)2 * MAC_LEN + 1 };
 
+// Fills in the user's folder for state, in which the key lies; false when the environment names
+// none.
 static bool find_folder(char out[PATH_MAX])
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -41,6 +43,8 @@ static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
     return ok;
 }
 
+// Makes a random key, unless the file exists. Without a key there are no marks, so failures are
+// ignored.
 static void draw_key(const char *path)
 {
     uint8_t key[KEY_LEN];

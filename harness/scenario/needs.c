@@ -58,6 +58,7 @@ static const struct implied {
 
 #define IMPLIED (sizeof implied / sizeof *implied)
 
+// True when the first `len` bytes of `program` are the reference collector's name, in any folder.
 static bool is_named(const char *program, size_t len)
 {
     static const char name[] = "mailroom-collector";

@@ -20,6 +20,7 @@ static const struct metric *want_metric(const struct node *n, bool invariant, st
 bool objectives_decode_allow(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct allowance **items = slot;
+    // In the scenario the count stands after the pointer, as for each list of the grammar.
     size_t *count = (size_t *)(items + 1);
 
     (void)f;
@@ -44,7 +45,6 @@ bool objectives_decode_judged(
     const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct judged_least **items = slot;
-    // In the scenario the count stands after the pointer, as for each list of the grammar.
     size_t *count = (size_t *)(items + 1);
 
     (void)f;
@@ -66,6 +66,7 @@ bool objectives_decode_judged(
     return true;
 }
 
+// Reads the figure that a metric is compared with, in the unit of the metric.
 static bool decode_operand(enum metric_unit unit, const char *text, double *value, struct err *e)
 {
     int64_t ns;

@@ -153,6 +153,7 @@ static const char *event_tag(const yaml_event_t *event)
     }
 }
 
+// Refuses what YAML has and scenarios do not: anchors, tags and zero bytes.
 static bool refuse_extras(const struct origin *at, const yaml_event_t *event, struct err *e)
 {
     if (event_anchor(event))
@@ -183,6 +184,7 @@ static bool read_node_key(
     return r->key || err_memory(e);
 }
 
+// Adds a node to the innermost open list or map, or makes it the root. A list or map is open then.
 static bool append_node(struct reader *r, const struct origin *at, enum node_kind kind,
     const yaml_event_t *event, struct err *e)
 {

@@ -16,6 +16,7 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
+// True for a table and a column with one point between them.
 static bool is_column(const char *name)
 {
     const char *point = strchr(name, '.');
@@ -173,7 +174,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
 
     const struct node *route = postgres ? node_child(postgres, "route") : NULL;
     const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
-    const bool yours = s->postgres.rest;
+    const bool yours = s->postgres.rest; // true: the user's own cluster, with its REST addresses
 
     // Only what the file itself says is a mistake in it. When an option has chosen the provider,
     // the run is skipped later, with the reason.
@@ -303,6 +304,7 @@ static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
     return phase->name || err_memory(e);
 }
 
+// Checks that shares of the same tokens do not exceed the whole.
 static bool check_load_phase(const struct load_phase *phase, const struct node *n, struct err *e)
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;

@@ -14,6 +14,7 @@ static size_t edit_distance(const char *a, const char *b)
 {
     size_t d[SUGGEST_WORD_MAX + 1][SUGGEST_WORD_MAX + 1];
     const size_t rows = strlen(a), columns = strlen(b);
+    // d[i][j] is the distance between the first i letters of `a` and the first j of `b`.
 
     for (size_t i = 0; i <= rows; i++)
         d[i][0] = i;
@@ -43,6 +44,7 @@ void suggest_offer(struct suggestion *s, const char *candidate)
     if (strlen(s->word) > SUGGEST_WORD_MAX || strlen(candidate) > SUGGEST_WORD_MAX)
         return;
     size_t distance = edit_distance(s->word, candidate);
+    // A candidate of which every letter would be wrong is not near.
     if (distance < s->distance && distance < strlen(candidate)) {
         s->distance = distance;
         snprintf(s->best, sizeof s->best, "%s", candidate);

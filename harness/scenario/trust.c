@@ -136,6 +136,8 @@ static bool check_env(const struct judge *j)
     return true;
 }
 
+// Refuses settings of the server that are not listed, or whose value has a character that could
+// begin a path, a command or another setting.
 static bool check_settings(const struct judge *j)
 {
     static const char plain[] =

@@ -29,6 +29,8 @@ struct decimal {
     const char *start, *end;
 };
 
+// Reads a number of up to DIGITS_MAX digits, and returns what follows it. NULL when there is no
+// digit, or when there are too many.
 static const char *read_digits(const char *p, int64_t *value, int *digits)
 {
     *value = 0;
@@ -229,7 +231,7 @@ bool units_print_duration(struct buf *out, int64_t ns)
 {
     // Tries seconds first, then shorter units, but skips a unit in which the number would have more
     // digits than read_digits takes.
-    for (size_t i = 3; i-- > 0;)
+    for (size_t i = 3; i-- > 0;) // units[2] is a second
         if (ns % units[i].ns == 0 && ns / units[i].ns < BILLION)
             return buf_printf(out, "%lld%s", (long long)(ns / units[i].ns), units[i].name);
     if (ns / NS_PER_US < BILLION)

@@ -184,6 +184,7 @@ static void write_expect(const struct scenario *s, int indent, struct buf *out)
         write_entry(s->expect[i].metric, s->expect[i].want, indent, out);
 }
 
+// Writes a list of maps. `slot` is the pointer to the items; their number stands right after it.
 static void write_list(const struct field *f, const void *slot, int indent, struct buf *out)
 {
     const char *items;
@@ -196,6 +197,7 @@ static void write_list(const struct field *f, const void *slot, int indent, stru
         write_table(f->table, items + i * f->table->size, indent + 2, true, out);
 }
 
+// Writes the word that stands for the value; false when there is none.
 static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
 {
     for (const struct word *w = f->words; w && w->name; w++)
@@ -226,6 +228,7 @@ static void write_range(const int range[2], struct buf *out)
 
 static void write_rate(const struct field *f, const double rate[2], struct buf *out)
 {
+    // The bool right after the two rates in the struct says that the rate is `max`.
     if (*(const bool *)(rate + 2) && write_as_word(f, 1, out))
         return;
     buf_append_char(out, ' ');
