@@ -126,6 +126,7 @@ bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
     return true;
 }
 
+// Finds the file system that is mounted at `dir` on the server's machine.
 static bool mount_inside(const struct server *s, const char *dir, struct durability_proof *proof,
     bool *is_volatile, struct err *e)
 {

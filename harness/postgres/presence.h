@@ -19,7 +19,7 @@ struct presence_look {
 // A transaction, prepared or not, that stayed open though nothing in the server held it up.
 struct presence_hold {
     int64_t from_ns, until_ns; // times of the first and the last look that saw it open
-    uint32_t pid;              // of its backend; 0: a prepared transaction
+    uint32_t pid;              // pid of the transaction's backend; 0: it is a prepared transaction
 };
 
 #define PRESENCE_OPEN_MAX 64
@@ -32,10 +32,10 @@ struct presence {
     size_t hold_count;
     // The transactions that were open in the last look.
     struct presence_open {
-        char key[96]; // names the transaction as long as the server runs
-        int64_t first_ns;
-        size_t hold; // 1 + the index of its entry in `holds`; 0: it has none yet
-        bool seen;   // whether the look that is being taken has seen it
+        char key[96];     // names the transaction as long as the server runs
+        int64_t first_ns; // time of the look that saw it first, or that last saw it held up
+        size_t hold;      // 1 + the index of its entry in `holds`; 0: it has none yet
+        bool seen;        // whether the look that is being taken has seen it
     } open[PRESENCE_OPEN_MAX];
     size_t open_count;
 };

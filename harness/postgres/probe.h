@@ -36,4 +36,5 @@ void probe_stop(struct probe *p);
 // Returns the samples after probe_stop, in the order of time; they live until probe_free.
 const struct probe_sample *probe_samples(const struct probe *p, size_t *count);
 
+// Stops the probe first. Accepts NULL.
 void probe_free(struct probe *p);

@@ -20,4 +20,4 @@ void sessions_read(
 // with a time.
 int64_t sessions_line_ns(const char *line);
 
-void sessions_fini(struct sessions *s);
+void sessions_fini(struct sessions *s); // accepts a zeroed struct

@@ -18,7 +18,7 @@ struct target {
     char unique[TARGET_UNIQUE_LEN + 1];     // random digits for names that anybody may see
 };
 
-// Makes random hexadecimal digits, each independent of all others.
+// Fills in `count` random hexadecimal digits, at most TARGET_PASSWORD_LEN, and a NUL.
 MUST_USE bool target_random(char *digits, size_t count, struct err *e);
 
 // Parses a conninfo string or a URI. Error messages never show its content.

@@ -88,6 +88,7 @@ static PGconn *connect_to_member(
     return conn;
 }
 
+// Waits at most 60 s until the member has replayed the WAL up to `lsn`, or takes writes itself.
 static bool await_replay(PGconn *conn, const char *lsn, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + successor_limit_ns;

@@ -111,6 +111,7 @@ static bool write_patroni_file(
     return ok;
 }
 
+// Writes a configuration for each member, and the proxy's.
 static bool write_configs(const struct patroni *p, struct err *e)
 {
     struct buf text;

@@ -61,6 +61,8 @@ bool leader_wait(const struct server *s, int except, int *member, int *timeline,
 #define FOLLOWED "SELECT count(*) = 2 AND bool_and(replay_lsn >= pg_current_wal_lsn())"
 #define STREAMING " FROM pg_stat_replication WHERE state = 'streaming'"
 
+// True when a member leads and both others have replayed all its WAL; in a synchronous cluster one
+// of them must also be the synchronous standby.
 static bool is_followed(const struct server *s)
 {
     const struct patroni *p = s->state;

@@ -122,6 +122,7 @@ static void store_words(struct command_line *c, const struct patroni *p)
         add_word(c, words[i]);
 }
 
+// Makes the command line of one program, with its leash in front.
 static void words_of(struct command_line *c, const struct patroni *p, enum patroni_part part)
 {
     char name[8], file[16];
