@@ -39,6 +39,7 @@ static void take_connections(struct busy *s);
 static void creep_through_tokens(struct busy *s);
 static void read_all_the_time(struct busy *s);
 
+// Runs as the fault's thread until the fault is told to stop or fails.
 static void *run_busy_session(void *arg)
 {
     struct busy *s = arg;

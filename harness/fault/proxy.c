@@ -118,6 +118,7 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
     }
     *(struct sockaddr_in *)&at =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    // The address has port 0, so the system chooses a free port.
     p->server = server;
     p->asks_password = true;
     return start_proxy(p, &at, sizeof(struct sockaddr_in), e);

@@ -44,7 +44,9 @@ struct proxy_open {
 };
 MUST_USE struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e);
 
+// Returns the port at which the proxy listens.
 int proxy_port(const struct proxy *p);
+// Ends the proxy's thread and all its connections. Accepts NULL.
 void proxy_free(struct proxy *p);
 
 // Appends to a conninfo the settings that lead through the proxy. They include a password of the
@@ -104,6 +106,7 @@ struct proxy_client {
 
 // Returns the connection that the last cut has ended.
 struct proxy_client proxy_cut_client(struct proxy *p);
+// Forgets the cuts that were armed or made, and removes the hook.
 void proxy_forget_cut(struct proxy *p);
 
 // Sets counts[sender][type] to the number of such messages that came since the last call.

@@ -73,6 +73,8 @@ static int port_of(int client)
                                           : 0;
 }
 
+// Connects the client to the server. Refuses the client when there are too many, or when the server
+// has no address or refuses at once.
 static void accept_client(struct proxy *p, int client)
 {
     int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;

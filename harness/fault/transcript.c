@@ -13,13 +13,13 @@
 struct named {
     char kind; // 'S' or 'P', as in Describe and Close
     char name[NAME_MAX_LEN];
-    size_t text;
+    size_t text; // place of its SQL in `texts`, or TRANSCRIPT_NO_TEXT
 };
 
 // A message of the client that the server has not answered in full.
 struct asked {
     unsigned char type;
-    size_t text;
+    size_t text; // place of its SQL in `texts`, or TRANSCRIPT_NO_TEXT
 };
 
 struct transcript_link {
