@@ -140,6 +140,7 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
         d->holds_canary = true;
     }
     d->found += count_wanted(d, data, length);
+    // The armed cut comes with the first write after which the cache holds all that it waits for.
     if (d->holds_canary && d->found >= d->least)
         d->power = POWER_DARK;
     return DEVICE_DONE;
