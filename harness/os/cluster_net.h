@@ -33,6 +33,7 @@ void cluster_net_fini(struct cluster_net *l);
 #define CLUSTER_NET_ADDRESS 24
 const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS]);
 
+// Cuts a member's cable.
 MUST_USE bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e);
 
 // Ends the cut, and sets *dropped to the number of packets that the cut dropped.

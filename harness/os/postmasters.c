@@ -24,8 +24,8 @@ static const useconds_t poll_us = 10000;
 
 struct note {
     pid_t pid;
-    uint64_t started;
-    time_t noted;
+    uint64_t started; // its start, as process_started returns it; 0: not known
+    time_t noted;     // time of day of the note, or of the start in a lock file
 };
 
 bool postmasters_note(const char *dir, pid_t pid, struct err *e)

@@ -24,7 +24,7 @@ enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND, OF_
 struct task {
     pid_t tid;
     uint64_t waited_us, ran_us;
-    size_t look;
+    size_t look; // number of the last look that saw the thread
 };
 
 // One look at all processes.
@@ -44,8 +44,8 @@ struct starved {
     size_t task_count;
     size_t looks;
     struct look look;
-    uint64_t own_ms; // look.own_ms of the last look
-    double first_busy_s;
+    uint64_t own_ms;           // look.own_ms of the last look
+    double first_busy_s;       // busy time of the machine at the first look
     struct starved_sample sum; // sum over all looks
     struct starved_sample *samples;
     size_t count;
