@@ -21,8 +21,8 @@ extern const struct examination doctor_session_examinations[]; // ends with a NU
 extern const struct examination doctor_server_examinations[];  // ends with a NULL name
 extern const struct examination doctor_rights_examinations[];  // ends with a NULL name
 
+// Each adds a finding, of the weight in its name. `advice` is a sentence that says what to do.
 void patient_good(struct patient *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-// Adds a finding. `advice` is a sentence that says what to do.
 void patient_note(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 

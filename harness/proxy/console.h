@@ -29,11 +29,11 @@ enum order_id {
 
 struct order {
     enum order_id id;
-    int64_t for_ns; // time after which the order is undone; 0: only heal undoes it
-    int64_t by_ns, jitter_ns;
-    double rate;   // throttle: bytes per second
-    int64_t bytes; // limit-data, slice
-    bool drop;     // heal: drop the withheld bytes and reset their connections
+    int64_t for_ns;           // time after which the order is undone; 0: only heal undoes it
+    int64_t by_ns, jitter_ns; // delay: how much later bytes pass; slice: by_ns is the pause
+    double rate;              // throttle: bytes per second
+    int64_t bytes;            // limit-data, slice
+    bool drop;                // heal: drop the withheld bytes and reset their connections
     enum fault_direction direction;
     enum cut_side side;
     int n;
@@ -54,7 +54,8 @@ struct console {
     int64_t undo_ns[ORDER_COUNT]; // time at which each order is undone; 0: it is not at work;
                                   // CLOCK_NEVER: until heal
     struct order cut;             // the cut that was ordered and not reached yet
-    bool cutting, warned;
+    bool cutting, warned; // cutting: `cut` waits for its message; warned: since it was ordered, an
+                          // encrypted connection was reported
     struct order half_open;
 };
 
