@@ -30,6 +30,7 @@ MUST_USE bool generator_backlog(
 MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e);
 
+// Starts the load in a thread of its own, or lets the workers send it.
 MUST_USE bool generator_start(struct generator *g, const struct load_config *config, struct err *e);
 
 // Waits until the load is over. Returns false when it failed.

@@ -34,9 +34,9 @@ void observers_follow(struct observers *o, const struct server *server);
 void observers_end_samples(struct observers *o, struct ledger *l);
 void observers_end_probes(struct observers *o, struct ledger *l);
 
-// Both accept observers at any stage. observers_stop ends the probes and what would see the
-// collector's end; observers_fini ends the sampler as well and frees everything. A query to a
-// frozen server does not return, so call observers_fini after the server's end or while the server
-// runs.
+// Both accept observers at any stage. observers_stop ends the probes and the thread that measures
+// the wait for a processor; observers_fini ends the sampler as well and frees everything. A query
+// to a frozen server does not return, so call observers_fini after the server's end or while the
+// server runs.
 void observers_stop(struct observers *o);
 void observers_fini(struct observers *o);

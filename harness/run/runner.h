@@ -22,9 +22,9 @@ struct segment {
     // The next segment's scenario, which differs only in its seed; this one and the run's scenario
     // must outlive both runs. NULL: this is the last segment.
     const struct scenario *next;
-    // In *stays the caller passes what the segment before has left, with server and collector; NULL
-    // there: the segment starts its own. Afterwards *stays is what this segment has left, or NULL.
-    // The caller ends it with run_end after the last segment.
+    // Before the run, *stays is the run that the segment before has left, with its server and
+    // collector; if *stays is NULL, this segment starts its own. After the run, *stays is what this
+    // segment has left, or NULL. The caller calls run_end for it after the last segment.
     struct run **stays;
 };
 
@@ -40,8 +40,8 @@ struct run_options {
     bool brief;            // print a verdict table only when the run does not pass
     struct suite *suite; // the table of several scenarios, which shows the progress; NULL: the run
                          // has a progress line of its own
-    struct live *live;   // takes the progress and the verdict; NULL: nobody asks
-    struct buf *suites;  // takes the run's <testsuite>; NULL: nobody asks
+    struct live *live;   // takes the progress and the verdict; NULL: nobody wants them
+    struct buf *suites;  // takes the run's <testsuite>; NULL: nobody wants it
     // A server that runs already and gets a fresh database (shared_server.h); the caller keeps it.
     // NULL: the run has a server of its own.
     struct server *server;
