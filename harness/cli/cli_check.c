@@ -61,6 +61,7 @@ static bool draw_token(
     return ok;
 }
 
+// Prints the life of the token of --token, draws it with --html, and returns the exit code.
 static int print_token(const struct ledger *l, const struct options *o)
 {
     char name[LEDGER_FULL_NAME_MAX], at_the_end[200];

@@ -207,6 +207,7 @@ static void tell_side_run(
     printf("%s\n", counts ? "" : " (warm-up, not counted)");
 }
 
+// Runs collector `which` once, and adds the run to the side if it counts.
 static bool run_turn(struct turns *t, struct side *side, int which, bool counts, struct err *e)
 {
     char out[PATH_MAX];
@@ -301,6 +302,8 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
     return !t->shared || shared_open(&t->server, &t->scenarios[0], o->conninfo, e);
 }
 
+// Makes the runs and compares them. If the calibration fails, A and B are not compared; this is no
+// error, and `all` stays empty.
 static bool compare_by_turns(
     struct comparisons *all, struct turns *t, const struct options *o, struct err *e)
 {

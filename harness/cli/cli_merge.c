@@ -43,6 +43,8 @@ static void choose_files(struct options *own, const struct options *o)
     own->field.commands = o->field.commands;
 }
 
+// Parses the shards' words as a command line, replaces the files by those of merge, runs the
+// command with the merged results, and returns its exit code.
 static int call(
     size_t command, char **words, int count, const struct merged *m, const struct options *o)
 {

@@ -49,6 +49,8 @@ static bool render_again(
     return ok;
 }
 
+// Judges one stored run again, writes its reports and prints the verdict. False when one of these
+// fails, and not when the verdict is no pass.
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;

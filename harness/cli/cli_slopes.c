@@ -75,6 +75,7 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
     return ok;
 }
 
+// Prints what grew in one run or, if the folder has no run itself, in the soak below it.
 static bool tell_slopes(const char *folder, struct err *e)
 {
     struct slopes s;

@@ -68,6 +68,8 @@ static void print_bash_arguments(void)
     }
 }
 
+// Prints a function for bash. It looks up what the subcommand takes, and then completes the
+// argument of the option before the cursor, an option, or a name.
 static void print_bash(const struct command *commands, size_t count)
 {
     puts("# bash completion for mailproof\n"
