@@ -323,8 +323,8 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
 }
 
 // Sets the account of this token. The array is made in the first phase whose tokens share accounts;
-// all tokens before that get ACCOUNT_OWN. Only recoveries share accounts, because an account is
-// activated only once. False without memory.
+// all tokens before that get ACCOUNT_OWN. Only recoveries share accounts, because each activation
+// inserts an account of its own. False without memory.
 static bool add_account(struct maker *m, uint32_t token)
 {
     struct plan *p = m->plan;
