@@ -70,6 +70,7 @@ static bool check_step(const struct fault_spec *fault, const struct node *n, str
     bool steps = fault->verb->params & PARAM_STEP;
     bool clock = fault->target == TARGET_SERVER || fault->target == TARGET_COLLECTOR;
 
+    // Other verbs also have the target collector, but only step-clock has the target server.
     if (target && steps != clock && (steps || fault->target == TARGET_SERVER))
         return node_err(target, e,
             steps ? "'%s' has no clock; write collector or server"
@@ -101,6 +102,7 @@ static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
     return false;
 }
 
+// Checks all rules about one fault. If a repeated fault has no `until`, sets it to the load's end.
 static bool check_planned_fault(const struct scenario *s, const struct node *root,
     struct fault_spec *fault, const struct node *n, struct err *e)
 {

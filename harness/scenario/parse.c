@@ -102,6 +102,7 @@ static size_t tab_column(const struct reader *r, size_t line)
     return 0;
 }
 
+// Turns libyaml's error into ours, with its place. Always returns false.
 static bool syntax_err(const struct reader *r, struct err *e)
 {
     const yaml_parser_t *y = &r->yaml;
@@ -231,6 +232,7 @@ static bool read_node(
     return append_node(r, at, kind, event, e);
 }
 
+// Adds what one event of libyaml says to the tree. False for what a scenario may not have.
 static bool take_event(struct reader *r, const yaml_event_t *event, struct err *e)
 {
     struct origin at = origin_at(r, event->start_mark);

@@ -45,7 +45,8 @@ bool scale_scenario(struct scenario *s, double scale, struct err *e)
         struct fault_spec *f = &s->faults[i];
         f->at_ns = scaled(f->at_ns, scale);
         f->until_ns = scaled(f->until_ns, scale);
-        // FOR_REST is not a length. With a factor above 1 the faults keep their lengths.
+        // FOR_REST is not a length. No fault gets longer, because a repeated one must end before it
+        // comes again.
         if (f->for_ns != FOR_REST)
             f->for_ns = scaled(f->for_ns, fmin(scale, 1));
     }
