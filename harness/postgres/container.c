@@ -214,6 +214,7 @@ static void container_fetch_log(struct server *s)
     s->log_path = *c->log ? c->log : NULL;
 }
 
+// Waits at most 60 s until the server answers. Fails at once when the container has ended.
 static bool wait_container_ready(struct server *s, struct err *e)
 {
     const struct container *c = s->state;

@@ -24,6 +24,8 @@ static int compare_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// Measures the cost of a flush: the median of many. False with errno when writing or flushing
+// fails.
 static bool time_flushes(int fd, int64_t *median_ns)
 {
     char block[BLOCK];
@@ -146,6 +148,7 @@ static bool mount_inside(const struct server *s, const char *dir, struct durabil
     return ok;
 }
 
+// Measures the cost of a flush by dd on the server's machine.
 static bool flush_inside(
     const struct server *s, const char *dir, struct durability_proof *proof, struct err *e)
 {
@@ -193,6 +196,7 @@ static const char *wanted_setting(
     return otherwise;
 }
 
+// Reads the settings that durability needs into the proof. ERR_SKIP names the first that is wrong.
 static bool check_server_settings(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {

@@ -78,6 +78,7 @@ bool migrate_exists(int last, struct err *e)
            (found || err_set(e, ERR_USAGE, "postgres.schema: there is no migration %d", last));
 }
 
+// Applies the migrations up to number `last`, in order.
 static bool apply_migrations(PGconn *conn, int last, struct err *e)
 {
     glob_t files = {0};
@@ -133,6 +134,7 @@ static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
                e);
 }
 
+// Creates the run's three roles and grants them what they need.
 static bool create_roles(const struct server *s, PGconn *conn, enum layout layout, struct err *e)
 {
     char granted[8];

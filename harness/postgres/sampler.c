@@ -107,6 +107,7 @@ static double sample_number(const PGresult *result, int column)
     return strtod(PQgetvalue(result, 0, column), NULL);
 }
 
+// Reads the server's counters into the sample. False when a query failed.
 static bool ask_counters(struct sampler *s, struct sample *sample)
 {
     struct err ignored;

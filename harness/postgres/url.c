@@ -195,6 +195,8 @@ static bool url_keep(struct server *s, struct buf *out, struct err *e)
                           u->dbname, u->dbname, u->shared);
 }
 
+// Removes the run's databases and roles. A failure does not matter, because a later run removes
+// what is left.
 static void remove_ours(struct server *s)
 {
     struct url *u = s->state;

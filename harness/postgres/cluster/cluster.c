@@ -138,6 +138,7 @@ static bool ask_patroni(const struct cluster *c, const char *method, const char 
     return false;
 }
 
+// Asks the cluster for its leader. ERR_CONNECTION when it has none.
 static bool find_cluster_leader(const struct cluster *c, struct rest_member *out, struct err *e)
 {
     static struct rest_answer answer;

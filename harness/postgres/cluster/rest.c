@@ -29,6 +29,7 @@ static bool wait_socket(int fd, short events, int64_t deadline_ns, struct err *e
     return ready > 0 || err_set(e, ERR_CONNECTION, "no answer within 30 s");
 }
 
+// Connects the socket before the deadline.
 static bool connect_rest(int fd, const struct rest_target *t, int64_t deadline_ns, struct err *e)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};

@@ -97,6 +97,7 @@ bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e)
     return write_canary_file(dir, unflushed, O_DIRECT, false, &content, e);
 }
 
+// Counts the sectors of one file that differ from `want`. False when the file cannot be read.
 static bool count_gone(
     const char *dir, const char *name, const struct content *want, int *gone, struct err *e)
 {

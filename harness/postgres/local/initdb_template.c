@@ -60,6 +60,7 @@ static int major_of(const char *path)
     return (int)strtol(path, NULL, 10);
 }
 
+// Finds the newest PostgreSQL in the folders of Debian's and Red Hat's packages.
 static bool find_in_packages(char *out, size_t size)
 {
     glob_t found = {0};
@@ -77,6 +78,7 @@ static bool find_in_packages(char *out, size_t size)
     return best >= 0;
 }
 
+// Finds the first folder of PATH that holds a server.
 static bool find_initdb(char *out, size_t size)
 {
     const char *path = getenv("PATH");

@@ -44,6 +44,7 @@ static bool socket_fits(const struct local *l, struct err *e)
         l->dir.server, need, max);
 }
 
+// Writes the text into a file of the data folder, which exists; `flags`: O_TRUNC or O_APPEND.
 static bool write_config(
     const struct local *l, const char *name, int flags, const char *text, struct err *e)
 {
@@ -269,6 +270,7 @@ static bool did_not_start(const struct server *s, struct err *e)
     return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
 }
 
+// Waits at most 60 s until the server answers. Fails at once when its postmaster has ended.
 static bool wait_local_ready(struct server *s, struct err *e)
 {
     struct local *l = s->state;
