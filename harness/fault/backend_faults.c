@@ -111,6 +111,7 @@ static bool sees_backend(struct fault_context *c, const struct fault_record *r, 
     return until_positive(c, sql, roles_of(r->spec->target), 0, &seen, e);
 }
 
+// Terminates all backends of the target, and waits until they are gone.
 static bool terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
@@ -146,6 +147,8 @@ static bool log_shows_cancel(const char *path, long from)
     return false;
 }
 
+// Cancels a query. Tries until its patience is over, because a query may end before the signal
+// comes. The evidence is the server's log if it can be read, and otherwise the signal.
 static bool cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const char *log = c->server->log_is_live ? c->server->log_path : NULL;

@@ -75,6 +75,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 
+// Fills in the evidence. False when the fault was not seen at work.
 static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct err *e)
 {
     unsigned long long rounds = s->rounds;
@@ -104,6 +105,7 @@ static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct 
     }
 }
 
+// Stops the thread and closes its sessions. False when the fault failed or was not seen at work.
 static bool end_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct busy *s = r->hold;
@@ -196,6 +198,7 @@ static void fill_queue(struct busy *s)
 
 // --- exhaust-connections ------------------------------------------------------------------
 
+// Begins to connect as an ordinary role. May return NULL; was_refused and PQfinish accept that.
 static PGconn *begin_connecting(const struct server *server)
 {
     struct buf conninfo;

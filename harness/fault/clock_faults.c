@@ -26,6 +26,7 @@ static double ahead_s(struct fault_context *c, struct err *e)
     return strtod(server, NULL) - (double)now.tv_sec - (double)now.tv_nsec / 1e9;
 }
 
+// Steps the server's clock. The proof is what the server says when it is asked for the time.
 static bool step_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct own_clock *clock = c->server->provider->clock(c->server, TARGET_SERVER);

@@ -48,6 +48,7 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
     return true;
 }
 
+// Ends the collectors by this signal, and waits until they are gone.
 static bool fault_end_collector(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
@@ -102,6 +103,7 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
     return true;
 }
 
+// Stops the collectors, and waits until each is seen to stand still.
 static bool pause_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];

@@ -106,6 +106,7 @@ static bool was_in_progress(
     return open || err_set(e, ERR_SYSTEM, "transaction %s had ended before its time", h->xid);
 }
 
+// Ends the transaction. False when it had ended before, so that the horizon was not held.
 static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct horizon *h = r->hold;

@@ -62,6 +62,7 @@ static bool proxy_listen_at(
     return true;
 }
 
+// Makes the proxy listen and starts its thread. On failure, frees it and returns NULL.
 static struct proxy *start_proxy(
     struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {

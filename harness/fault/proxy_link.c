@@ -60,6 +60,8 @@ static void stamp_bytes(struct flow *f, int64_t due_ns)
         (struct link_stamp){.upto = f->in, .due_ns = due_ns};
 }
 
+// Reads what the sender has sent, until its socket is empty or the flow is full, and notes when the
+// bytes are due.
 static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t now)
 {
     while (!f->ended && !is_full(f)) {

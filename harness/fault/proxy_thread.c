@@ -36,6 +36,8 @@ static void set_no_delay(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+// Begins to connect to the server and returns the socket, which may not be connected yet; -1 on
+// failure.
 static int connect_to_server(const struct proxy *p)
 {
     struct sockaddr_storage address;
@@ -57,6 +59,7 @@ static int connect_to_server(const struct proxy *p)
     return fd;
 }
 
+// Returns the TCP port of the client; 0: it is not known.
 static int port_of(int client)
 {
     union {
@@ -143,6 +146,7 @@ static bool is_the_cut(struct cut *c, enum message_sender sender, const struct w
     return true;
 }
 
+// Implements `message` of struct link_watcher: decides whether to cut here.
 static bool watch_message(
     void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side)
 {

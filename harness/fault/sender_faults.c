@@ -40,6 +40,7 @@ static bool resume_sender(struct fault_context *c, struct fault_record *r, struc
     return true;
 }
 
+// Ends the sender. The proof is that its collector ends, too.
 static bool kill_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];

@@ -165,6 +165,8 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
            sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "on", e);
 }
 
+// Ends read-only-server. The refused statements only add to the evidence: that new sessions were
+// read-only was seen at the fault's beginning.
 static bool accept_writes(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused = 0;

@@ -89,6 +89,7 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
     return true;
 }
 
+// Lets the n-th flush fail, and waits until the server has panicked because of it.
 static bool fail_flush(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct disk *disk = fault_disk(c);

@@ -98,6 +98,7 @@ static size_t take_name(const struct wire_message *m, size_t at, char name[NAME_
 
 // --- what a connection has asked for -----------------------------------------------------
 
+// Returns what is known of the connection, which may be new; NULL when there is no room.
 static struct transcript_link *find_link(struct transcript *t, unsigned number)
 {
     for (size_t i = 0; i < t->link_count; i++) {
@@ -158,6 +159,8 @@ static void forget_first(struct transcript_link *l)
 
 // --- the two senders ---------------------------------------------------------------------
 
+// Takes a message of the client. Returns the place of the SQL that it belongs to, and remembers
+// that the server has to answer it.
 static size_t take_client(
     struct transcript *t, struct transcript_link *l, const struct wire_message *m)
 {
@@ -235,6 +238,8 @@ static size_t error_text(struct transcript *t, const struct wire_message *m)
     return TRANSCRIPT_NO_TEXT;
 }
 
+// Takes a message of the server. Returns the place of the SQL that it answers, or of a text of its
+// own.
 static size_t take_transcript_answer(
     struct transcript *t, struct transcript_link *l, const struct wire_message *m)
 {
