@@ -26,6 +26,7 @@ void cache_fini(struct cache *c)
     *c = (struct cache){0};
 }
 
+// Makes room for one more write. False without memory.
 static bool make_write_room(struct cache *c)
 {
     if (c->count < c->capacity)

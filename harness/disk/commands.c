@@ -185,6 +185,7 @@ static const struct command *find_command(const char *line, size_t length)
     return NULL;
 }
 
+// Parses " N N…". False unless there are exactly `count` numbers.
 static bool parse_command_numbers(const char *text, uint64_t *numbers, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -60,6 +60,7 @@ bool device_read(struct device *d, uint64_t offset, void *data, size_t length)
     return true;
 }
 
+// Writes all the bytes, in several calls if need be.
 static bool write_at(int fd, uint64_t offset, const void *data, size_t length)
 {
     size_t done = 0;

@@ -67,6 +67,7 @@ static void reply_when_due(struct server *s, fuse_req_t request, size_t length, 
         s->waiting[s->waiting_count++] = (struct waiting){request, length, due_ns};
 }
 
+// Answers the request as the device decided: now, later, or not while the power is cut.
 static void answer_request(
     struct server *s, fuse_req_t request, enum device_answer how, size_t length, int64_t due_ns)
 {
@@ -288,6 +289,7 @@ static bool leave_namespace(void)
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
+// Makes the session on /dev/fuse, which is our standard input. NULL on failure.
 static struct fuse_session *attach_session(struct server *s)
 {
     char name[] = "mailproof-disk";
