@@ -72,6 +72,7 @@ bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
     return true;
 }
 
+// True when the process has libfaketime loaded.
 static bool has_library(const struct own_clock *c, pid_t pid)
 {
     char path[40], *line = NULL;

@@ -174,6 +174,7 @@ void postmasters_clear(const char *data_dir)
     remove_memory(&n);
 }
 
+// Clears up after the servers of the data folders whose lock files match `where`, below `dir`.
 static void clear_below(const char *dir, const char *where)
 {
     char pattern[PATH_MAX];

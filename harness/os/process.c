@@ -71,6 +71,7 @@ static void child_signals(void)
     signal(SIGTERM, SIG_DFL);
 }
 
+// Runs in the child after the fork. When exec fails, sends errno through the pipe `report`.
 static _Noreturn void run_child(const struct process_spec *spec, int report, pid_t parent)
 {
     setpgid(0, 0);
@@ -99,6 +100,7 @@ failed:;
     _exit(127);
 }
 
+// Starts a child, and waits until its exec has succeeded or failed. Returns its pid; -1 on failure.
 static pid_t start_process(const struct process_spec *spec, struct err *e)
 {
     int report[2]; // a pipe: it brings errno when exec fails; a successful exec closes it
@@ -152,6 +154,7 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
     return pid;
 }
 
+// Reads until the other end is closed, and keeps the beginning, without blanks at its end.
 static void collect_output(int fd, char *text, size_t size)
 {
     size_t used = 0;

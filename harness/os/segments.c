@@ -61,6 +61,8 @@ static size_t measure_posix(uint32_t handle)
     return stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 }
 
+// Visits the segments that a control segment of `size` bytes lists, and returns the sum of the
+// results; 0 when the bytes do not look like a control segment.
 static size_t visit_items(const struct control *c, size_t size, size_t (*visit)(uint32_t handle))
 {
     size_t sum = 0;

@@ -109,6 +109,7 @@ static uint64_t longer_wait(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+// Counts what a thread has waited and run since the last look.
 static void count_process(struct starved *s, enum whose whose, uint64_t waited_us, uint64_t ran_us)
 {
     switch (whose) {

@@ -88,6 +88,7 @@ static int lock_folder(const char *path)
     return -1;
 }
 
+// Removes the folder if it is ours, is not marked as kept, and no living run has locked it.
 static void sweep_one(const char *path, uid_t user)
 {
     char kept[PATH_MAX];
