@@ -33,6 +33,7 @@ static void examine_migrations(struct patient *p, const char *missing)
         patient_good(p, "the tables and all migrations that a collector needs are there");
 }
 
+// Examines whether the tables are there or, in a new database, whether this role may make them.
 static void examine_schema(struct patient *p)
 {
     char missing[80], grant[200];
@@ -56,6 +57,7 @@ static void examine_schema(struct patient *p)
         patient_breaks(p, grant, "the tables are not there, and this role may not create any");
 }
 
+// Examines whether gen_random_bytes, which makes the secrets, is there or can be created.
 static void examine_pgcrypto(struct patient *p)
 {
     bool there, possible, trusted;

@@ -26,6 +26,7 @@ static void examine_version(struct patient *p)
         patient_good(p, "PostgreSQL %.40s", text);
 }
 
+// Examines whether the server takes writes.
 static void examine_role(struct patient *p)
 {
     char standby[8], readonly[8];
@@ -141,6 +142,7 @@ static void examine_clock(struct patient *p)
             p, "the server's clock agrees with ours within %.3f s", fabs(offset_s) + bound_s);
 }
 
+// Notes a server that started less than five minutes ago: it may be suspended while idle.
 static void examine_suspension(struct patient *p)
 {
     double up_s;
@@ -180,6 +182,8 @@ static void examine_connections(struct patient *p)
         patient_good(p, "%.0f %s left", left, NOUN(left, "connection is", "connections are"));
 }
 
+// Examines what others do on the server that would harm a queue: old transactions, prepared
+// transactions, and a full notification queue.
 static void examine_neighbours(struct patient *p)
 {
     double oldest_s, prepared_s, queue;

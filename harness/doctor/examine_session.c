@@ -54,6 +54,7 @@ static bool lock_is_kept(struct patient *p, bool *kept)
            patient_ask(p, p->first, "SELECT pg_advisory_unlock_all()", ignored, sizeof ignored);
 }
 
+// Examines whether a lock of a session is kept, which fails when a pooler shares the session.
 static void examine_locks(struct patient *p)
 {
     bool kept;
@@ -75,6 +76,7 @@ static void examine_locks(struct patient *p)
         patient_good(p, "session locks are kept");
 }
 
+// True when the session gets a notification within 2 s.
 static bool session_hears_notify(PGconn *conn)
 {
     const int64_t until_ns = clock_now_ns() + ANSWER_NS;

@@ -66,6 +66,7 @@ static const char *console_word(struct words *w)
     return w->at < w->count ? w->items[w->at] : "";
 }
 
+// Splits an order into words. ERR_USAGE when it is too long or has too many words.
 static bool split_words(struct words *w, const char *line, struct err *e)
 {
     size_t len = strlen(line);
@@ -255,6 +256,7 @@ static bool is_held(const struct console *c, enum fault_direction to)
            (c->undo_ns[ORDER_HALF_OPEN] && c->half_open.direction == to);
 }
 
+// Undoes one order that is at work. `drop` as in proxy_heal.
 static void undo(struct console *c, enum order_id id, bool drop)
 {
     c->undo_ns[id] = 0;
