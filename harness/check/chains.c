@@ -104,6 +104,8 @@ static int64_t chained_since_ns(const struct check *c, uint32_t index)
                : line->read_ns;
 }
 
+// Fills in busy_since and overtaken_ns of each line, and draining_since_ns. overtaken_ns[i] is the
+// latest time at which the oldest token of any line before i was sent.
 static void find_chains(struct check *c)
 {
     const struct subject_log *log = c->l->log;

@@ -16,7 +16,7 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
         // What the harness does before it strikes, such as a checkpoint for pages that tear, holds
         // up the load as well.
         int64_t from_ns = clock_min(f->sought_ns, f->began_ns - catch_up_ns);
-        // This is asked about each insert and each fault, and nearly always the time alone answers.
+        // The time is tested first: it is cheap, and nearly always decides.
         if (intended_ns < from_ns || intended_ns > f->ended_ns + behind_ns)
             continue;
         const struct verb *verb = f->spec->verb;

@@ -70,6 +70,7 @@ int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 
 // --- stalls -----------------------------------------------------------------------
 
+// Adds a stall, if it is longer than least_ns.
 static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
 {
     if (length_ns > least_ns && s->count < s->room)
@@ -127,6 +128,8 @@ static bool is_cold_after(const struct fault_record *f)
     return f->began_ns && f->ok && verb_stops_server(f->spec->verb);
 }
 
+// Returns how many stalls add_cold_servers is given room for: one per transaction of the plan, or 0
+// when no fault stopped the server.
 static size_t cold_servers_most(const struct ledger *l)
 {
     bool any = false;
@@ -157,6 +160,7 @@ static int compare_stalls(const void *a, const void *b)
     return compare_times(&((const struct stall *)a)->from_ns, &((const struct stall *)b)->from_ns);
 }
 
+// Sorts the stalls by their beginning, and joins those that overlap.
 static void merge(struct stall_list *s)
 {
     size_t kept = 0;
@@ -202,7 +206,7 @@ void stall_list_fini(struct stall_list *s)
     *s = (struct stall_list){0};
 }
 
-// Returns the first stall that ends after `from_ns`.
+// Returns the index of the first stall that ends after from_ns; s->count: none does.
 static size_t first_stall_after(const struct stall_list *s, int64_t from_ns)
 {
     return FIRST_AFTER(s->items, s->count, until_ns, from_ns);

@@ -140,8 +140,8 @@ static bool was_disk_slow(const struct ledger *l, const struct fault_record *fau
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
 // may have left the server broken, and no collector can work with it. `unread`: count only faults
 // after which nobody can tell what data the server still has. A server whose processes were killed
-// still has its disk. But one that does not start after its power was cut has lost everything,
-// unless a disk was slow, so that fault does not count.
+// still has its disk, so such a fault counts. A power cut counts only if a slow disk may be why the
+// server does not start; without that, the server has lost everything.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -164,6 +164,7 @@ static bool left_server_broken(const struct ledger *l, bool unread)
 // With any slack: when they used more than others_felt and our own generator fell behind its plan.
 static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
 
+// True when, by these limits, no verdict may rest on time.
 static bool crowded_out(
     const struct result *r, const struct ledger *l, const struct check_input *in)
 {
@@ -354,6 +355,7 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
     }
 }
 
+// Adds a reason if faults that were not left out failed or never began.
 static void find_failed_faults(struct result *r, const struct ledger *l)
 {
     const struct fault_record *bad = NULL;

@@ -83,6 +83,7 @@ static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t u
     return s;
 }
 
+// Adds a finding if the backlog grows in this stretch, in which no trouble lasts.
 static void check_stretch(const struct behind *t, double rate, int64_t from_ns, int64_t until_ns)
 {
     const struct scenario_collector *s = &t->c->l->scenario->collector;
@@ -159,6 +160,7 @@ static int64_t made_up_ns(
         s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
 }
 
+// Adds a finding if the backlog that the trouble left is not as low as usual in time.
 static void check_left_over(const struct behind *t, const struct trouble *out)
 {
     const struct check *c = t->c;
@@ -176,6 +178,7 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
         due_ns = made_up_ns(t, out, rate, b->waiting[first]);
         next = highest_rate(c->l, out->until_ns, due_ns);
     }
+    // next > rate: a phase is too fast to be judged.
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;

@@ -58,14 +58,15 @@ static bool is_cut(const struct check *c, uint32_t line)
 
 #define NO_LINE UINT32_MAX
 
+// Fills in short_since. Returns false without memory.
 static bool index_all(struct early *t)
 {
     const struct ledger *l = t->c->l;
     const struct subject_log *log = l->log;
+    // Per process: its last line up to here after which no tokens waited.
     uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
 
     t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
-    // Without memory, check_early reports that.
     if (!emptied || !t->short_since) {
         free(emptied);
         return false;
@@ -101,6 +102,7 @@ static bool has_news(const struct ledger *l, uint32_t index)
     return news;
 }
 
+// True when the line holds a valid delivery of a token that another line delivered first.
 static bool holds_a_retry(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -156,6 +158,8 @@ static uint32_t fired_with(const struct early *t, uint32_t index)
     return lanes_in(l, line) & lanes_in(l, &l->log->lines[before]) ? index : before;
 }
 
+// True when the line holds a token whose COMMIT was sent by until_ns. The token may have been
+// announced from then on.
 static bool holds_token_announced_before(
     const struct ledger *l, const struct line_record *line, int64_t until_ns)
 {
@@ -174,7 +178,8 @@ static int64_t travel_ns(const struct check *c)
 }
 
 // Fills in oldest_ns, youngest_ns and `fired`. A token can have opened a window in which it did not
-// go out when it never came out, or when it was announced after its line.
+// go out when it never came out, or when it was announced after its line. Returns false without
+// memory.
 static bool index_openers(struct early *t)
 {
     const struct check *c = t->c;
@@ -339,6 +344,7 @@ static void judge_line_early(const struct early *t, uint32_t index)
     if (check_is_full(l, line) || !has_news(l, index))
         return;
     uint32_t first = fired_with(t, index), before = t->short_since[first];
+    // A window that fired with this line opened by latest_ns, a timeout before the line was read.
     int64_t latest_ns = l->log->lines[first].read_ns - timeout_ns + early_slack_ns;
     // If no short line came before, these tokens may have waited since the start.
     if (before == NO_LINE)

@@ -67,6 +67,7 @@ static int by_wait(const void *a, const void *b, void *fill)
     return (x > y) - (x < y);
 }
 
+// Fills in `order`. Returns false without memory.
 static bool list_tokens(struct fill *f)
 {
     const struct ledger *l = f->c->l;
@@ -104,6 +105,7 @@ static int64_t bound_ns(const struct check *c, int64_t slack_ns)
     return slack_ns + clock_max(3 * c->flush_ns, read_ns - c->r->slack_ns);
 }
 
+// Adds a finding if a full batch that waited from since_ns until this line waited too long.
 static void judge_full(const struct fill *f, const struct line_record *line, int64_t since_ns)
 {
     const struct check *c = f->c;
@@ -122,6 +124,7 @@ static void judge_full(const struct fill *f, const struct line_record *line, int
     finding_add_faults(c->r, METRIC_LATE, c->l, since_ns);
 }
 
+// Adds to the lanes the tokens that have begun to wait by until_ns.
 static void token_arrives(struct fill *f, int64_t until_ns)
 {
     for (; f->next < f->count; f->next++) {
@@ -136,6 +139,7 @@ static void token_arrives(struct fill *f, int64_t until_ns)
     }
 }
 
+// Takes the tokens of a line out of the lanes.
 static void token_leaves(struct fill *f, uint32_t index)
 {
     const struct ledger *l = f->c->l;
@@ -172,7 +176,7 @@ static void check_full(struct fill *f)
         const struct line_record *line = &l->log->lines[i];
         token_arrives(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
-            // Only time in the load counts. A backlog that was out before has waited for nothing.
+            // Only time in the load counts: the backlog lay there before any collector ran.
             if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
                 judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }

@@ -107,6 +107,8 @@ static void describe(struct chain *h, enum metric_id id, const struct delivery *
         ledger_seconds(l, line_of(l, d)->read_ns), what, ledger_seconds(l, since_ns));
 }
 
+// Judges an attempt that follows another one of the same token. A retry that nothing disturbed is
+// added to *w.
 static void judge_again(struct chain *h, const struct delivery *d, struct waits *w)
 {
     struct result *r = h->c->r;
@@ -124,8 +126,8 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
             describe(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
-        // Without an answer, the token was leased to the collector until the answer timeout.
     } else if (!answered) {
+        // Without an answer, the token was leased to the collector until the answer timeout.
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
@@ -156,6 +158,7 @@ static bool is_known_error(const struct chain *h, const struct delivery *d)
            check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind == CAUSE_NONE;
 }
 
+// Adds an attempt to the chain, and judges it.
 static void take_attempt(struct chain *h, const struct delivery *d, struct waits *w)
 {
     if (h->last)
@@ -219,6 +222,8 @@ static bool judge_record(const struct chain *h)
     return false;
 }
 
+// Judges what became of a token after its last attempt, by the collector's records and by the time
+// that it had.
 static void judge_end(const struct chain *h, uint32_t first, const uint32_t *next)
 {
     struct result *r = h->c->r;
@@ -259,6 +264,7 @@ static void judge_waits(struct result *r, const struct waits *w)
 
     judged_add(r, METRIC_EARLY_RETRY, (double)w->count,
         w->count >= enough ? CAUSE_IS_NONE : (struct cause){CAUSE_BATCH, 0});
+    // Each of the retries counts as a finding.
     if (w->count >= enough && w->total_ns < w->most_ns / 4)
         for (size_t i = 0; i < w->count; i++)
             finding_add(r, METRIC_EARLY_RETRY,

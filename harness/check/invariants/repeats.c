@@ -80,8 +80,9 @@ static bool takes_turn(const struct check *c, const struct strike *away)
 
 // --- causes -----------------------------------------------------------------------
 
-// True when the line may not have been confirmed although its writer ended by itself at TERM: exit
-// code 75 says so, and something was in the way since the line was written.
+// True when a writer that ended by itself at TERM may have left its last line unconfirmed: it says
+// so by exit code 75, and between the line and its end a fault hit its instance, a stall of any
+// length lasted, or others kept the processors from it.
 static bool ended_unconfirmed(
     const struct check *c, const struct process_record *p, const struct line_record *line)
 {
@@ -94,10 +95,11 @@ static bool ended_unconfirmed(
                    .kind != CAUSE_NONE;
 }
 
-// True when the line `first` was the last of a process that died, which may not have confirmed it,
-// and another process wrote `again`. The harness sees an end a little after the death. A process
-// that ended by itself at TERM must have confirmed its last line, but the exit code of a queue's
-// worker says nothing.
+// True when the line `first` was the last of a process that died, perhaps before it could confirm
+// the line, and another process wrote `again`. The line `again` may be read up to slack before
+// ended_ns, because the harness sees an end a little after the death. A process that ended by
+// itself at TERM must have confirmed its last line, unless ended_unconfirmed excuses it; but the
+// exit code of a queue's worker says nothing about that.
 static bool died_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -113,7 +115,8 @@ static bool died_unconfirmed(
            (!by_itself || ended_unconfirmed(t->c, p, &l->log->lines[first]));
 }
 
-// Returns when the line was confirmed at the latest: when its process had written the next one.
+// Returns when the line was confirmed at the latest: when the next line of its process was read.
+// CLOCK_NEVER: there is none.
 static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
 {
     for (size_t i = line + 1; i < l->log->line_count; i++) {

@@ -55,6 +55,8 @@ static int lines_that_show(const struct scenario *s)
     return m.on ? m.in_flight + 1 : 2;
 }
 
+// Returns when the last of `lines` lines of the process was read, counted from the line `first` on;
+// until_ns when fewer were read by then.
 static int64_t shown_ns(
     const struct ledger *l, uint32_t process, size_t first, int64_t until_ns, int lines)
 {

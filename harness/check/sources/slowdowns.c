@@ -1,9 +1,9 @@
 // A fault that delays each step by a known time does not excuse its whole time: while it lasts, a
 // token's way may take longer by ten such delays.
 //
-// A step of a delayed network is a round trip; one of a throttled network is a batch at 1 kB a
-// token. A network that passes less than twice what the load needs counts as one that stops the
-// subject.
+// What a step is depends on the fault: a round trip when the network is delayed, the transfer of
+// one batch at 1 kB a token when the network is throttled, a flush when the disk is slow. A network
+// that passes less than twice what the load needs counts as one that stops the subject.
 #include <math.h>
 
 #include "base/array.h"
@@ -13,7 +13,7 @@
 static const int steps =
     10; // round trips or flushes on a token's way, including those of the line before
 
-static const int64_t piece_ns = 100 * NS_PER_US; // the proxy needs this to wake up
+static const int64_t piece_ns = 100 * NS_PER_US; // the proxy needs this to wake up for each piece
 
 static const double token_bytes = 1000; // of one token on the wire: announcement, row, confirmation
 
@@ -49,6 +49,7 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
     if (f->verb->params & PARAM_BY)
         // A round trip passes a delayed network twice.
         return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
+    // A piece of `bytes` passes, then comes a pause: together they make a rate in bytes a second.
     if (f->verb->params & PARAM_GAP)
         return narrow_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
     return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f->rate) : 0;

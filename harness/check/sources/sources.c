@@ -11,6 +11,8 @@ static int by_span_begin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i. These ends never fall
+// as i grows, so a binary search finds the first span that may reach a given time.
 static bool index_spans(struct timeline *t, struct err *e)
 {
     int64_t latest_ns = INT64_MIN;

@@ -22,8 +22,8 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f);
 // the takeover excuses time.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k);
 
-// True when a strike only slows a reader. Then not its whole time is excused, but that of each line
-// that lay unread (readers.c).
+// True when a strike only slows a reader. Then the strike does not excuse its whole duration, only,
+// for each line, the time that the line lay unread (readers.c).
 bool strike_slows_reader(const struct strike *k);
 
 // Makes the timeline of a ledger; the owner calls timeline_fini, also when it fails.
@@ -43,9 +43,8 @@ void source_together(struct sources *s);  // while all instances have spans; aft
 void source_slowdowns(struct sources *s);
 void source_bequests(struct sources *s);
 
-// Returns how much longer one step takes while such a fault lasts; for a delay of the network,
-// which is passed twice in a round trip, twice the delay. 0: the fault does not slow, or nobody
-// knows by how much.
+// Returns how much longer one step takes while this fault lasts; slowdowns.c says what a step is.
+// 0: the fault does not slow the subject, or nobody knows by how much.
 int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f);
 
 // Returns when others must work in the place of the struck instance, which is the strike's

@@ -27,6 +27,7 @@ static bool of_reader(const struct verb *v)
     return v->hits == HITS_READER && v->ends == ENDS_NOTHING;
 }
 
+// Returns the instance that the fault hits; EVERY when it hits all, or when there is only one.
 static int instance_of(const struct scenario *s, const struct fault_spec *f)
 {
     bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
@@ -39,6 +40,7 @@ static void add_strike(struct sources *s, struct strike strike)
     s->out->strikes[s->out->strike_count++] = strike;
 }
 
+// True when the harness played the death of the sender that had this delivery.
 static bool is_death(const struct delivery *d)
 {
     return d->reply == REPLY_DIED && d->replied_ns != 0;

@@ -51,6 +51,7 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
     int64_t first_ns = CLOCK_NEVER;
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
+        // Strikes are in the order of time, so this follows those that overlap each other.
         int64_t free_ns = k->struck_ns;
         for (size_t j = 0; j < s->out->strike_count && s->out->strikes[j].struck_ns <= free_ns;
              j++) {
@@ -93,6 +94,7 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k)
     return free_ns == CLOCK_NEVER ? free_ns : free_ns + within_ns;
 }
 
+// Adds the time until another instance has taken over or must have, or the struck one is back.
 static void take_over(struct sources *s, const struct strike *k)
 {
     int64_t until_ns = clock_min(k->others_ns, k->back_ns);

@@ -12,6 +12,8 @@ struct edge {
     struct cause cause;
 };
 
+// Orders edges by time. At the same time ends come before beginnings, so that spans which only
+// touch do not count as together.
 static int by_together(const void *a, const void *b)
 {
     const struct edge *x = a, *y = b;
@@ -19,6 +21,7 @@ static int by_together(const void *a, const void *b)
     return x->at_ns != y->at_ns ? (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns) : x->by - y->by;
 }
 
+// Lists the edges of all spans that belong to one instance, sorted. Returns how many there are.
 static size_t list_edges(const struct timeline *t, int instances, struct edge *edges)
 {
     size_t count = 0;
@@ -35,6 +38,8 @@ static size_t list_edges(const struct timeline *t, int instances, struct edge *e
     return count;
 }
 
+// Adds a span wherever all instances are away. open[i] counts the open spans of instance i, and
+// `away` the instances that have one.
 static void walk_together(struct sources *s, const struct edge *edges, size_t count, int *open)
 {
     int instances = s->l->scenario->collector.instances, away = 0;
