@@ -58,6 +58,8 @@ bool ledger_take_changes(struct ledger *l, const struct change_record *changes, 
     return true;
 }
 
+// Returns the token's change and sets *record to its result, if the change was sent and is a change
+// of names (renames) or of eligibility (not renames); NULL otherwise.
 static const struct plan_change *sent_change(
     const struct ledger *l, uint32_t token, bool renames, const struct change_record **record)
 {
@@ -151,8 +153,9 @@ int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns)
 {
     const size_t count = may_step(l);
-    int64_t offset_ns = 0;
+    int64_t offset_ns = 0; // the sum of the steps so far
 
+    // Each turn looks at the time up to the next step; the last turn, at the time after all steps.
     for (size_t i = 0;; i++) {
         bool last = i == count;
         if (!last && !stepped_server(&l->faults[i]))

@@ -84,7 +84,7 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
         // unknown, and one query for each would take long.
         if (held == 0 || (held < CHUNK && t + 1 < l->plan->token_count))
             continue;
-        buf_append(&logins, "}", 2);
+        buf_append(&logins, "}", 2); // also appends the NUL that ends the parameter
         ok = !logins.failed ? each_row(l, conn, ledger_sql_present, logins.data, settle_row, e)
                             : err_memory(e);
         buf_clear(&logins);
@@ -146,6 +146,7 @@ static bool settle_names(
     return planned || equals(&c->fields[0], &later);
 }
 
+// Stores a row of sql/tokens.sql: what the database holds of a token at the end of the run.
 static bool end_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -218,6 +219,8 @@ static bool outcome_row(struct ledger *l, const PGresult *row)
     return true;
 }
 
+// Stores a row of sql/attempts.sql and counts it for its token; a late answer is no attempt of its
+// own. Both numbers stop at UINT16_MAX. Returns false without memory.
 static bool attempt_row(struct ledger *l, const PGresult *row)
 {
     struct attempt_record a = {.end = (uint8_t)int4_at(row, 3)};
@@ -289,6 +292,7 @@ static void count_valid_deliveries(struct ledger *l)
             d->flags |= DELIVERY_FORGED;
         if (d->flags & DELIVERY_REFUSED)
             continue;
+        // A delivery with any other flag is not valid; it only names the token.
         if (d->flags)
             t->flags |= TOKEN_NAMED;
         else if (t->deliveries++ == 0)
@@ -296,6 +300,7 @@ static void count_valid_deliveries(struct ledger *l)
     }
 }
 
+// Sets *yes to whether the query's value begins with 1. Returns false when the query fails.
 static bool is_true(PGconn *conn, const char *sql, bool *yes, struct err *e)
 {
     char found[8];
@@ -306,6 +311,8 @@ static bool is_true(PGconn *conn, const char *sql, bool *yes, struct err *e)
     return true;
 }
 
+// Sets *found to whether the table has the column; a missing table has none. Returns false when the
+// query fails.
 static bool has_column(
     PGconn *conn, const char *table, const char *column, bool *found, struct err *e)
 {
@@ -318,7 +325,9 @@ static bool has_column(
     return is_true(conn, sql, found, e);
 }
 
-// Reads which tokens still wait, with the query that fits the version of the schema.
+// Reads which tokens still wait, with the query that fits the version of the schema. The present
+// schema has cursors.seen. In an older one, tokens.processed_at marks dequeued tokens, and the
+// cursor's position is a transaction and an id if jobs.last_xid exists, or else an id alone.
 static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool snapshots, compound, marks;

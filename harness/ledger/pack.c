@@ -17,8 +17,8 @@ struct pack {
     bool reading;
     const char *why; // the first failure; NULL: none so far
     size_t most;     // largest number of items that a file of this size can hold
-    int64_t last_ns;
-    size_t pos, len;
+    int64_t last_ns; // the time that pack_time packed last
+    size_t pos, len; // next byte to be read, and number of bytes, in the buffer
     unsigned char buffer[BUFFER];
 };
 
@@ -43,7 +43,7 @@ static struct pack *open_stream(const char *path, const char *mode, struct err *
 
 struct pack *pack_write(const char *path, struct err *e)
 {
-    return open_stream(path, "wbe3", e);
+    return open_stream(path, "wbe3", e); // e: close on exec; 3: the compression level
 }
 
 struct pack *pack_read(const char *path, struct err *e)
@@ -176,6 +176,7 @@ void pack_signed(struct pack *p, int64_t *value)
 void pack_time(struct pack *p, int64_t *ns)
 {
     const int64_t most_ns = INT64_MAX / 4; // no difference of such times overflows
+    // 0 and 1 stand for these two values, and 2 or more for a difference.
     uint64_t v = *ns == CLOCK_NEVER ? 1 : *ns == 0 ? 0 : fold(*ns - p->last_ns) + 2;
 
     pack_number(p, &v, UINT64_MAX);
