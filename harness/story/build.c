@@ -81,6 +81,7 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
         return origin_err(&event->origin, e, "an exit code is at most 255, a signal at most 64");
     // A pid only names the process in findings.
     p->pid = 100 + (int)event->first;
+    // As waitpid fills it in: the exit code in the second byte, the signal in the first.
     p->status = event->process.exit << 8 | event->process.signal;
     if (p->left == PROCESS_LEFT_SOME)
         snprintf(p->litter, sizeof p->litter, "a process");
@@ -97,6 +98,8 @@ static uint8_t phase_at(const struct scenario *s, int64_t ns)
     return (uint8_t)phase;
 }
 
+// Adds the event's tokens to the plan, as the rows of one transaction. Events are built in the
+// order of the token numbers, which must have no gap.
 static bool build_token(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
@@ -173,6 +176,7 @@ static bool want_process(struct build *b, const struct event *event, uint32_t n,
                b->t->history.log.process_count);
 }
 
+// Adds the deliveries of one item of a line: one for each token from `first` to `last`.
 static bool build_item(
     struct build *b, const struct event *told, struct line_record *line, struct err *e)
 {
@@ -251,7 +255,7 @@ static bool build_attempt(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// --- all of it ------------------------------------------------------------------------------
+// --- the whole story ------------------------------------------------------------------------
 
 // Each function adds to an event what only its kind knows, and to the history what is no record of
 // that kind.
@@ -340,7 +344,9 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     return true;
 }
 
-// Fills in the times of writing of the lines that do not say them.
+// Fills in empty_ns and seen_ns of the lines for which the story does not tell them. All are
+// guessed first; then the told ones are put back, so bounded that empty_ns <= seen_ns <= read_ns.
+// Returns false without memory.
 static bool find_written(struct history *h, struct err *e)
 {
     struct line_record *lines = h->log.lines;
@@ -384,6 +390,7 @@ static bool build_all(struct build *b, struct err *e)
     bool ok = build_kind(b, EVENT_LOAD, e) && build_kind(b, EVENT_TOKEN, e) &&
               ledger_init(l, s, &h->plan, e);
     for (enum event_kind kind = EVENT_TOKEN + 1; ok && kind < EVENT_ROW; kind++)
+        // build_line has built the items of its line.
         ok = kind == EVENT_ITEM || build_kind(b, kind, e);
     if (!ok)
         return false;

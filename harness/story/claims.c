@@ -220,12 +220,14 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     for (size_t i = 0; i < t->claim_count; i++) {
         const struct claim *c = &t->claims[i];
         named[c->metric] = named[c->metric] || c->what == CLAIM_METRIC;
-        // A run with a broken invariant is violated unless the story says otherwise.
+        // A story that claims a broken invariant thereby claims the verdict violated, unless it
+        // names a verdict.
         broken =
             broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number != 0);
         verdict = verdict || c->what == CLAIM_VERDICT;
         all = claim_holds(c, r, out) && all;
     }
+    // An invariant that the story does not name must not be broken.
     for (enum metric_id id = 0; first && id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
             continue;

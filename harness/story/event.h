@@ -293,7 +293,7 @@ MUST_USE bool story_spec_of(const struct event *events, size_t count, const stru
 
 // --- claims.c, read.c --------------------------------------------------------------------
 
-// Reads the claims behind =>.
+// Reads the claims after =>.
 MUST_USE bool claims_read(struct words *w, struct err *e);
 
 // Returns the scenario that a story begins with, as a tree.

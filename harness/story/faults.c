@@ -5,6 +5,7 @@
 #include "scenario/parse.h"
 #include "story/event.h"
 
+// Adds a time in ms to the map, unless the map has this key already.
 static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
 {
     char text[32];
@@ -45,7 +46,8 @@ static bool add_spec(struct node *faults, const struct event *told, struct err *
     if (v && (v->params & PARAM_NEEDS_FOR) &&
         !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
         return false;
-    // A scenario cannot plan a fault before the load, a story can tell of one.
+    // A story can tell of a fault before the load, but a scenario cannot plan one: the fault is
+    // planned at 0.
     return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
 }
 

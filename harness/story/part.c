@@ -19,7 +19,7 @@
 // that it was read in.
 struct said {
     bool by[METRIC_COUNT];
-    bool any;
+    bool any; // at least one of `by` is true
 };
 
 // True when the text has the name, and not only as the beginning of a longer one, such as job 4 in
@@ -33,6 +33,7 @@ static bool has_name(const char *text, const char *name)
     return at;
 }
 
+// Adds the invariants that have an example with this text.
 static void add_said(struct said *s, const struct result *r, const char *text)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
@@ -40,6 +41,8 @@ static void add_said(struct said *s, const struct result *r, const char *text)
             s->any |= s->by[id] |= has_name(r->findings[id].examples[i], text);
 }
 
+// Collects what a judgement of this history says about the token. An example names the token
+// itself, or its line by the time at which the line was read.
 static struct said said_of(const struct result *r, const struct history *h, uint32_t token)
 {
     char text[NAMES_MAX];

@@ -13,7 +13,8 @@ static bool txn_inside(const struct writer *w, size_t txn)
 }
 
 // Keeps the tokens of the part, then all lines that hold one of them, then all tokens of these
-// lines: so no token that is kept misses its line.
+// lines, so that no kept token lacks its line. token_no is DROPPED for the other tokens; for the
+// kept ones it becomes the number in the story.
 static void pick_tokens(struct writer *w)
 {
     const struct plan *plan = &w->h->plan;
@@ -24,8 +25,8 @@ static void pick_tokens(struct writer *w)
         w->token_no[t] =
             (w->part && w->part->token == t) || txn_inside(w, w->l->txn_of[t]) ? 0 : DROPPED;
     for (size_t i = 0; i < log->line_count; i++)
-        // Lines without a token of the part are kept as well, because they end chains and show who
-        // had the turn.
+        // Lines without a token of the part are kept as well: a short one shows that no token
+        // waited, which ends a chain of full lines, and each shows who had the turn.
         w->line_kept[i] = is_inside(w, log->lines[i].read_ns, log->lines[i].read_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
