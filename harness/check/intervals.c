@@ -20,6 +20,8 @@ static bool must_be_delivered(const struct ledger *l, uint32_t token)
            ledger_changed_ns(l, token) == CLOCK_NEVER;
 }
 
+// Returns the index of the second in which a time lies. An earlier time belongs to the first second
+// and a later one to the last.
 static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
 {
     int64_t second = (ns - l->start_ns) / NS_PER_S;

@@ -70,6 +70,8 @@ static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t fir
     return c->last_ns < ended_ns || first_ns <= c->last_ns;
 }
 
+// True when a fault held up the line, and the process has not caught up since: the first token was
+// there before the fault's end or, for a line that looks early, the line may be left_over.
 static bool waited_for_fault(const struct ledger *l, const struct line_record *line,
     const struct catching_up *c, int64_t first_ns, bool early)
 {
@@ -83,6 +85,7 @@ static bool waited_for_fault(const struct ledger *l, const struct line_record *l
     return false;
 }
 
+// Returns why the collector sent this line, as far as the run shows it.
 static enum fired_by stage_reason(
     const struct ledger *l, const struct line_record *line, const struct catching_up *c)
 {

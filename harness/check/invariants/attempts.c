@@ -76,6 +76,7 @@ static bool is_of_line(
     }
 }
 
+// True when this attempt may have ended before its line was written.
 static bool may_have_no_line(const struct match *h, const struct attempt_record *a)
 {
     switch ((enum attempt_end)a->end) {
@@ -115,7 +116,7 @@ static void judge_attempts(
     struct match *h, const struct attempt_record *a, const struct attempt_record *end)
 {
     struct result *r = h->c->r;
-    uint64_t set = 1;
+    uint64_t set = 1; // bit 0: no attempt and no line so far
     // A token that expired before its first attempt has the number 0.
     int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
 
@@ -141,6 +142,7 @@ static void judge_attempts(
         }
         h->errors += a->end == ATTEMPT_TRANSIENT;
     }
+    // All lines must have an attempt, but the last one may still be open.
     uint64_t ends = (uint64_t)1 << h->count |
                     (h->count > 0 && may_be_open(h) ? (uint64_t)1 << (h->count - 1) : 0);
     if (!(set & ends))
@@ -182,6 +184,7 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
     if (h.count > 0 && check_server_forgot(
                            l, l->log->lines[h.read[0]->line].read_ns, l->drain_end_ns, CLOCK_NEVER))
         return;
+    // A token with lines was counted when its end was judged.
     if (h.count == 0)
         judged_add(c->r, METRIC_MISRECORDED, 1, CAUSE_IS_NONE);
     judge_attempts(&h, first_of(l, token), first_of(l, token + 1));

@@ -81,6 +81,7 @@ static bool lives(const struct ledger *l, int instance, int64_t at_ns)
     return false;
 }
 
+// True when the instance wrote a line between the at_ns of the last call and this one.
 static bool wrote_until(struct idle *t, int64_t at_ns)
 {
     const struct subject_log *log = t->c->l->log;
@@ -91,6 +92,8 @@ static bool wrote_until(struct idle *t, int64_t at_ns)
     return wrote;
 }
 
+// True when nothing kept the instance from writing in this step of the backlog. A span that only
+// touches the step does not count.
 static bool could_work(const struct idle *t, size_t step)
 {
     const struct check *c = t->c;
@@ -113,6 +116,7 @@ static bool is_left(const struct idle *t, size_t step)
     return t->backlog.waiting[step] - taken > (int64_t)LEFT_BATCHES * s->batch_limit;
 }
 
+// Adds a finding for each stretch in which the instance could work, but wrote nothing.
 static void check_instance(struct idle *t)
 {
     const struct check *c = t->c;

@@ -37,6 +37,7 @@ struct lanes {
     size_t waiting;
 };
 
+// True when the token belongs to the higher lane, which is the one that `lanes` names first.
 static bool is_higher(const struct leased *m, const struct ledger *l, uint32_t token)
 {
     const char *first =
@@ -122,7 +123,8 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     if (from >= to || seen.cause.kind != CAUSE_NONE)
         return;
     uint32_t lower = n->lower[to] - n->lower[from], young = n->young[to] - n->young[from];
-    // Each instance counts its own lines, so each may have given the lower lane one more.
+    // One line in four belongs to the lower lane. Each instance counts its own lines, so each may
+    // have given the lower lane one more.
     uint32_t share = (to - from) / 4 + (uint32_t)l->scenario->collector.instances;
     if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
         return;
@@ -142,6 +144,7 @@ static int by_acknowledgement(const void *a, const void *b, void *ledger)
     return (x > y) - (x < y);
 }
 
+// Fills in `lower` and `young`. A subtraction then counts the lines between two lines.
 static void count_lines(struct lanes *n)
 {
     for (uint32_t i = 0; i < n->c->l->log->line_count; i++) {

@@ -63,9 +63,9 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
 }
 
 struct lateness {
-    bool found;
-    struct cause cause; // the cause that excuses the late token
-    int64_t due_ns;
+    bool found;         // the token is late, and no cause excuses it
+    struct cause cause; // what excuses the token, or why it came in time; CAUSE_NONE: nothing
+    int64_t due_ns;     // when the token was due
 };
 
 // Decides whether a token whose clock starts at start_ns is late. It is not late when it came in
@@ -135,6 +135,7 @@ static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b,
     return timeline_due_ns(&c->timeline, instance, handed_ns(b, instance), need_ns);
 }
 
+// True when the bequest explains that the line came so late.
 static bool explains(const struct check *c, const struct bequest *b, uint32_t index)
 {
     int64_t due_ns = due_of_bequest_ns(c, b, index);
@@ -191,6 +192,7 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     return late;
 }
 
+// Judges one token. A token that was not committed or never came out is not judged here.
 static void check_token(const struct late *t, uint32_t token)
 {
     struct result *r = t->c->r;

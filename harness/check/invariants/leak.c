@@ -30,6 +30,7 @@ struct envelope {
     size_t count;
 };
 
+// Finds the least memory of the process in each of ten blocks of a time.
 static struct envelope envelope_of(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
@@ -64,6 +65,7 @@ static int trend_of(const struct envelope *env)
     return s;
 }
 
+// True when the memory grows like a leak: by enough, with a trend, and in both halves.
 static bool grows(const struct envelope *env)
 {
     uint32_t first = env->least_kb[0], last = env->least_kb[env->count - 1];

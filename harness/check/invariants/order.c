@@ -42,6 +42,7 @@ static void begin_order(struct past *p, int64_t started_ns)
         .this_line = UINT32_MAX};
 }
 
+// Moves on to this line of the process, unless it is the one that is being looked at already.
 static void advance(struct past *p, uint32_t line, int64_t read_ns)
 {
     if (p->this_line == line)
@@ -55,6 +56,8 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
     p->this_line = line;
 }
 
+// Adds a finding if the token was acknowledged before the transaction of *y began, which came out
+// before it. Makes the token the new *y if its own transaction was sent later.
 static void check_order(
     struct result *r, const struct ledger *l, struct youngest *y, uint32_t token)
 {

@@ -96,6 +96,8 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
+// Judges whether fresh tokens came within recovery_limit of a fault. Sets *recovery_ms to the time
+// until the first of them, if one came.
 static void check_fault(const struct check *c, uint32_t fault, double *recovery_ms)
 {
     const struct ledger *l = c->l;
@@ -137,6 +139,7 @@ bool check_recovery(const struct check *c, struct err *e)
         if (f->began_ns == 0 || !f->ok)
             continue;
         check_fault(c, i, &r->recovery_ms[i]);
+        // While one of the two is NAN, the comparison is false.
         if (!(r->recovery_ms[i] <= longest))
             longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }

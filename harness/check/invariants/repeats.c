@@ -178,6 +178,7 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first], *late = &l->log->lines[again];
+    // `again` is the process's latest line, so this is the line before it.
     uint32_t before = t->previous[late->process];
     int64_t before_ns =
         before == NO_LINE ? INT64_MIN : check_written_ns(t->c, &l->log->lines[before]);
@@ -204,6 +205,8 @@ static bool is_leased(const struct ledger *l)
     return m.on;
 }
 
+// Returns what excuses that a token of the line `first` came again in the line `again`; CAUSE_NONE:
+// nothing does. Counts `again` if it is a late line.
 static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;
@@ -242,6 +245,8 @@ static void add_readings(struct repeats *t, uint32_t token, uint32_t first, uint
     finding_add_faults(t->c->r, METRIC_DUPLICATED, l, line->read_ns);
 }
 
+// Judges a repeated delivery: as redelivered when the server lost data, as repeated when another
+// cause excuses it, or else as duplicated.
 static void judge_repeat(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
 {
     struct result *r = t->c->r;
@@ -262,8 +267,9 @@ static void judge_repeat(struct repeats *t, uint32_t token, uint32_t first, uint
         r->values[METRIC_REPEATED]++;
 }
 
-// --- all of them, in the order in which they were read ------------------------------
+// --- all deliveries, in the order in which they were read ---------------------------
 
+// Makes this line the latest of its process.
 static void note_repeat_line(struct repeats *t, uint32_t line)
 {
     uint32_t process = t->c->l->log->lines[line].process;

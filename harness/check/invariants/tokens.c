@@ -121,6 +121,7 @@ static bool is_phantom(const struct ledger *l, uint32_t token)
                check_server_forgot(l, ledger_read_ns(l, token), l->drain_end_ns, CLOCK_NEVER));
 }
 
+// Counts the token by the outcome of its transaction. If that was sent, the token was attempted.
 static void count_outcome(struct result *r, const struct ledger *l, uint32_t token)
 {
     switch (ledger_txn(l, token)->outcome) {
@@ -176,6 +177,8 @@ static void check_passed(const struct check *c, uint32_t token)
         judged_add(c->r, METRIC_LOST, 1, expired_by(c, token));
 }
 
+// Judges a token whose transaction committed: it must be in the database, and must have come out if
+// it may be sent.
 static void check_committed(const struct check *c, uint32_t token)
 {
     struct result *r = c->r;
@@ -211,6 +214,7 @@ static void check_committed(const struct check *c, uint32_t token)
     }
 }
 
+// Judges a token that came out: it must have been in the database by then, and eligible.
 static void check_delivered(struct result *r, const struct ledger *l, uint32_t token)
 {
     const struct ledger_token *t = &l->tokens[token];

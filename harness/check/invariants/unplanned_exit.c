@@ -118,6 +118,7 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     }
 }
 
+// Adds a finding if the process ended unasked, or otherwise than a process may that was asked to.
 static void find_end(const struct check *c, const struct process_record *p)
 {
     const double at_s = ledger_seconds(c->l, p->ended_ns);

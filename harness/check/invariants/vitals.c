@@ -40,11 +40,14 @@ static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
     return last;
 }
 
+// Returns by how much a counter grew; 0 if it fell.
 static double since(uint64_t before, uint64_t after)
 {
     return after > before ? (double)(after - before) : 0;
 }
 
+// Adds a finding if a process with nothing to do between two times used too much processor time or
+// woke up too often. Without samples that are far enough apart, it is not judged.
 static void check_idle(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
