@@ -89,7 +89,7 @@ static bool read_repeat(
     struct reader *r, const struct event *event, struct words *w, struct err *e);
 
 // Reads an event and, if it is a line, its tokens after the ':'. With `repeated` the event may be
-// neither a `like` nor a `repeat`.
+// neither a `like` nor a `repeat`. A `set` is applied at once, and is no event.
 static bool read_event(struct reader *r, struct words *w, bool repeated, struct err *e)
 {
     struct event event, item;
@@ -123,7 +123,7 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
     return true;
 }
 
-// Returns how many numbers the event and its items name. A repetition moves on by so many.
+// Returns how many numbers the event and its items name, which is the usual step of a repetition.
 static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;
@@ -135,7 +135,7 @@ static uint32_t numbers_of(const struct event *event)
     return numbers;
 }
 
-// Reads the event behind "repeat 9 every 300 step 3:": nine events, each 300 ms later than the one
+// Reads the event after "repeat 9 every 300 step 3:": nine events, each 300 ms later than the one
 // before and three numbers further on.
 static bool read_repeat(struct reader *r, const struct event *event, struct words *w, struct err *e)
 {
@@ -171,7 +171,8 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
     return true;
 }
 
-// Reads all that another story tells, but not what it claims.
+// Reads all that another story tells, but not what it claims. A relative path starts at the folder
+// of this story.
 static bool read_like(struct reader *r, const struct event *event, struct err *e)
 {
     char path[PATH_MAX];
@@ -209,6 +210,7 @@ static void cut_comment(char *line)
     }
 }
 
+// Reads one line of a story: an event, claims after =>, or nothing but a comment.
 static bool read_line(struct reader *r, char *line, const struct origin *origin, struct err *e)
 {
     struct words w = {.at = line, .start = line, .origin = *origin, .told = r->t};

@@ -4,6 +4,7 @@
 
 #include "story/event.h"
 
+// Says how the process ended, and leaves out what the reader assumes.
 static void tell_process(
     const struct writer *w, const struct process_record *p, struct event *event)
 {

@@ -132,7 +132,7 @@ void usual_rows(struct ledger_token *tokens, const struct history *h, const bool
 
     for (uint32_t t = 0; t < h->plan.token_count; t++) {
         bool committed = ledger_committed(&h->ledger, t);
-        tokens[t].expires_at_s = 900;
+        tokens[t].expires_at_s = 900; // every token lives for 15 minutes
         tokens[t].row = (uint16_t)row_inserted(h->plan.kinds[t]);
         tokens[t].flags |= committed ? TOKEN_PRESENT : 0;
         if (token_kind_unsendable(h->plan.kinds[t]) && committed)

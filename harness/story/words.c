@@ -162,7 +162,8 @@ static bool read_columns(const struct origin *at, char *word, int64_t *bits, str
     return true;
 }
 
-// Reads the text behind a word; *value is as the word's field keeps it.
+// Reads the value after a word, and converts it to what the word's field keeps. Returns false when
+// the word cannot have this value.
 static bool read_value(const struct event_word *word, const struct origin *at, char *text,
     int64_t *value, struct err *e)
 {
@@ -193,7 +194,7 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
            origin_err(at, e, "'%s' is at most 100%%", word->name);
 }
 
-// Reads what stands behind a word, and fills its field.
+// Reads the value after a word, if the word has one, and fills in the word's field.
 static bool read_word(struct words *w, const struct event_word *word, struct event *event,
     const struct origin *name, struct err *e)
 {
@@ -242,6 +243,7 @@ static bool read_words(struct words *w, struct event *event, struct err *e)
     return true;
 }
 
+// Reads what follows the name of an event: its numbers, a fault's map, or the rest of the line.
 static bool read_head(struct words *w, struct event *event, struct err *e)
 {
     const struct kind *k = &vocabulary[event->kind];
@@ -341,6 +343,7 @@ static void write_value(const struct event *event, const struct event_word *word
         write_columns(value, out);
     else if (word->type == VALUE_COUNT)
         buf_printf(out, "%lld", (long long)value);
+    // In a field that holds a time of the clock, 0 means never.
     else if (value == CLOCK_NEVER || (value == 0 && rule->from))
         buf_append_str(out, "never");
     else

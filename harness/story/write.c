@@ -139,6 +139,7 @@ static bool is_usual(const struct writer *w)
 
 // --- tokens and lines -------------------------------------------------------------------------
 
+// Writes the kept tokens of a transaction.
 static void write_txn(struct writer *w, size_t i)
 {
     const struct plan_txn *txn = &w->h->plan.txns[i];
@@ -179,6 +180,7 @@ static void write_gap(struct writer *w, uint32_t first, uint32_t last)
     }
 }
 
+// Fills each gap between the numbers of kept tokens, if the tokens keep their numbers.
 static void write_gaps(struct writer *w)
 {
     uint32_t after = 0; // the first token that is not written yet
@@ -258,8 +260,9 @@ static void write_lines(struct writer *w)
         write_line(w, i, &delivery);
 }
 
-// --- all of it ------------------------------------------------------------------------------
+// --- the whole story ------------------------------------------------------------------------
 
+// Says in comments which token of the run each number stands for, if the numbers are new ones.
 static void write_numbers(const struct writer *w)
 {
     char login[NAMES_MAX];
