@@ -37,6 +37,8 @@ static void pack_header(struct pack *p, uint64_t *version)
         pack_fail(p, "was written by another version of mailproof");
 }
 
+// Packs the kept stalls from one index to another. A stall that was not kept is written as zeros,
+// because the reader expects each index.
 static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t until)
 {
     for (size_t i = from; pack_ok(p) && i < until; i++) {
