@@ -13,6 +13,7 @@
 // then, the line had been confirmed before, and the collector is to blame.
 #include "check/inside.h"
 
+// True when the fault lost commits that were acknowledged, or may have where nothing dates a loss.
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario_postgres *postgres = &l->scenario->postgres;
@@ -37,6 +38,7 @@ bool check_server_forgot(
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
+        // The commit is older than the first one that was lost.
         bool before = f->left_known && committed_ns < f->left_ns;
         if (f->began_ns && f->began_ns < until_ns && f->ended_ns > from_ns && loses_data(l, f) &&
             !before)

@@ -97,6 +97,7 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
         return until_ns - from_ns;
     struct starved_sample w = watched(l, from_ns, until_ns);
     double processors = w.at_ns > 0 ? (double)w.own_us * NS_PER_US / (double)w.at_ns : 0;
+    // With up to one processor in use all of the time is left, with two or more nothing.
     double left = fmin(fmax(2 - processors, 0), 1);
     return (int64_t)(left * (double)(until_ns - from_ns));
 }
