@@ -66,7 +66,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
 
     claim->what = CLAIM_JUDGED;
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
-        claim->excused[kind] = -1;
+        claim->excused[kind] = -1; // nothing is claimed about this cause
     words_next(w, word, sizeof word, &at);
     if (!read_metric(word, &at, true, claim, e) || !read_claim_number(w, &claim->number, e) ||
         !want(w, "of", e) || !read_claim_number(w, &claim->of, e))
@@ -137,6 +137,8 @@ bool claims_read(struct words *w, struct err *e)
 
 // --- comparing ------------------------------------------------------------------------------
 
+// Returns the value that a claim is compared with; for an invariant, the number of its findings if
+// it is broken, or else 0.
 static double value_of(const struct result *r, enum metric_id id)
 {
     if (metrics[id].invariant)
@@ -185,11 +187,12 @@ static void differ(const struct origin *at, struct buf *out, const char *fmt, ..
     buf_printf(out, "%s:%zu:%zu: %s\n", at->file, at->line, at->column, text);
 }
 
+// Returns whether a claim holds. If it does not, appends to `out` how the result differs.
 static bool claim_holds(const struct claim *c, const struct result *r, struct buf *out)
 {
     char text[200];
 
-    // A claim without a number holds for any number above 0.
+    // NAN stands for `some`, which holds for any number above 0.
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))
