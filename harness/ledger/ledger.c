@@ -177,6 +177,8 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
         l, l->start_ns + l->tokens[token].expires_at_s * NS_PER_S, ledger_txn(l, token)->sent_ns);
 }
 
+// True when the fault may have kept the line unread: it took the reader, and had not ended long
+// enough before the line was read.
 static bool keeps_unread(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {

@@ -206,6 +206,7 @@ void pack_text(struct pack *p, char *text, size_t size)
         else
             put_byte(p, (unsigned char)text[i]);
     }
+    // After a failure the text is empty.
     if (p->reading)
         text[p->why ? 0 : len] = '\0';
 }
