@@ -247,7 +247,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
 // --- expectations --------------------------------------------------------------
 
 // Compares a value with what is wanted; `how` is an operator such as "<=". NAN never holds.
-static bool by_importance(double got, const char *how, double want)
+static bool meets_wish(double got, const char *how, double want)
 {
     if (isnan(got))
         return false;
@@ -272,7 +272,7 @@ static bool lacks_faults(
     for (size_t i = 0; i < l->fault_count; i++)
         left_out += l->faults[i].left_out != LEFT_OUT_NOT;
     return (id == METRIC_COLLECTOR_DEATHS || id == METRIC_COLLECTOR_RECONNECTS) &&
-           by_importance(got + (double)left_out, x->comparison, x->value);
+           meets_wish(got + (double)left_out, x->comparison, x->value);
 }
 
 // True when the machine may explain why a figure is not as expected:
@@ -295,7 +295,7 @@ static bool spoiled(const struct result *r, const struct ledger *l, const struct
     if (d->server_broken || d->crowd_felt)
         return true;
     double without = check_less_lag(r, l, in, m->id);
-    return lags && (isnan(without) || by_importance(without, x->comparison, x->value));
+    return lags && (isnan(without) || meets_wish(without, x->comparison, x->value));
 }
 
 // A broken expectation about a count makes the run violated, as a broken invariant does, unless the
@@ -308,7 +308,7 @@ static void judge_expectations(struct result *r, const struct ledger *l,
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
-        r->holds[i] = by_importance(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
+        r->holds[i] = meets_wish(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
         if (r->holds[i])
             continue;
         if (isnan(r->values[m->id]))

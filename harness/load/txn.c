@@ -18,7 +18,7 @@
 
 // True when the transaction inserts the token's account, even if the insert conflicts with an
 // account that is there already. (token_kind_has_account: the account was made before the load.)
-static bool has_account(const struct plan *plan, uint32_t token)
+static bool makes_account(const struct plan *plan, uint32_t token)
 {
     enum token_kind kind = plan->kinds[token];
 
@@ -70,8 +70,8 @@ static const struct statement {
     bool makes_rows; // true: inserts rows; false: changes rows that others have inserted, so it
                      // comes after these
 } statements[] = {
-    {"accounts", load_sql_insert_accounts, has_account, EMAILS_AND_LOGINS, true},
-    {"upserts", load_sql_upsert_accounts, has_account, EMAILS_AND_LOGINS, true},
+    {"accounts", load_sql_insert_accounts, makes_account, EMAILS_AND_LOGINS, true},
+    {"upserts", load_sql_upsert_accounts, makes_account, EMAILS_AND_LOGINS, true},
     {"recoveries", load_sql_insert_recoveries, is_own_recovery, LOGINS, true},
     {"recoveries_again", load_sql_insert_recoveries_again, shares_account, LOGINS_AND_CODES, true},
     {"without_code", load_sql_insert_without_code, is_without_code, LOGINS, true},
@@ -233,7 +233,7 @@ static bool is_statement_used(const struct statement *st, enum load_insert inser
 {
     // With savepoints, the rows were sent before, each in its subtransaction. Only the statements
     // that change rows are left.
-    if (st->is_for != has_account)
+    if (st->is_for != makes_account)
         return insert != INSERT_SAVEPOINT || !st->makes_rows;
     // Two statements insert accounts. At most one of them is used: with INSERT_COPY and
     // INSERT_SAVEPOINT the accounts were sent before.
@@ -303,7 +303,7 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
 bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
 {
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        if (insert == INSERT_COPY && has_account(plan, t))
+        if (insert == INSERT_COPY && makes_account(plan, t))
             return true;
     }
     return false;
@@ -336,7 +336,7 @@ bool txn_send_copied(
 
     buf_clear(scratch);
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        if (!has_account(plan, t))
+        if (!makes_account(plan, t))
             continue;
         plan_names(plan, txn, t, &names);
         append_copied(scratch, names.email);

@@ -167,6 +167,8 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
               histogram_init(&r->sent, m->timeout_ns, e) && simulate_windows(r, m, &w);
     free(w.waiting);
+    if (!ok)
+        model_result_fini(r);
     // Only a lack of memory can make these calls fail.
     return ok || err_memory(e);
 }
