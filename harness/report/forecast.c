@@ -33,7 +33,7 @@ void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tok
 void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, size_t beside)
 {
     f->runs += trials;
-    f->ns += (int64_t)(trials / beside) * each_ns;
+    f->ns += (int64_t)((trials + beside - 1) / beside) * each_ns;
     f->kept += KEPT_RUN + (int64_t)trials * KEPT_TRIAL;
     f->running = SERVER;
     f->together = true;

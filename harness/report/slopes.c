@@ -305,6 +305,7 @@ bool slopes_of_soak(
     // If there are more segments than a slope may have points, only every second, third … segment
     // is taken.
     size_t step = (used + SLOPE_POINTS_MAX - 1) / SLOPE_POINTS_MAX;
+    s->points = (used + step - 1) / step;
     for (enum slope_id id = 0; id < SLOPES; id++) {
         points.count = 0;
         for (size_t i = 0; i < used; i += step)

@@ -205,15 +205,18 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
 
 bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, struct err *e)
 {
-    bool ok = true;
+    struct queries every = {0};
+    bool ok = measured_queries(&every, all, t->count, SIZE_MAX, e);
+
+    t->read_ms = queries_median_ms(&every.reads);
+    t->turn_ms = queries_median_ms(&every.turns);
+    queries_fini(&every);
 
     for (size_t i = 0; ok && i < t->count; i++) {
         struct queries q = {0};
         // Without query times of other pairs, this pair has no figures of the model.
         ok = measured_queries(&q, all, t->count, i, e) &&
              (q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e));
-        t->read_ms = queries_median_ms(&q.reads);
-        t->turn_ms = queries_median_ms(&q.turns);
         queries_fini(&q);
     }
     return ok;

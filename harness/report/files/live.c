@@ -123,6 +123,19 @@ static bool start_thread(struct live *l)
     return failed == 0;
 }
 
+// Frees what is left when neither thread nor socket is there.
+static void free_live(struct live *l)
+{
+    for (int i = 0; i < 2; i++) {
+        if (l->stop[i] >= 0)
+            close(l->stop[i]);
+    }
+    pthread_mutex_destroy(&l->lock);
+    buf_fini(&l->text);
+    free(l->told.runs);
+    free(l);
+}
+
 struct live *live_start(const char *address, struct err *e)
 {
     struct live *l = calloc(1, sizeof *l);
@@ -133,17 +146,16 @@ struct live *live_start(const char *address, struct err *e)
     }
     buf_init(&l->text, TEXT_MAX);
     pthread_mutex_init(&l->lock, NULL);
+    l->stop[0] = l->stop[1] = -1;
     // The address is opened before the thread starts, so that a port in use is an error of the
     // command.
-    if (!scrape_open(&l->scrape, address, e)) {
-        free(l);
-        return NULL;
+    if (scrape_open(&l->scrape, address, e)) {
+        if (pipe2(l->stop, O_CLOEXEC) == 0 && start_thread(l))
+            return l;
+        err_set(e, ERR_SYSTEM, "--metrics: cannot start a thread");
+        scrape_close(&l->scrape);
     }
-    if (pipe2(l->stop, O_CLOEXEC) == 0 && start_thread(l))
-        return l;
-    err_set(e, ERR_SYSTEM, "--metrics: cannot start a thread");
-    scrape_close(&l->scrape);
-    free(l);
+    free_live(l);
     return NULL;
 }
 
@@ -155,13 +167,8 @@ void live_stop(struct live *l)
     while (write(l->stop[1], "", 1) != 1) {
     }
     pthread_join(l->thread, NULL);
-    close(l->stop[1]);
-    close(l->stop[0]);
     scrape_close(&l->scrape);
-    pthread_mutex_destroy(&l->lock);
-    buf_fini(&l->text);
-    free(l->told.runs);
-    free(l);
+    free_live(l);
 }
 
 // --- what is told -------------------------------------------------------------------------
