@@ -83,7 +83,10 @@ static bool check_health(struct collector *c, struct err *e)
     struct session *s = &c->link.session;
     int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
 
-    if (c->now_ns < check_ns || session_awaits(s, QUEUE_CHECK)) {
+    // The session's deadline wakes us when no answer comes.
+    if (session_awaits(s, QUEUE_CHECK))
+        return true;
+    if (c->now_ns < check_ns) {
         work_wake_at(c, check_ns);
         return true;
     }

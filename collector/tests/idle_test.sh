@@ -1,7 +1,7 @@
 #!/bin/sh
 # An idle collector sleeps: between two health checks nothing wakes it, with or without the bell, and
-# whatever transactions others leave open. Its memory stays small, even with a large batch limit and
-# after a backlog.
+# whatever transactions others leave open, and so it does until a server that is silent answers the
+# check. Its memory stays small, even with a large batch limit and after a backlog.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -16,6 +16,7 @@ main()
     migrate
     others_work
     export MAILROOM_HEALTHCHECK_INTERVAL=86400000 MAILROOM_BATCH_LIMIT=5000
+    waits_for_a_silent_server
     for mode in cursor cursor_bell shared_bell shared; do
         case $mode in
         *_bell) sql "SELECT mailroom_announce('bell')" >/dev/null ;;
@@ -51,6 +52,25 @@ main()
         ends "$mode" TERM 0
     done
     echo "idle means asleep"
+}
+
+# The session takes a server for dead that leaves a check unanswered for 5 s. A scrape wakes the
+# collector meanwhile, and it has to sleep again.
+waits_for_a_silent_server()
+{
+    MAILROOM_METRICS=127.0.0.1:0 MAILROOM_HEALTHCHECK_INTERVAL=1000 run unanswered
+    has_logged unanswered collecting
+    backend=$(sql "SELECT pid FROM pg_stat_activity WHERE usename = 'collector'")
+    kill -STOP "$backend"
+    sql "SELECT pg_sleep(2)" >/dev/null
+    "$SOURCE_DIR/ci/openmetrics" "$(sed -n 's/.*served at //p' "$server_dir/unanswered.log")" >/dev/null ||
+        failed "no scrape"
+    ticks=$(ticks unanswered)
+    sql "SELECT pg_sleep(2)" >/dev/null
+    kill -CONT "$backend"
+    ticks=$(($(ticks unanswered) - ticks))
+    [ "$ticks" -le 50 ] || failed "a collector that waits for an answer ran for $ticks ticks of 10 ms in 2 s"
+    ends unanswered TERM 0
 }
 
 # Opens a transaction in another database, and a prepared one here. None of them inserts a token.
