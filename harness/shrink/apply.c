@@ -55,7 +55,9 @@ static void make_phase_plain(struct load_phase *p, unsigned plain)
     p->insert = plain & PLAIN_INSERT ? INSERT_ROW : p->insert;
     p->backlog = plain & PLAIN_BACKLOG ? 0 : p->backlog;
     if (plain & PLAIN_CHANGES)
-        p->consume = p->suspend = p->reactivate = p->expire = p->delete = 0;
+        p->consume = p->suspend = p->reactivate = p->expire = p->delete = p->email = p->login = 0;
+    p->tokens_per_account = plain & PLAIN_ACCOUNTS ? 1 : p->tokens_per_account;
+    p->ids_from = plain & PLAIN_IDS ? 1 : p->ids_from;
     p->rows_from = plain & PLAIN_ROWS ? 1 : p->rows_from;
     p->rows_to = plain & PLAIN_ROWS ? 1 : p->rows_to;
 }

@@ -209,8 +209,11 @@ static unsigned special_features(const struct search *s)
         have |= p->names != NAMES_PLAIN ? PLAIN_NAMES : 0;
         have |= p->insert != INSERT_ROW ? PLAIN_INSERT : 0;
         have |= p->backlog > 0 ? PLAIN_BACKLOG : 0;
-        have |=
-            p->consume + p->suspend + p->reactivate + p->expire + p->delete > 0 ? PLAIN_CHANGES : 0;
+        double changes =
+            p->consume + p->suspend + p->reactivate + p->expire + p->delete + p->email + p->login;
+        have |= changes > 0 ? PLAIN_CHANGES : 0;
+        have |= p->tokens_per_account > 1 ? PLAIN_ACCOUNTS : 0;
+        have |= p->ids_from > 1 ? PLAIN_IDS : 0;
         have |= p->rows_to > 1 ? PLAIN_ROWS : 0;
     }
     return have & ~search_best(s)->plain;

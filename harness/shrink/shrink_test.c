@@ -20,7 +20,8 @@ static const char yaml[] =
     "name: scenario\nsummary: x\n"
     "collector: {instances: 3, batch_timeout: 100ms}\n"
     "load:\n"
-    "  - {name: ramp, for: 10s, rate: 100/s..200/s, recovery: 0.2, rollback: 0.1, connections: 8}\n"
+    "  - {name: ramp, for: 10s, rate: 100/s..200/s, recovery: 0.2, rollback: 0.1, connections: 8,\n"
+    "     ids_from: 1000, tokens_per_account: 3, changes: {email: 0.1}}\n"
     "  - {name: rest, for: 2s, rate: 40/s, arrivals: constant}\n"
     "faults:\n"
     "  - {at: 1250ms, every: 250ms, until: 11s, do: terminate-backend}\n"
@@ -132,7 +133,9 @@ static void one_fault_and_the_load_it_needs_are_left(void **state)
     assert_int_equal(k->instances, 1);
     assert_int_equal(k->connections, 1);
     assert_int_equal(k->halvings, 10);
-    assert_int_equal(k->plain & PLAIN_ROLLBACK, PLAIN_ROLLBACK);
+    const unsigned features =
+        PLAIN_ROLLBACK | PLAIN_RECOVERY | PLAIN_CHANGES | PLAIN_ACCOUNTS | PLAIN_IDS;
+    assert_int_equal(k->plain & features, features);
     assert_true(f->asked < 150);
 }
 
@@ -361,7 +364,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     k.instances = 2;
     k.connections = 3;
     k.halvings = 1;
-    k.plain = PLAIN_ROLLBACK;
+    k.plain = PLAIN_ROLLBACK | PLAIN_CHANGES | PLAIN_ACCOUNTS | PLAIN_IDS;
     k.faults[25] = false; // without the fault at 7250 ms, the times have a gap
     sketch_settle(&k, &f->whole);
     apply(f, &k, &s);
@@ -371,6 +374,9 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     assert_true(s.load[0].rate_to > 99.99 && s.load[0].rate_to < 100.01);
     assert_true(s.load[0].rollback <= 0 && s.load[0].recovery > 0.1);
     assert_int_equal(s.load[0].connections, 3);
+    assert_int_equal(s.load[0].ids_from, 1);
+    assert_int_equal(s.load[0].tokens_per_account, 1);
+    assert_true(s.load[0].email <= 0);
     // The third collector is gone, and with it the fault that acts on it.
     assert_int_equal(s.fault_count, 2);
     assert_int_equal(s.faults[0].at_ns, 0);

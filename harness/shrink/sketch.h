@@ -36,7 +36,9 @@ enum plain {
     PLAIN_INSERT = 1 << 7,
     PLAIN_BACKLOG = 1 << 8,
     PLAIN_CHANGES = 1 << 9,
-    PLAIN_ALL = (1 << 10) - 1,
+    PLAIN_ACCOUNTS = 1 << 10, // each has one token
+    PLAIN_IDS = 1 << 11,      // they begin at 1
+    PLAIN_ALL = (1 << 12) - 1,
 };
 
 struct sketch {
