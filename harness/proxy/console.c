@@ -49,7 +49,7 @@ static const struct {
     [ORDER_LIMIT_DATA] = {"limit-data", "BYTES [for TIME]", parse_limit, true,
         "end each connection when it has passed this many bytes, both ways together"},
     [ORDER_SLICE] = {"slice", "BYTES [gap TIME] [for TIME]", parse_slice, true,
-        "pass bytes in pieces of at most this size, each way, with a pause (1ms) behind each"},
+        "pass bytes in pieces of at most this size, each way, with a pause (1ms) after each"},
     [ORDER_HEAL] = {"heal", "[drop]", parse_heal, false,
         "undo everything; what was withheld passes, or with drop is lost with its connections"},
     [ORDER_STATUS] = {"status", "", NULL, false, "count connections and bytes"},

@@ -452,7 +452,7 @@ static const struct field fault_fields[] = {
             "with limit-data: after how many bytes a connection ends; with slice: the size of a "
             "piece"},
     {"gap", FIELD_DURATION, FAULT(gap_ns), .default_text = "1ms", .min = 0, .max = MINUTE,
-        .param = PARAM_GAP, .help = "the pause behind each piece"},
+        .param = PARAM_GAP, .help = "the pause after each piece"},
 };
 
 const struct table fault_table = TABLE(fault_fields, struct fault_spec);

@@ -140,7 +140,7 @@ const struct verb verbs[VERB_COUNT] = {
                 "both ways, since it was opened"),
     VERB(SLICE, "slice", .hits = HITS_NETWORK, .does = SLOWS, .ends = MAY_END_SESSIONS,
         .takes = THING_SLICE, .params = PARAM_BYTES | PARAM_GAP | LASTS,
-        .help = "bytes pass in pieces of at most this size, each way, with a pause behind each"),
+        .help = "bytes pass in pieces of at most this size, each way, with a pause after each"),
     VERB(CUT_AT, "cut-at", .hits = HITS_NETWORK, .does = STOPS, .ends = ENDS_SESSIONS, .weight = 8,
         .params = PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR,
         .help = "the connection ends before or after the n-th message of a kind, which must come "
