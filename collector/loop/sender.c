@@ -322,7 +322,7 @@ static bool start_sender(struct collector *c, struct err *e)
 }
 
 // Makes dead letters of the tokens that the wire cannot carry, and takes them out of the line,
-// because the sender counts places without them. Only for modes with answers.
+// because the sender's program numbers only the tokens that it gets. Only for modes with answers.
 static bool bury(struct collector *c, struct line *line, struct err *e)
 {
     int kept = 0;

@@ -31,7 +31,7 @@ struct flow {
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns);
 
 // Returns the pause until the next look while `waiting` tokens wait; CLOCK_NEVER: have each token
-// announced instead. Looks begin when each would save 4 announcements; while we are `looking`
-// already, they go on as long as each saves 2.
+// announced instead. Looks begin when a look would save 4 announcements, and go on while it
+// saves 2. `limit` and `timeout_ns` are those of a batch.
 int64_t flow_pause_ns(
     const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns);

@@ -8,9 +8,10 @@
 #include "base/clock.h"
 #include "check/lookup.h"
 
-// Returns the longest gap between two lines of a collector that works as fast as it can: slack_ns
-// or, if it is longer, the time of a line at its capacity. With a budget, a collector may also wait
-// for the timeout and for one more token.
+// Returns the longest gap between two lines of a collector that works as fast as it can: slack_ns,
+// and what the time of a line has beyond the run's own slack. A line takes its time at the
+// collector's capacity or, if that is longer and the budget is spent, the timeout and the time in
+// which the budget grows by a token.
 static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;

@@ -30,10 +30,10 @@ struct strike {
     int64_t struck_ns, undone_ns;
     int64_t ready_ns;  // when the connections of the struck instance were seen to be open and to
                        // rest; 0: never
-    int64_t back_ns;   // when the struck instances must work again, or showed that they do;
+    int64_t back_ns;   // when the struck instances showed that they work again, or else bound_ns;
                        // CLOCK_NEVER: nobody starts them again
-    int64_t bound_ns;  // when they must work again at the latest, whatever they show; known before
-                       // the run, but for the time of the strike
+    int64_t bound_ns;  // when they must work again at the latest; of what the run shows, it depends
+                       // on the time of the strike alone
     int64_t others_ns; // when other instances must work in the place of the struck one;
                        // CLOCK_NEVER: never
     int instance;      // EVERY: it struck all instances

@@ -6,8 +6,8 @@
 #include "compare/compare.h"
 
 // Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
-// compared: different keys of the scenario, different rules, cuts on one side only. Seed, command
-// and provider may differ.
+// compared: different keys of the scenario (but for seed, command and provider), different rules,
+// cuts on one side only.
 MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
 
 // Adds a sentence to c->notes for each permitted difference: machine, server, program, seeds.

@@ -233,7 +233,8 @@ static bool finish_connecting(const struct busy *s, PGconn *conn)
 }
 
 // True for the error too_many_connections. Any other failure, for example that of a server that is
-// away, proves nothing. The text before the code may be translated; the code is not.
+// away, proves nothing. By PQERRORS_SQLSTATE the message ends with the server's code; the text
+// before it may be translated.
 static bool was_refused(const PGconn *conn)
 {
     return strstr(PQerrorMessage(conn), ":  53300\n") != NULL;

@@ -150,6 +150,8 @@ int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
     return shows_ns;
 }
 
+// Returns the first time, from from_ns on, at which the server's clock with its steps shows
+// server_ns or later.
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns)
 {
     const size_t count = may_step(l);

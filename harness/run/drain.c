@@ -16,7 +16,6 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 static bool join_load(struct run *r, struct err *e)
 {
     bool none = false;
-    int64_t deadline = clock_now_ns() + load_gone_ns;
 
     if (!generator_join(&r->generator, e))
         return false;
@@ -33,6 +32,7 @@ static bool join_load(struct run *r, struct err *e)
         return true;
     // A backend may still commit after its client is gone. So the outcome of open transactions is
     // known only when all backends have ended.
+    int64_t deadline = clock_now_ns() + load_gone_ns;
     while (!none) {
         if (!run_count_is(r,
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'", "0",

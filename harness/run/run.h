@@ -94,8 +94,8 @@ MUST_USE bool run_start_load(struct run *r, struct err *e);
 // fault_loop.c: carries out the faults at their times until load and faults are over.
 MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 
-// drain.c: waits until no expected token is missing or the drain is over. Then it stops the
-// collector, or lets it go on into the next segment of a soak.
+// drain.c: waits until no expected token is missing or the time for the drain has passed. Then it
+// stops the collector, or lets it go on into the next segment of a soak.
 MUST_USE bool run_drain(struct run *r, struct err *e);
 
 // soak.c: from one segment of a soak to the next. run_make_turn keeps the collector running and

@@ -150,7 +150,7 @@ bool metric_is_for(enum metric_id id, const struct scenario *s);
 // Returns the subjects that the metric is for, such as "collectors of mail lines"; "" for all.
 const char *metric_subjects(enum metric_id id);
 
-// Returns a word such as "tokens" or "lines".
+// Returns what a metric is counted over, such as "tokens" or "lines".
 const char *metric_over_name(enum metric_over over);
 
 // Returns a unit such as "ms" or "1/s"; "" for a count.

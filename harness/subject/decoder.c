@@ -141,8 +141,8 @@ static bool code_fits(const struct decoded *t)
     return t->code_len == 5;
 }
 
-// Notes which field is wrong. Always returns false.
-static bool is_wrong(
+// Notes that the field `name`, whose text begins at `field`, is wrong. Always returns false.
+static bool note_wrong_field(
     struct decoded *out, const char *field, const char *name, const char *should_be)
 {
     out->wrong = field;
@@ -167,11 +167,11 @@ bool decode_subject_token(
 
     out->action = action_len == 1 ? *action - '0' : 0;
     if (out->action != 1 && out->action != 2)
-        return is_wrong(out, action, "action", "1 or 2");
+        return note_wrong_field(out, action, "action", "1 or 2");
     if (secret_len != ENCODED_LEN || !decode_base64url(secret, both))
-        return is_wrong(out, secret, "secret", "86 characters of base64url");
+        return note_wrong_field(out, secret, "secret", "86 characters of base64url");
     if (!code_fits(out))
-        return is_wrong(out, out->code, "code",
+        return note_wrong_field(out, out->code, "code",
             out->action == 1 ? "empty or 5 digits" : "5 digits, of a recovery");
     memcpy(out->secret, both, DECODE_SECRET_LEN);
     out->signature_ok = signature_holds(d, out, both + DECODE_SECRET_LEN);

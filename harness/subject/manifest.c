@@ -160,12 +160,13 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
     // the documentation that allow it.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
-            "%s: retry_within: more than a minute needs retry_documented, the words that say so",
+            "%s: retry_within: more than a minute needs retry_documented, where its documentation "
+            "says so",
             path);
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->taken, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
-            "%s: retry_within: more than a minute needs taken, which counts the jobs that wait for "
-            "it",
+            "%s: retry_within: more than a minute needs taken, a query for the number of jobs that "
+            "workers hold",
             path);
     if (!m->consumer[0] || strcmp(m->enqueue, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: enqueue and consumer are needed", path);

@@ -141,8 +141,7 @@ struct subject_config {
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;                   // number of planned tokens; subject_seen_ns knows only
-                                          // these
+    size_t token_count;                   // number of planned tokens, whose first reading is noted
     const struct plan *plan;              // tells which tokens share an account; NULL: no two
                                           // tokens do
     const struct scenario_sender *sender; // how the harness answers deliveries as the sender; NULL:

@@ -117,7 +117,7 @@ static void judge_attempts(
 {
     struct result *r = h->c->r;
     uint64_t set = 1; // bit 0: no attempt and no line so far
-    // A token that expired before its first attempt has the number 0.
+    // The record of a token that expired before its first attempt has the attempt number 0.
     int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
 
     for (; a < end; a++) {

@@ -252,17 +252,17 @@ static bool local_address(
     return true;
 }
 
-// Explains why the server ended before it was ready: ERR_USAGE for a wrong setting of the user,
-// ERR_SYSTEM with the end of the log for any other reason. Returns false.
+// Explains why the server ended before it was ready: ERR_USAGE for a setting that the server
+// refuses, ERR_SYSTEM with the end of the log for any other reason. Returns false.
 static bool did_not_start(const struct server *s, struct err *e)
 {
-    static const char *const users[] = {
+    static const char *const refusals[] = {
         "unrecognized configuration parameter", "invalid value for parameter", "cannot be changed"};
     char tail[600];
 
     provider_log_tail(s, tail, sizeof tail);
-    for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
-        const char *found = strstr(tail, users[i]);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const char *found = strstr(tail, refusals[i]);
         if (found)
             return err_set(e, ERR_USAGE, "postgres.settings: the server refuses them: %.*s",
                 (int)strcspn(found, "\n"), found);

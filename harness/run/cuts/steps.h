@@ -29,8 +29,8 @@ struct steps {
 MUST_USE bool steps_init(struct steps *s, const struct scenario *of, struct err *e);
 void steps_fini(struct steps *s);
 
-// Prepares the statements and the accounts that recoveries need, on a connection of the superuser.
-// Call it before the first step.
+// Makes the accounts whose passwords the steps will recover, and prepares the statements of the
+// steps, on a connection of the superuser. Call it before the first step.
 MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
 
 // Commits the tokens of one step. `start_ns` is when the trial began.
