@@ -107,8 +107,8 @@ static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *
     int error = 0;
 
     for (const struct rule *r = rules; r < rules + count && error == 0; r++) {
-        // Compares the bits of datum_a in the argument with datum_b, where 0 stands for none of
-        // them.
+        // True when (argument & datum_a) == datum_b. datum_b is 0 unless it is set below: none of
+        // the bits of datum_a is in the argument.
         struct scmp_arg_cmp when = {.arg = r->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = r->value};
         if (r->when == IF_IS)
             when.op = SCMP_CMP_EQ;

@@ -25,8 +25,9 @@ static bool ends_within_a_line(int fd, off_t size)
     return torn;
 }
 
-// What is in a pipe cannot be read back, and the pipe outlives a collector that a script or a
-// service manager starts again. So while a long line is being written, the open file description of
+// A collector that starts must know whether the one before it died inside a line. What is in a pipe
+// cannot be read back, and the pipe outlives a collector that a script or a service manager starts
+// again. So while a long line is being written, the open file description of
 // the pipe bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the
 // kernel uses that number only for descriptions that somebody made asynchronous.
 #ifdef F_SETSIG

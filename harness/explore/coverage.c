@@ -65,7 +65,7 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
     for (size_t i = 0; i < plan->fault_count; i++) {
         const struct plan_fault *a = &plan->faults[i];
         size_t verb = index_of(s, plan, i);
-        // This fault is left out of the run, because it collides with another one.
+        // A busy fault collides with an earlier one, so the run leaves it out.
         if (a->busy)
             continue;
         gain += seen.modes[mode][verb]++ == 0 ? GAIN_MODE : 0;

@@ -63,6 +63,8 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
         }
     }
     PQconninfoFree(options);
-    // libpq's default is sslmode=prefer, which might encrypt if there were no proxy.
+    // Without a proxy, libpq's default, sslmode=prefer, might encrypt. So unless clear text was
+    // asked for, or the server is on this machine, we refuse rather than drop the encryption
+    // silently.
     return ok && (asked || is_here(server) || refuse_encryption("sslmode", "prefer", e));
 }

@@ -62,7 +62,7 @@ struct link_watcher {
 
 // Makes a link. Takes over both descriptors, which must be non-blocking. NULL without memory.
 struct link *link_new(int client, int server);
-// Closes both ends; with `reset` by a TCP reset where the end is TCP.
+// Closes both ends. With `reset`, an end that is TCP is closed by a TCP reset.
 void link_free(struct link *l, bool reset);
 
 // Moves all bytes that can move. Returns false when the connection is over and must be freed;

@@ -37,8 +37,8 @@ const struct question questions[] = {
         {LOAD, "collector.instances=2",
             "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector, instance: 0}]"},
         ASKS_RECOVERY},
-    // In the next three questions the harness tells each handler how to end. There are few jobs,
-    // because many workers handle only one at a time.
+    // In the next three questions the harness tells each handler whether to succeed, fail or take
+    // long. There are few jobs, because the workers of many queues handle only one job at a time.
     {"a dead worker's job", "collector-killed",
         {FEW("1/s", "3s"), "faults=[{at: 2300ms, do: kill-collector}]",
             "collector.sender={delay: 2s}"},

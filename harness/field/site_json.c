@@ -120,8 +120,8 @@ static json_t *answer_blocks(const struct grid_row *r)
     return blocks;
 }
 
-// Returns the source of the consumer: the first file of text that a word of its command names; ""
-// when there is none.
+// Returns the source of the consumer: the first text file that its command names. Returns "" when
+// there is none.
 static json_t *consumer_text(const struct grid_row *r)
 {
     json_t *text = json_string("");
@@ -189,7 +189,7 @@ static bool has_drafts(const json_t *findings)
     return false;
 }
 
-// Returns how many questions of a row have an answer.
+// Returns how many questions of a row have an answer. Columns of speeds are no questions.
 static size_t count_asked(const struct grid *g, const struct grid_row *r)
 {
     return g->columns - g->speeds - count_marks(g, r, CELL_EMPTY);

@@ -112,7 +112,7 @@ struct ledger {
     int64_t drain_end_ns;            // when TERM was sent to the collector
     int64_t server_epoch_s;          // the server's clock at start_ns, seconds since 1970
     const struct secret_scan *tells; // hashes of what may be secrets in the collector's logs; only
-                                     // ledger_settle_end reads them; NULL: unknown
+                                     // ledger_settle_end reads them; NULL: no log was scanned
     enum logs logs;
     size_t strangers; // number of tokens in the database that the plan does not know
 };

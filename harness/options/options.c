@@ -419,7 +419,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     int id;
 
     *o = (struct options){.out = "results",
-        .repeat = scope == SCOPE_FIELD ? 10 : 1, // for field --finding: the number of seeds
+        .repeat =
+            scope == SCOPE_FIELD ? 10 : 1, // `field --finding` takes it for the number of seeds
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.

@@ -38,8 +38,8 @@ static void shares(const struct report *r, double share, struct buf *out)
     }
 }
 
-// Appends the invariants that had nothing to judge, which would else look as if they were judged
-// and held; and those that the subject does not promise.
+// Appends the invariants that had nothing to judge, because they would otherwise look as if they
+// had held, and the invariants that the subject does not promise.
 static void never(const struct report *r, struct buf *out)
 {
     const char *before = "nothing to judge: ";

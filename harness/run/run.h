@@ -41,7 +41,7 @@ struct run {
     struct plan plan;
     struct folder folder;
 
-    // the server, and what is judged on it
+    // the server, and the subject that is judged against it
     struct server server;
     long log_from; // length of the server's log when this run began
     struct durability_proof proof;

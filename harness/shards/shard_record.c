@@ -200,7 +200,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
 
     r->shard = h->shard;
     r->passing = h->passing;
-    // A record that was there already has its first line.
+    // A record file that existed before has its first line already.
     if (ok && !r->head) {
         r->head = json_incref(head);
         ok = write_record_line(r, head, e);

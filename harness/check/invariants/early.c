@@ -266,8 +266,8 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// Returns the cause of a bequest of which this line may hold tokens, because the heir writes these
-// at once. CAUSE_NONE: there is none.
+// An heir writes the tokens of a bequest at once. If this line may hold such tokens, returns the
+// cause of the bequest, or else CAUSE_IS_NONE. At own_until_ns a bequest is over in any case.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {

@@ -197,6 +197,8 @@ void parts_kill(struct patroni *p, enum patroni_part part)
     char data[PATH_MAX], name[8];
     struct err ignored;
 
+    // At TERM the leash kills all processes on it. Then what a killed postmaster leaves, such as
+    // its shared memory, is cleared.
     if (p->leashes[part])
         process_end(p->leashes[part], SIGTERM, kill_limit_ns);
     p->leashes[part] = 0;

@@ -257,7 +257,8 @@ static int64_t last_call_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
-    // This is sooner than the limit, so a lost token is found without waiting for the whole limit.
+    // Without leases this is sooner than the trial's limit, so a lost token is found without
+    // waiting for all of that.
     return setting->leased
                ? CLOCK_NEVER
                : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
