@@ -1,5 +1,5 @@
-// What the collector and the mail sender both do before their work: hold the standard files, keep
-// secrets, and catch TERM and INT.
+// The collector and the mail sender call this before their work: it holds the standard files, keeps
+// secrets, and catches TERM and INT.
 #pragma once
 
 #include <stdbool.h>

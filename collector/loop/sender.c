@@ -149,7 +149,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
             a->line, a->place);
         return true;
     }
-    // Of the lines that are over only the last ones stay known, and this line is older.
+    // The collector remembers only the last lines that are over, and this line is older.
     if (!line) {
         log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
         return true;

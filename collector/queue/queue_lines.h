@@ -52,7 +52,7 @@ bool queue_send_answered(const struct queue *q, struct session *s,
 bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// What mailroom_peers is asked for. Its other arguments come from struct queue.
+// A caller asks mailroom_peers for these; the other arguments come from struct queue.
 struct peers_request {
     bool settle;      // joining: make a new cursor if one is needed, however long it takes
     const char *over; // joining: take the queue from this holder; NULL: from nobody

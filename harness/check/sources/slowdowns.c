@@ -1,7 +1,7 @@
 // A fault that delays each step by a known time does not excuse its whole time: while it lasts, a
 // token's way may take longer by ten such delays.
 //
-// What a step is depends on the fault: a round trip when the network is delayed, the transfer of
+// The fault decides what a step is: a round trip when the network is delayed, the transfer of
 // one batch at 1 kB a token when the network is throttled, a flush when the disk is slow. A network
 // that passes less than twice what the load needs counts as one that stops the subject.
 #include <math.h>
