@@ -28,7 +28,7 @@ soak() {
     rm -rf "$place/results"
     soak_on "$@"
 }
-options=(--quiet --out "$place/results" --set 'expect={}' --set recovery_limit=30s --set slack=3s "${leak[@]}")
+options=(--quiet --out "$place/results" --set 'expect={}' --set recovery_limit=30s --set slack=30s "${leak[@]}")
 soak_on() {
     "$mailproof" run "$place/short.yaml" --collector "$place/collector" "${options[@]}" "$@"
 }
