@@ -28,7 +28,7 @@ on_terminal 80 24 bash -c '"$@" >"$0"' "$place/out" "$mailproof" run steady prom
 [ "$(widest)" -lt 80 ] || fail "a line of $(widest) columns in a window of 80"
 grep -q $'^.*steady .*\x1b\\[3[23]m' "$place/screen" || fail "no colours"
 grep -qE '^promise-limit +\[#*\.+\] (load|starting)' "$place/lines" || fail "no progress of the second"
-grep -qE '^promise-limit .* delivered, [0-9.]+ ms$' "$place/lines" || fail "no latency of the second"
+grep -qE '^(steady|promise-limit) .* delivered, [0-9.]+ ms$' "$place/lines" || fail "no latency of a run"
 grep -qE '^1 of 2 runs over, .* about [0-9]+ s left' "$place/lines" || fail "no time left"
 [ "$(tail -c 3 "$place/screen")" = $'\x1b[J' ] || fail "the table was left behind"
 grep -qE '^steady +pass .* [0-9.]+ s ' "$place/out" || fail "no table at the end"
