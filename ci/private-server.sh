@@ -135,6 +135,13 @@ server_says_true() # query
 # background calls leave_server_session first.
 server_ask() # statements
 {
+    # psql itself would cut them at each semicolon.
+    server_feed "SELECT \$mailproof\$$1\$mailproof\$ \\gexec"
+}
+
+# The same, with lines as psql reads them from a file.
+server_feed() # lines
+{
     server_answer=
     if [ "$server_session" = "$PGHOST $PGUSER $PGDATABASE ${PGOPTIONS-}" ] && server_ran "$1"; then
         return "$server_code"
@@ -144,7 +151,7 @@ server_ask() # statements
         return "$server_code"
     fi
     server_code=0
-    server_answer=$(psql -v ON_ERROR_STOP=1 -qAtX -c "$1") || server_code=$?
+    server_answer=$(printf '%s\n' "$1" | psql -v ON_ERROR_STOP=1 -qAtX) || server_code=$?
     [ -z "$server_answer" ] || server_answer=$server_answer$server_newline
     return "$server_code"
 }
@@ -156,8 +163,9 @@ open_server_session()
     read -r server_shell server_rest 2>/dev/null </proc/self/stat && [ "$server_shell" = $$ ] || return 1
     close_server_session
     [ -p "$server_dir/session.statements" ] || mkfifo "$server_dir/session.statements" "$server_dir/session.rows"
+    # A pipe that the script holds by 3 or 5 is to end when the script closes it.
     psql -v ON_ERROR_STOP=1 -qAtX <>"$server_dir/session.statements" >"$server_dir/session.rows" \
-        2>>"$server_dir/session.errors" &
+        2>>"$server_dir/session.errors" 3>&- 5>&- &
     server_psql=$!
     exec 4<"$server_dir/session.rows"
     server_session="$PGHOST $PGUSER $PGDATABASE ${PGOPTIONS-}"
@@ -179,15 +187,14 @@ close_server_session()
     server_psql=
 }
 
-# Fails when the session was over before the statements began. Otherwise it sets $server_code, which
-# is 1 when the session did not get to the end of them: psql ends at an error.
-server_ran() # statements
+# Fails when the session was over before the lines began. Otherwise it sets $server_code, which is 1
+# when the session did not get to the end of them: psql ends at an error.
+server_ran() # lines
 {
     : >"$server_dir/session.errors"
-    # \gexec runs each column as it is, whereas psql would cut its input at each semicolon. The first
-    # column prints the mark, if the server is there.
-    printf '%s\n' "SELECT 'SELECT ''$server_mark''', \$mailproof\$$1\$mailproof\$ \\gexec" \
-        "\\warn $server_mark" 'DISCARD ALL;' "SELECT '$server_mark';" 1<>"$server_dir/session.statements"
+    # The first mark is printed if the server is there.
+    printf '%s\n' "SELECT '$server_mark';" "$1" "\\warn $server_mark" 'DISCARD ALL;' \
+        "SELECT '$server_mark';" 1<>"$server_dir/session.statements"
     IFS= read -r server_line <&4 && [ "$server_line" = "$server_mark" ] || return 1
     while IFS= read -r server_line <&4 && [ "$server_line" != "$server_mark" ]; do
         server_answer=$server_answer$server_line$server_newline

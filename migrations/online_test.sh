@@ -10,6 +10,7 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 main()
 {
     start_server
+    forget_comments
     the_plain_way
     the_schema_is_the_same
     each_down_undoes_its_up
@@ -32,7 +33,7 @@ the_plain_way()
     for n in $({ numbers; echo "$latest"; } | sort -nu); do
         up_to $((n - 1))
         add_tokens "before$n"
-        ! has_online "$n" || sql "CREATE DATABASE before_$n TEMPLATE plain" dbname=postgres
+        ! has_online "$n" || create_database "before_$n" plain plain
         up_to "$n"
         schema >"$server_dir/plain.$n"
     done
@@ -87,7 +88,7 @@ writers_go_on()
         echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;" >&3
         until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database()
             AND state = 'idle in transaction' AND backend_xmin IS NOT NULL"
-        (exec 3>&-; online "$n") &
+        (exec 3>&-; leave_server_session; online "$n") &
         online_file=$!
         until_true "SELECT count(*) = 1 FROM pg_stat_progress_create_index
             WHERE datname = current_database() AND phase LIKE 'waiting for old snapshots'"
@@ -121,7 +122,7 @@ an_interrupted_one_does_no_harm()
     online 7
     sql "ALTER TABLE tokens DROP CONSTRAINT tokens_next_filled"
     rows >"$server_dir/before"
-    sql "CREATE DATABASE repeated TEMPLATE half" dbname=postgres
+    create_database repeated half half
     up 7
     as_in_the_plain_way
     rows >"$server_dir/after"
@@ -141,7 +142,7 @@ an_index_of_others_is_not_lost()
     copy_of_before 7 theirs
     sql "CREATE INDEX theirs_idx ON tokens (created_at)"
     photograph >"$server_dir/before"
-    case $(psql -qX -f "$(online_file 7)" 2>&1) in
+    case $(psql -qX -f "$(migration 7 online)" 2>&1) in
     *"would be lost: the index theirs_idx"*) ;;
     *) failed "an index of theirs" ;;
     esac
@@ -156,9 +157,12 @@ no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot
     watched=watched_$(echo "$1" | tr - _)
     watched_database "$watched"
     while [ "$at" -lt "$latest" ]; do
-        [ "$1" != cursor ] || ! has_online $((at + 1)) ||
-            sql "CREATE DATABASE unprepared_$((at + 1)) TEMPLATE $watched" dbname=postgres
-        online $((at + 1))
+        if has_online $((at + 1)); then
+            [ "$1" != cursor ] || create_database "unprepared_$((at + 1))" "$watched" "$watched"
+            server_feed '\connect -' # because the session counts what it has read
+            online $((at + 1))
+        fi
+        server_feed '\connect -'
         up $((at + 1))
         [ "$at" -ne 15 ] || sql "SELECT mailroom_switch_mode('mailroom', '$1')" dbname="$PGDATABASE options='-c watch.off=yes'" >/dev/null
     done
@@ -171,7 +175,7 @@ the_watch_sees_a_scan()
 {
     for n in $(numbers); do
         PGDATABASE=unprepared_$n
-        case $(psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here"/migrations/"$(number "$n")"_*.up.sql)" 2>&1) in
+        case $(psql -v ON_ERROR_STOP=1 -qX -f "$(migration "$n" up)" 2>&1) in
         *"watch: "*Lock*) ;;
         *) failed "nobody saw what $n reads under a lock" ;;
         esac
@@ -230,28 +234,16 @@ watched_database() # name
         CREATE EVENT TRIGGER watch_end ON ddl_command_end EXECUTE FUNCTION watch()"
 }
 
-number() { printf %06d "$1"; } # prints a migration's number as the name of its file has it
-
-online_file() { echo "$here/migrations/$(number "$1")"_*.online.sql; } # number
-
-has_online() { [ -e "$(online_file "$1")" ]; } # number
+has_online() { find_migration "$1" online && [ -n "$lib_file" ]; } # number
 
 # Prints the numbers of the migrations that have an online file.
 numbers() { find "$here/migrations" -name '*.online.sql' | sort | sed 's|.*/0*\([0-9]*\)_.*|\1|'; }
 
-# Runs the file, if there is one.
-online() # number
-{
-    ! has_online "$1" || psql -qX -f "$(online_file "$1")" >"$server_dir/online.log" 2>&1 || {
-        cat "$server_dir/online.log"
-        failed "the online file of $1 in $PGDATABASE"
-    }
-}
+online() { apply online "$1"; } # number
 
 copy_of_before() # number, name
 {
-    sql "CREATE DATABASE $2 TEMPLATE before_$1" dbname=postgres
-    PGDATABASE=$2
+    create_database "$2" "before_$1" "$2"
     at=$(($1 - 1))
 }
 

@@ -12,7 +12,8 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 }
 start_server -c track_functions=all
 new_database protocol
-up_to_latest
+up_to "$latest"
+close_server_session # the tests end all sessions but their own
 /usr/bin/python3 "$here/migrations/protocol_test.py" "$@"
 
 # The server counts calls of a function only where it did not put the function into the statement

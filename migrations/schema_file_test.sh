@@ -13,7 +13,7 @@ major=$(sed -n 's/.*with PostgreSQL \([0-9]*\);.*/\1/p' "$here/migrations/schema
     exit 77
 }
 new_database schema
-up_to_latest
+up_to "$latest"
 final_schema >"$server_dir/schema.sql"
 diff -u "$here/migrations/schema.sql" "$server_dir/schema.sql" || {
     echo "FAILED: schema.sql is not what the migrations make; ci/schema writes it"

@@ -28,8 +28,7 @@ main()
 
 the_role_can_do_its_work_only()
 {
-    new_database role
-    up_to_latest
+    database_at "$latest" role
     add_accounts 1 1
     sql "SET ROLE mailroom_collector;
          SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;
@@ -54,9 +53,8 @@ the_role_can_do_its_work_only()
     only_these_functions_are_for_the_collector
     nothing_else_is_granted
 
-    new_database role_too
-    up_to_latest
-    sql "DROP DATABASE at_latest"
+    database_at "$latest" role_too
+    sql "DROP DATABASE at_$latest"
     down_to 8
     same "the roles stay while another database needs them" "mailroom_collector mailroom_owner" "$(roles)"
     same "and the other's functions work" ours "$(sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" dbname=role)"
@@ -127,8 +125,7 @@ tokens: SELECT" "$(sql "
 # that is set.
 status_changes()
 {
-    new_database status
-    up_to_latest
+    database_at "$latest" status
     sql "CREATE FUNCTION change(was account_status, activated int, unsuspended int,
             becomes account_status) RETURNS text LANGUAGE plpgsql AS \$\$
         DECLARE
@@ -171,8 +168,7 @@ status_changes()
 every_token_is_announced()
 {
     new_database announce
-    up 1
-    up 2
+    up_to 2
     same "folded at 000002" 1 "$(announcements two)"
     up 3
     same "each at 000003" 2 "$(announcements more)"
@@ -181,8 +177,7 @@ every_token_is_announced()
 codes_are_five_digits()
 {
     new_database codes
-    up 1
-    up 2
+    up_to 2
     # The defect of migration 1 shows once in 200,000 codes. So the random number is replaced, by the
     # lowest and the highest 150,000: each remainder is among them.
     code=$(sql "SELECT replace(pg_get_expr(adbin, adrelid), 'gen_random_bytes(6)',
@@ -202,7 +197,7 @@ unsendable_accounts_are_refused()
     new_database unsendable
     up 1
     sql "INSERT INTO accounts (email, login) VALUES ('old,bad@x', 'old')"
-    up_to_latest
+    up_to "$latest"
     for bad in ',' '"' '\n' '\r' '\t' '\u0001' '\u001f' '\u007f' '\u0080' '\u0085' '\u009f'; do
         refused "email with $bad" "INSERT INTO accounts (email, login) VALUES (E'a${bad}b', 'a')"
         refused "login with $bad" "INSERT INTO accounts (email, login) VALUES ('a', E'a${bad}b')"
@@ -219,8 +214,7 @@ unsendable_accounts_are_refused()
 # before.
 time_goes_on_after_2038()
 {
-    new_database future
-    up_to_latest
+    database_at "$latest" future
     sql "CREATE OR REPLACE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE
          AS \$\$ SELECT timestamptz '2040-01-01 00:00:00+00' \$\$"
     sql "INSERT INTO accounts (email, login) VALUES ('f', 'f');
@@ -237,8 +231,7 @@ time_goes_on_after_2038()
 
 a_conflict_makes_no_token()
 {
-    new_database conflict
-    up_to_latest
+    database_at "$latest" conflict
     for _ in 1 2; do
         sql "INSERT INTO accounts (email, login) VALUES ('c@x', 'c') ON CONFLICT DO NOTHING"
     done
@@ -250,8 +243,7 @@ a_conflict_makes_no_token()
 
 another_search_path_finds_the_tables()
 {
-    new_database elsewhere
-    up_to_latest
+    database_at "$latest" elsewhere
     sql "CREATE SCHEMA decoy; CREATE TABLE decoy.tokens (LIKE public.tokens);
          CREATE TABLE decoy.accounts (LIKE public.accounts);
          SET search_path = decoy;
@@ -264,8 +256,7 @@ another_search_path_finds_the_tables()
 # A token that was inserted in the second half of a second has the next second as its time.
 a_lane_ages_by_the_second()
 {
-    new_database ageing
-    up_to_latest
+    database_at "$latest" ageing
     make_lanes
     sql "SELECT pg_sleep((2.55 - extract(epoch FROM clock_timestamp())::numeric % 1) % 1)" >/dev/null
     add_accounts 1 1
@@ -278,8 +269,7 @@ a_lane_ages_by_the_second()
 # The token behind the expired ones has aged.
 tokens_that_expired_keep_no_lane_from_ageing()
 {
-    new_database expired_lane
-    up_to_latest
+    database_at "$latest" expired_lane
     make_lanes
     add_accounts 1 2010
     sql "UPDATE tokens SET expires_at = 1, created_at = 1 WHERE action = 'activation';
@@ -292,8 +282,7 @@ tokens_that_expired_keep_no_lane_from_ageing()
 # Three tokens are too few for a line of five, and make a line of three.
 what_is_not_leased_costs_no_budget()
 {
-    new_database too_few
-    up_to_latest
+    database_at "$latest" too_few
     sql "SELECT mailroom_switch_mode('mailroom', 'leased')" >/dev/null
     add_accounts 1 3
     same "budget left after a look, and today's tokens" "" "$(lease_of_ten 5)"
@@ -304,8 +293,7 @@ what_is_not_leased_costs_no_budget()
 # no answer.
 another_mode_gets_what_has_no_answer()
 {
-    new_database unanswered
-    up_to_latest
+    database_at "$latest" unanswered
     sql "SELECT mailroom_switch_mode('mailroom', 'leased')" >/dev/null
     add_accounts 1 3
     sql "SELECT FROM mailroom_peers('mailroom', 9, 'leased', 'nine', host => 'host');

@@ -10,42 +10,65 @@ failures=0
 # shellcheck disable=SC2034 # for the tests
 latest=$(basename "$(printf '%s\n' "$here"/migrations/*.up.sql | tail -n 1)" | sed 's/^0*\([0-9]*\).*/\1/')
 
-sql() # statements
+# Runs statements in the session of server_ask; or, with words that say where, in a psql of its own.
+sql() # statements, where
 {
-    sql_text=$1
-    shift
-    psql -v ON_ERROR_STOP=1 -qAtX "$@" -c "$sql_text"
+    if [ $# -gt 1 ]; then
+        psql -v ON_ERROR_STOP=1 -qAtX "$2" -c "$1"
+        return
+    fi
+    lib_code=0
+    server_ask "$1" || lib_code=$?
+    printf '%s' "$server_answer"
+    return "$lib_code"
 }
 
 new_database() # name
 {
-    sql "CREATE DATABASE $1 TEMPLATE template0"
-    PGDATABASE=$1
+    create_database "$1" template1 "$1"
     at=0
+}
+
+# Makes a copy of a database, while the session is in neither, and goes to one of them.
+create_database() # name, template, where to go
+{
+    server_ask 'SELECT 1' # an error may have ended the session
+    # Copying the files needs less of the processor than writing each page to the log does.
+    server_feed "\\connect postgres
+SELECT CASE WHEN :SERVER_VERSION_NUM >= 150000 THEN 'STRATEGY file_copy' ELSE '' END AS strategy \\gset
+CREATE DATABASE $1 TEMPLATE $2 :strategy;
+\\connect $3"
+    PGDATABASE=$3
+    [ -z "$server_session" ] || server_session="$PGHOST $PGUSER $PGDATABASE ${PGOPTIONS-}"
 }
 
 # Prints the file of a migration; nothing when there is none of this number.
 migration() # number, direction
 {
-    for lib_file in "$here/migrations/$(printf %06d "$1")"_*."$2.sql"; do
-        [ ! -e "$lib_file" ] || echo "$lib_file"
+    find_migration "$1" "$2"
+    [ -z "$lib_file" ] || echo "$lib_file"
+}
+
+find_migration() # number, direction
+{
+    lib_digits=00000$1
+    for lib_file in "$here/migrations/${lib_digits#"${lib_digits%??????}"}"_*."$2.sql"; do
+        [ -e "$lib_file" ] || lib_file=
     done
 }
 
 # Applies migrations in the given order, in one session. Files that do not exist are left out.
 apply() # direction, numbers
 {
-    lib_direction=$1
+    lib_direction=$1 lib_lines=
     shift
-    lib_numbers=$*
-    set --
-    for lib_number in $lib_numbers; do
-        lib_file=$(migration "$lib_number" "$lib_direction")
-        [ -z "$lib_file" ] || set -- "$@" -f "$lib_file"
+    for lib_number in "$@"; do
+        find_migration "$lib_number" "$lib_direction"
+        [ -z "$lib_file" ] || lib_lines="$lib_lines\\i $lib_file$server_newline"
     done
-    [ $# -eq 0 ] || psql -v ON_ERROR_STOP=1 -qX "$@" 2>"$server_dir/notices" || {
+    [ -z "$lib_lines" ] || server_feed "$lib_lines" 2>"$server_dir/notices" || {
         cat "$server_dir/notices"
-        failed "migrations $lib_numbers $lib_direction in $PGDATABASE"
+        failed "migrations $* $lib_direction in $PGDATABASE"
     }
 }
 
@@ -73,20 +96,16 @@ down_to() # number
     at=$1
 }
 
-# Applies all migrations that are left. The first empty database goes through all of them; a
-# later one becomes a copy of it.
-up_to_latest()
+# Makes a database at a migration. The first at this one goes through all before it, and the later
+# ones are copies of it.
+database_at() # number, name
 {
-    if [ "$at" -eq 0 ] &&
-        [ "$(sql "SELECT count(*) FROM pg_database WHERE datname = 'at_latest'")" -eq 1 ]; then
-        sql "DROP DATABASE $PGDATABASE" dbname=postgres
-        sql "CREATE DATABASE $PGDATABASE TEMPLATE at_latest" dbname=postgres
-        at=$latest
-        return
+    if [ "$(sql "SELECT count(*) FROM pg_database WHERE datname = 'at_$1'")" -eq 0 ]; then
+        new_database "at_$1"
+        up_to "$1"
     fi
-    started_at=$at
-    up_to "$latest"
-    [ "$started_at" -ne 0 ] || sql "CREATE DATABASE at_latest TEMPLATE $PGDATABASE" dbname=postgres
+    create_database "$2" "at_$1" "$2"
+    at=$1
 }
 
 # Prints the schema, the roles, and the rows of accounts and tokens. (Those of the cursor
@@ -98,11 +117,20 @@ photograph()
     rows
 }
 
-# Prints the schema as pg_dump does, which leaves roles out.
+# Prints the schema as pg_dump does, which leaves roles out. Security labels need a library that is not
+# here.
 schema()
 {
     # Newer pg_dumps fence their output with a random word.
-    pg_dump --schema-only | sed '/^\\\(un\)\{0,1\}restrict /d'
+    pg_dump --schema-only --no-security-labels | sed '/^\\\(un\)\{0,1\}restrict /d'
+}
+
+# Has pg_dump pass over what it never prints: the comments on the server's own objects, in the databases
+# that are made from now on.
+forget_comments()
+{
+    psql -qX -c "DELETE FROM pg_description WHERE classoid <> 'pg_namespace'::regclass" \
+        -c 'VACUUM FULL pg_description' template1
 }
 
 # Prints the schema for people: without owners, settings, and pg_dump's headings.
@@ -122,9 +150,14 @@ server_major()
 
 rows()
 {
-    [ "$at" -eq 0 ] || sql "SELECT id, email, status, login, created_at, status_changed_at,
+    [ "$at" -ne 0 ] || return 0
+    # psql writes them to a file, because the shell reads each byte from the session by itself.
+    server_feed "\\o $server_dir/rows
+        SELECT id, email, status, login, created_at, status_changed_at,
         activated_at, suspended_at, unsuspended_at FROM accounts ORDER BY id; SELECT id, action, secret, code,
-        account, expires_at, consumed_at, created_at FROM tokens ORDER BY id"
+        account, expires_at, consumed_at, created_at FROM tokens ORDER BY id;
+\\o"
+    cat "$server_dir/rows"
 }
 
 roles()

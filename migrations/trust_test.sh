@@ -29,8 +29,7 @@ main()
 # waits that waited in the dump or came since.
 a_cursor_tells_where_it_was_written()
 {
-    new_database evidence
-    up_to_latest
+    database_at "$latest" evidence
     sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
     add_accounts 1 3
     sql "SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 2, 1)" >/dev/null
@@ -38,8 +37,7 @@ a_cursor_tells_where_it_was_written()
     sql "VACUUM FREEZE cursors, tokens"
     sql "VACUUM FULL cursors"
     same "frozen and packed" f "$(moved)"
-    sql "CREATE DATABASE copied TEMPLATE evidence" dbname=postgres
-    PGDATABASE=copied
+    create_database copied evidence copied
     same "in a copy" f "$(moved)"
     same "what waits in a copy" 3 "$(taken_by 1)"
     PGDATABASE=evidence
@@ -68,8 +66,7 @@ moved()
 
 a_row_gets_the_number_of_its_transaction()
 {
-    new_database numbers
-    up_to_latest
+    database_at "$latest" numbers
     sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
     add_accounts 1 2
     sql "SELECT count(*) FROM mailroom_take('mailroom', 1, NULL, 10, 1)" >/dev/null
@@ -110,8 +107,7 @@ refused() # message, hint
 # protocol_test.sh calls them with a role that has no right but this one.
 the_functions_have_few_rights()
 {
-    new_database rights
-    up_to_latest
+    database_at "$latest" rights
     same "the functions with others' rights, and their owner" "9 mailroom_owner" "$(owners)"
     same "its attributes" f "$(sql "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolcanlogin
         OR rolreplication FROM pg_roles WHERE rolname = 'mailroom_owner'")"
@@ -221,8 +217,7 @@ two_queues_of_a_database_share_the_role()
 # A dump that is restored without owners and rights has the functions of whoever restores it.
 a_dump_is_mended()
 {
-    new_database dumped_away
-    up_to_latest
+    database_at "$latest" dumped_away
     sql "CREATE DATABASE brought TEMPLATE template0"
     pg_dump --no-owner --no-privileges | psql -qX -v ON_ERROR_STOP=1 brought >/dev/null
     PGDATABASE=brought
@@ -246,8 +241,7 @@ another_encoding_is_refused()
 # A role that row security applies to must not be told that a queue with hidden tokens is empty.
 hidden_rows_are_an_error()
 {
-    new_database hidden
-    up_to_latest
+    database_at "$latest" hidden
     sql "SELECT state FROM mailroom_peers('mailroom', 1, 'shared', '')" >/dev/null
     add_accounts 1 1
     sql "CREATE POLICY own ON tokens USING (false); ALTER TABLE tokens ENABLE ROW LEVEL SECURITY;
@@ -264,8 +258,7 @@ hidden_rows_are_an_error()
 # A cancel may hit the trigger at any instruction, so there are many.
 a_cancelled_insert_keeps_no_lock()
 {
-    new_database cancelled
-    up_to_latest
+    database_at "$latest" cancelled
     sql "SELECT mailroom_announce('bell')"
     add_accounts 1 1
     same "locks that were left" 0 "$({
@@ -281,8 +274,7 @@ a_cancelled_insert_keeps_no_lock()
 # partitions of the next days are not made.
 a_dump_stops_nobody()
 {
-    new_database dumped
-    up_to_latest
+    database_at "$latest" dumped
     open_session "$server_dir/dump"
     exec 3>"$server_dir/dump"
     echo "BEGIN; LOCK TABLE attempts IN ACCESS SHARE MODE;" >&3

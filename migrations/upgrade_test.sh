@@ -10,6 +10,7 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 main()
 {
     start_server
+    forget_comments
     each_down_undoes_its_up
     all_downs_undo_all_ups
     waiting_tokens_are_delivered
@@ -47,8 +48,7 @@ each_down_undoes_its_up()
 
 all_downs_undo_all_ups()
 {
-    new_database undo_all
-    up_to "$latest"
+    database_at "$latest" undo_all
     down_to 0
     nothing_is_left
 }
@@ -73,7 +73,7 @@ waiting_tokens_are_delivered()
          INSERT INTO tokens (action, account) VALUES ('password_recovery', 6)"
     same "waiting at 000001" "5 9 10 11" "$(waiting_by_id)"
 
-    up_to_latest
+    up_to "$latest"
     same "waiting at the latest" "5 9 10 11" "$(waiting_by_xid)"
     move_cursor 2
     same "two were delivered" "10 11" "$(waiting_by_xid)"
@@ -89,7 +89,7 @@ waiting_tokens_are_delivered()
 
     down_to 1
     same "the old cursor loses none" "12 13" "$(waiting_by_id)"
-    up_to_latest
+    up_to "$latest"
     same "up again" "12 13" "$(waiting_by_xid)"
     move_cursor 2
     down_to 1
@@ -104,9 +104,7 @@ waiting_tokens_are_delivered()
 transactions_older_than_the_cursor_are_delivered()
 {
     new_database concurrent
-    up 1
-    up 2
-    up 3
+    up_to 3
     add_accounts 1 3
     sql "UPDATE jobs SET last_seq = 2"
     open_session "$server_dir/early"
@@ -120,7 +118,7 @@ transactions_older_than_the_cursor_are_delivered()
     echo "BEGIN; INSERT INTO accounts (email, login) VALUES ('m@x', 'm');" >&5
     until_true "SELECT count(*) = 2 FROM pg_stat_activity
         WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
-    up 4 &
+    (leave_server_session; up 4) &
     migration=$!
     until_true "SELECT count(*) = 1 FROM pg_locks
         WHERE relation = 'tokens'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted"
@@ -154,8 +152,7 @@ an_older_pgcrypto_stays()
 # inserted by a transaction that is older than the new cursor.
 a_used_cursor_becomes_a_snapshot()
 {
-    new_database snapshot
-    up_to 15
+    database_at 15 snapshot
     add_accounts 1 6
     sql "UPDATE tokens SET xid = '0' WHERE id = 1"
     sql "UPDATE jobs SET epoch = 1, (last_xid, last_seq) = (SELECT xid, id FROM tokens WHERE id = 4)"
@@ -165,7 +162,7 @@ a_used_cursor_becomes_a_snapshot()
     until_true "SELECT count(*) = 1 FROM pg_stat_activity
         WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
     add_accounts 7 7
-    up_to_latest
+    up_to "$latest"
     same "the older cursor still counts" "5 6 7" "$(left_over_or_untaken)"
     same "tokens that wait" 3 "$(sql "SELECT mailroom_settle('mailroom', 'cursor')")"
     same "and once more" "" "$(sql "SELECT mailroom_settle('mailroom', 'cursor')")"
@@ -182,7 +179,7 @@ a_used_cursor_becomes_a_snapshot()
     add_accounts 11 11
     down_to 15
     same "down, none is lost" "10 11" "$(waiting_by_xid)"
-    up_to_latest
+    up_to "$latest"
     same "up again" "10 11" "$(left_over_or_untaken)"
     sql "SELECT mailroom_settle('mailroom', 'cursor')" >/dev/null
     same "and once more" "10 11" "$(left_over_or_untaken)"
@@ -190,8 +187,7 @@ a_used_cursor_becomes_a_snapshot()
 
 a_shared_queue_stays_shared()
 {
-    new_database shared
-    up_to 15
+    database_at 15 shared
     sql "SELECT mailroom_switch_mode('mailroom', 'skip-locked')" >/dev/null
     add_accounts 1 6
     sql "UPDATE tokens SET processed_at = 1 WHERE id IN (2, 4); UPDATE jobs SET epoch = 1;
@@ -202,14 +198,14 @@ a_shared_queue_stays_shared()
     *) failed "an open claim: $refused_up" ;;
     esac
     sql "UPDATE tokens SET claimed_by = NULL"
-    up_to_latest
+    up_to "$latest"
     same "mode" shared "$(sql "SELECT mode FROM jobs")"
     same "what was not marked" "1 3 5 6" "$(left_over_or_untaken)"
     down_to 15
     same "mode, down" skip-locked "$(sql "SELECT mode FROM jobs")"
     same "what is not marked" "1 3 5 6" "$(sql "SELECT string_agg(id::text, ' ' ORDER BY id)
         FROM tokens WHERE processed_at IS NULL")"
-    up_to_latest
+    up_to "$latest"
     same "what was not marked, up again" "1 3 5 6" "$(left_over_or_untaken)"
 }
 
@@ -217,8 +213,7 @@ a_shared_queue_stays_shared()
 # inserted after the cursor was made, some of them behind a savepoint.
 a_new_cursor_loses_nothing()
 {
-    new_database afresh
-    up_to_latest
+    database_at "$latest" afresh
     sql "BEGIN;
          INSERT INTO accounts (email, login) VALUES ('u1@x', 'u1');
          SELECT mailroom_settle('mailroom', 'cursor');
@@ -242,14 +237,13 @@ a_new_cursor_loses_nothing()
 a_restored_dump_is_migrated()
 {
     for level in 11 12 15; do
-        new_database "restored_at_$level"
-        up_to "$level"
+        database_at "$level" "restored_at_$level"
         add_accounts 1 5
         sql "UPDATE tokens SET xid = (900000 + id)::text::xid8;
              UPDATE jobs SET last_xid = '900003', last_seq = 3"
         add_accounts 6 7
         sql "BEGIN; SAVEPOINT a; INSERT INTO accounts (email, login) VALUES ('u8@x', 'u8'); COMMIT"
-        up_to_latest
+        up_to "$latest"
         add_accounts 9 9
         sql "SELECT mailroom_settle('mailroom', 'cursor')" >/dev/null
         same "restored at level $level" "4 5 6 7 8 9" "$(left_over_or_untaken)"
@@ -260,8 +254,7 @@ a_restored_dump_is_migrated()
 # none of them.
 an_old_snapshot_costs_nothing()
 {
-    new_database old
-    up_to_latest
+    database_at "$latest" old
     open_session "$server_dir/report"
     exec 3>"$server_dir/report"
     echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM tokens;" >&3
@@ -306,8 +299,7 @@ partitions_become_one_table()
 # Between 000015 and the first release other migrations had these numbers.
 an_unreleased_level_is_refused()
 {
-    new_database unreleased
-    up_to 15
+    database_at 15 unreleased
     sql "CREATE TABLE cursors (); CREATE TABLE deliveries ()"
     refused_up=$(psql -v ON_ERROR_STOP=1 -qX -f "$(migration 16 up)" 2>&1 || true)
     case $refused_up in

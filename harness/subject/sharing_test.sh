@@ -15,7 +15,7 @@ main()
 {
     start_server -c fsync=on
     new_database sharing
-    up_to_latest
+    up_to "$latest"
     export MAILROOM_DATABASE_URL="dbname=sharing" MAILROOM_BATCH_TIMEOUT=50
     MAILROOM_SECRET_KEY=$(printf '%064d' 1)
     export MAILROOM_SECRET_KEY
