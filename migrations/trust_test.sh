@@ -255,16 +255,16 @@ hidden_rows_are_an_error()
     same "what a superuser's mend lets it see" 1 "$(taken_by 1)"
 }
 
-# A cancel may hit the trigger at any instruction, so there are many.
+# A cancel may hit the trigger at any instruction, so there are many, and the trigger runs all the time.
 a_cancelled_insert_keeps_no_lock()
 {
     database_at "$latest" cancelled
     sql "SELECT mailroom_announce('bell')"
     add_accounts 1 1
     same "locks that were left" 0 "$({
-        for ms in $(seq 20 3 320); do
-            echo "SET statement_timeout = $ms;
-                INSERT INTO tokens (action, account) SELECT 'activation', 1 FROM generate_series(1, 5000);"
+        for n in $(seq 200); do
+            echo "SET statement_timeout = $((n % 10 + 3));
+                DO 'BEGIN LOOP INSERT INTO tokens (action, account) VALUES (''activation'', 1); END LOOP; END';"
         done
         echo "SET statement_timeout = 0; SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();"
     } | psql -qAtX 2>/dev/null)"
