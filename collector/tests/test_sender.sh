@@ -11,17 +11,21 @@
 #   die    the sender exits
 #
 # It appends every login that it sees to the file that is its argument.
+set -f
 got=$1
 n=0
 seen=' '
 while IFS= read -r line; do
     n=$((n + 1))
     place=0
-    # The fields of a test hold no blanks and nothing that a shell would expand.
-    # shellcheck disable=SC2046
-    set -- $(echo "$line," | tr ',' '\n' | awk 'NR % 5 == 3')
-    for login in "$@"; do
+    IFS=,
+    # shellcheck disable=SC2086 # a token is five fields, of which the third is the login
+    set -- $line,
+    unset IFS
+    while [ $# -gt 0 ]; do
         place=$((place + 1))
+        login=$3
+        shift 5
         echo "$login" >>"$got"
         kind=${login%%[0-9]*}
         [ "$kind" != once ] || case $seen in *" $login "*) kind=ok ;; *) kind=soft ;; esac
