@@ -17,6 +17,7 @@ main()
     others_work
     export MAILROOM_HEALTHCHECK_INTERVAL=86400000 MAILROOM_BATCH_LIMIT=5000
     waits_for_a_silent_server
+    add_accounts 1 1
     for mode in cursor cursor_bell shared_bell shared; do
         case $mode in
         *_bell) sql "SELECT mailroom_announce('bell')" >/dev/null ;;
@@ -29,8 +30,9 @@ main()
         fi
         MAILROOM_DEQUEUE=${mode%_bell} run "$mode"
         has_logged "$mode" collecting
-        add_accounts "$((1 + $(sql 'SELECT count(*) FROM accounts')))" \
-            "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
+        # One account has all tokens, because 30000 accounts cost the server two seconds.
+        sql "INSERT INTO tokens (action, account)
+             SELECT 'activation', (SELECT min(id) FROM accounts) FROM generate_series(1, 30000)"
         drained
         settled "$mode"
         # Others would look at it again and again, and take it for hung after a lease.
