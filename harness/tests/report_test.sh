@@ -103,27 +103,28 @@ browse "$place/results/index.html"
 grep -q '<p id="summary" role="status">1 scenario: 1 violated</p>' "$place/dom" || fail "the index does not count"
 grep -q '<option value="violated">' "$place/dom" || fail "the index cannot be filtered"
 
-# fits PAGE: on a telephone the page does not scroll sideways, even with figures of many digits, and
-# each cell and picture lies on it or in a box that scrolls.
-fits() {
-    cat >"$place/telephone.html" <<HTML
-<iframe id="page" width="390" height="800" src="file://$1"></iframe><p id="told"></p>
+expect_exit 2 "$mailproof" compare "$folder" "$folder" --html "$place/compare.html"
+expect_exit 0 "$mailproof" check "$folder" --token 1 --html "$place/token.html"
+
+# On a telephone no page scrolls sideways, even with figures of many digits, and each cell and picture
+# lies on it or in a box that scrolls. One start of the browser serves all pages.
+pages=("$folder/report.html" "$place/results/index.html" "$place/compare.html" "$place/token.html")
+{
+    cat <<'HTML'
 <script>
-page.onload = () => setTimeout(() => {
+const look = (page) => setTimeout(() => {
   const root = page.contentDocument.documentElement;
   for (const cell of root.querySelectorAll('td.n')) cell.textContent = '1234567.8';
   const away = [...root.querySelectorAll('td, svg, pre, p')].filter((e) =>
     e.getBoundingClientRect().right > 390 && !e.closest('.wide'));
-  told.textContent = root.scrollWidth > 390 || away.length ? 'does not fit' : 'fits';
+  page.nextElementSibling.textContent =
+    page.src + (root.scrollWidth > 390 || away.length ? ' does not fit' : ' fits');
 }, 1000);
 </script>
 HTML
-    browse "$place/telephone.html"
-    grep -q '<p id="told">fits</p>' "$place/dom" || fail "$1 does not fit a telephone"
-}
-fits "$folder/report.html"
-fits "$place/results/index.html"
-expect_exit 2 "$mailproof" compare "$folder" "$folder" --html "$place/compare.html"
-fits "$place/compare.html"
-expect_exit 0 "$mailproof" check "$folder" --token 1 --html "$place/token.html"
-fits "$place/token.html"
+    printf '<iframe onload="look(this)" width="390" height="800" src="file://%s"></iframe><p></p>\n' "${pages[@]}"
+} >"$place/telephone.html"
+browse "$place/telephone.html"
+for page in "${pages[@]}"; do
+    grep -qF "<p>file://$page fits</p>" "$place/dom" || fail "$page does not fit a telephone"
+done
