@@ -48,7 +48,7 @@ grep -q 'the server never refused a connection' "$result" || fail "a server that
 cp "$BUILD_DIR/bin/mailroom-collector" "$place/collector"
 printf '#!/bin/sh\n%s/collector\nexit $?\n' "$place" >"$place/script"
 chmod +x "$place/script"
-expect_exit 0 run steady --collector "$place/script" --set collector.layout=reference --set load.0.for=3s \
+expect_exit 0 run steady --collector "$place/script" --set collector.layout=reference --set load.0.for=1s \
     --set load.0.recovery=0.3 --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1
 result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"
@@ -102,18 +102,17 @@ suites 2 'skipped="1"'
 expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 
 # An expectation that cannot hold is missed, and the exit code says so.
-expect_exit 3 run steady --set load.0.for=1s --set 'expect={collector.rss_max_kb: "< 1"}'
-expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
+expect_exit 3 run steady --set load.0.for=300ms --set 'expect={collector.rss_max_kb: "< 1"}'
 # A run that commits nothing proves nothing.
-expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
+expect_exit 2 run steady --set load.0.for=300ms --set load.0.rollback=1
 # A collector that does not start breaks its promises, and the run ends early.
-expect_exit 1 run steady --set load.0.for=1s --collector false
+expect_exit 1 run steady --set load.0.for=300ms --collector false
 grep -q 'ended 3 times in a row' "$place/out" || fail "no reason"
 
 # The server must be durable. If the scenario waives the proof, the result says so.
-expect_exit 77 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off'
+expect_exit 77 run steady --set load.0.for=300ms --set 'postgres.settings.fsync=off'
 grep -q 'fsync is off' "$place/out" || fail "no reason for skipping"
-expect_exit 0 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off' \
+expect_exit 0 run steady --set load.0.for=300ms --set 'postgres.settings.fsync=off' \
     --set postgres.durability=waive
 grep -q 'waived, not durable' "$place/out" || fail "the waiver is not told"
 expect_nothing_left
