@@ -83,11 +83,11 @@ insert() {
 }
 
 insert_some() {
-    local from
+    local from i
     for ((from = 1; from <= $2; from += 50)); do
-        seq $from $((from + 49 < $2 ? from + 49 : $2)) |
-            sed "s/.*/INSERT INTO accounts (email, login) VALUES ('$1-&@example.com', '$1-&');/" |
-            sql >/dev/null 2>&1 || until sql -c "SELECT 1" >/dev/null 2>&1; do sleep 0.1; done
+        for ((i = from; i < from + 50 && i <= $2; i++)); do
+            echo "INSERT INTO accounts (email, login) VALUES ('$1-$i@example.com', '$1-$i');"
+        done | sql >/dev/null 2>&1 || until sql -c "SELECT 1" >/dev/null 2>&1; do sleep 0.1; done
     done
 }
 
@@ -95,6 +95,15 @@ inserted() {
     local p
     for p in "${inserters[@]}"; do wait "$p" || true; done
     inserters=()
+}
+
+# kill_backends TIMES: ends the collector's sessions, with a pause in which it connects again.
+kill_backends() {
+    local i
+    for ((i = 0; i < $1; i++)); do
+        echo "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector';
+            SELECT pg_sleep(0.04);"
+    done | sql >/dev/null
 }
 
 # logged TEXT [FILE]: waits until the running collector has logged this text.
@@ -177,18 +186,14 @@ drained plain
 nothing_lost "no fault" 0
 
 insert killed 500
-for ((i = 0; i < 40; i++)); do
-    sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector'" >/dev/null
-done
+kill_backends 40
 inserted
 drained "backends killed"
 nothing_lost "backends killed" 0
 
 # A backlog, in which each batch is read before the move of the batch before it is confirmed.
 sql -c "INSERT INTO accounts (email, login) SELECT 'b' || n || '@x', 'b' || n FROM generate_series(1, 10000) n"
-for ((i = 0; i < 15; i++)); do
-    sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector'" >/dev/null
-done
+kill_backends 15
 drained "backends killed during a backlog"
 nothing_lost "backends killed during a backlog" 0
 
