@@ -8,7 +8,7 @@
 # keeps runs on a busy machine from being inconclusive, because a comparison needs all
 # five runs.
 short=(steady --set load.0.for=1s --set load.0.rate=50/s --set collector.batch_limit=100
-    --set slack=30s --set 'expect={lost: "= 0"}')
+    --set slack=30s --set drain=30s --set 'expect={lost: "= 0"}')
 slowed="env MAILROOM_BATCH_TIMEOUT=450 $BUILD_DIR/bin/mailroom-collector"
 by_turns=("$mailproof" compare --ab --quiet --out "$place/results" --runs 5 --min-effect 100%
     "${leak[@]}")

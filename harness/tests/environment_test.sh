@@ -107,7 +107,7 @@ main() {
     set_traps
     write_nosy_collector
 
-    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=30s \
+    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=30s --set drain=30s \
         --set 'expect={}' "${leak[@]}" "${short[@]}" steady --collector "$place/nosy" \
         "${logs_key[@]}" --set collector.layout=reference
     untouched "a collector"
@@ -115,14 +115,14 @@ main() {
         MAILROOM_BATCH_TIMEOUT PGHOST PGPORT PGUSER PGDATABASE
     rm -rf "$place/results"
 
-    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=30s \
+    expect_exit 0 trapped "$mailproof" run --quiet --out "$place/results" --set slack=30s --set drain=30s \
         --set 'expect={}' "${short[@]}" steady --subject textbook
     untouched "a queue"
     rm -rf "$place/results"
 
     # The user passes what a collector needs beyond that, by name.
     expect_exit 0 env LICENCE=for-one-user OTHER=unasked "$mailproof" run --quiet \
-        --out "$place/results" --set slack=30s --set 'expect={}' "${leak[@]}" "${short[@]}" steady \
+        --out "$place/results" --set slack=30s --set drain=30s --set 'expect={}' "${leak[@]}" "${short[@]}" steady \
         --collector "$place/nosy" "${logs_key[@]}" --set collector.layout=reference \
         --pass-env LICENCE --pass-env ABSENT
     given "${base[@]}" MAILPROOF_PROCESS MAILROOM_DATABASE_URL MAILROOM_SECRET_KEY MAILROOM_BATCH_LIMIT \

@@ -28,7 +28,7 @@ contained() {
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     "$engine" run --rm --network=none -v "$results:/results" "${options[@]}" "$image" "${@:2}"
 }
-short=(--quiet --set load.0.for=2s --set load.0.rate=50/s --set slack=30s --set recovery_limit=30s)
+short=(--quiet --set load.0.for=2s --set load.0.rate=50/s --set slack=30s --set drain=30s --set recovery_limit=30s)
 
 # The folder is root's, as that of a test, so that it goes to the image's user.
 mkdir "$place/roots"

@@ -23,7 +23,7 @@ load: [{for: 2s, rate: 50/s}]
 faults: [{at: 1s, do: terminate-backend, target: collector}]
 YAML
 sed 's/^name: .*/name: second/; s/^faults.*//' first.yaml >second.yaml
-"$mailproof" run --metrics "$place/live" --set slack=30s --out results first.yaml second.yaml >run.out 2>&1 &
+"$mailproof" run --metrics "$place/live" --set slack=30s --set drain=30s --out results first.yaml second.yaml >run.out 2>&1 &
 run=$!
 trap 'kill $run 2>/dev/null || true; wait $run || true; rm -rf "$place"' EXIT
 

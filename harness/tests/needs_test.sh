@@ -44,7 +44,7 @@ grep -q 'not judged: .*late.*(not promised: ' "$place/out" || fail "not told"
 
 # --scale shortens load and faults; the collector dies once for each time that is left.
 expect_exit 0 "$mailproof" run --quiet --out "$place/results" reader-goes-away --scale 0.25 \
-    --set slack=30s --set recovery_limit=30s
+    --set slack=30s --set drain=30s --set recovery_limit=30s
 yaml=$place/results/reader-goes-away/latest/scenario.yaml
 grep -q '^  changed .* --scale 0.25$' "$place/out" || fail "--scale is not among what was changed"
 grep -q '^    for: 2s$' "$yaml" || fail "the load is as long as before"

@@ -10,7 +10,7 @@ readers=$SOURCE_DIR/build/readers/node_modules
     echo "skipped: @opentelemetry/otlp-transformer is not installed; ci/install-readers does that"
     exit 77
 }
-expect_exit 0 "$mailproof" run --out results backend-kill-storm --set slack=30s --set load.0.for=2s \
+expect_exit 0 "$mailproof" run --out results backend-kill-storm --set slack=30s --set drain=30s --set load.0.for=2s \
     --set 'faults=[{at: 1s, do: terminate-backend, target: collector}]'
 folder=results/backend-kill-storm/latest
 expect_exit 0 "$mailproof" report --trace "$folder"

@@ -17,7 +17,7 @@ set -euo pipefail
 command=\$1
 shift
 case \$command in
-    run) set -- "\$@" --set slack=30s ${leak[*]@Q} ;;
+    run) set -- "\$@" --set slack=30s --set drain=30s ${leak[*]@Q} ;;
 esac
 exec "$mailproof" "\$command" "\$@"
 SHIM

@@ -38,15 +38,15 @@ stopped_after() {
 }
 
 runs=("$mailproof" run steady promise-limit --collector "$place/collector" --set load.0.for=500ms
-    --set load.0.rate=40/s --set expect={} --set slack=30s --set collector.layout=reference
+    --set load.0.rate=40/s --set expect={} --set slack=30s --set drain=30s --set collector.layout=reference
     --out "$place/results" --junit "$place/junit.xml")
 
-cuts=("$mailproof" run steady --collector "$place/collector" --set collector.layout=reference --set slack=30s
+cuts=("$mailproof" run steady --collector "$place/collector" --set collector.layout=reference --set slack=30s --set drain=30s
     --every-cut --cut-at 'client Parse' --out "$place/results")
 
 tuned=("$mailproof" tune steady --limit '1,10' --timeout 50ms --repeat 1 --within 1s
     --collector "$place/collector" --set collector.layout=reference --set load.0.for=500ms
-    --set load.0.rate=40/s --set expect={} --set slack=30s --out "$place/results")
+    --set load.0.rate=40/s --set expect={} --set slack=30s --set drain=30s --out "$place/results")
 
 stopped_after 3 "${runs[@]}" --repeat 2 # the first line says whose record it is
 first=$(started)

@@ -65,7 +65,7 @@ mkdir "$place/mine"
 # A slow machine makes no run of them inconclusive.
 scenario() {
     printf 'name: %s\nsummary: One of our own.\ntags: [%s]\ncollector: {batch_timeout: 100ms}\n' "$1" "$2"
-    printf 'slack: 30s\nload: [{for: 500ms, rate: 100/s}]\n'
+    printf 'slack: 30s\ndrain: 30s\nload: [{for: 500ms, rate: 100/s}]\n'
     printf '%s\n' "${@:3}"
 } >"$place/mine/$1.yaml"
 scenario a-elsewhere mine 'postgres: {provider: url}'

@@ -225,7 +225,7 @@ tune_merges() {
     # Two pairs, two rounds, and the runs that count round trips.
     tune() {
         "$mailproof" tune steady --quiet --limit 1,10 --timeout 50ms --repeat 2 --set load.0.for=500ms \
-            --set load.0.rate=40/s --set 'expect={}' --set slack=30s "${leak[@]}" "$@"
+            --set load.0.rate=40/s --set 'expect={}' --set slack=30s --set drain=30s "${leak[@]}" "$@"
     }
     expect_exit 0 tune --shard 1/1 --out "$place/tuned"
     leave() { ln -s "$place/tuned/shard-1-of-1/tune" "$1/../"; }

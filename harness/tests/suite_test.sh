@@ -9,7 +9,7 @@ command -v script >/dev/null || { echo "skipped: no script (Debian: bsdutils)"; 
 unset NO_COLOR
 export TERM=xterm
 options=(--out "$place/results" --set 'expect={}' --set recovery_limit=30s
-    --set slack=30s "${leak[@]}" --set load.0.for=1s --set load.0.rate=50/s)
+    --set slack=30s --set drain=30s "${leak[@]}" --set load.0.for=1s --set load.0.rate=50/s)
 
 # on_terminal COLUMNS LINES COMMAND…: runs the command on a terminal of that size. Its output is
 # then in $place/screen, and without colours and movements of the cursor in $place/lines.

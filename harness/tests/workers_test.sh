@@ -49,7 +49,7 @@ plan=(late-commits --set load.0.for=4s --set load.0.rate=100/s)
 begin() {
     local left=1200
     rm -rf "$place/results"
-    "$mailproof" run --quiet --out "$place/results" --set slack=30s --set 'expect={}' late-commits \
+    "$mailproof" run --quiet --out "$place/results" --set slack=30s --set drain=30s --set 'expect={}' late-commits \
         --set load.0.for=20s --set load.0.rate=50/s --workers "$1" >"$place/out" 2>&1 &
     harness=$!
     until grep -qs collecting "$place"/results/*/*/logs/collector-0.log; do

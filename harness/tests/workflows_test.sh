@@ -76,7 +76,7 @@ open(to + "/promises", "w").write("\n".join(promises) + "\n")
 verdicts = [call for call in calls if "--promises" in call]
 assert len(verdicts) == 2, verdicts
 open(to + "/verdicts", "w").write("".join(
-    call.replace("mailproof/scenarios --tag quick", "promise-limit --quiet --set load.0.for=1s --set 'expect={}' --set slack=30s") + "\n"
+    call.replace("mailproof/scenarios --tag quick", "promise-limit --quiet --set load.0.for=1s --set 'expect={}' --set slack=30s --set drain=30s") + "\n"
     for call in verdicts))
 PYTHON
 /usr/bin/python3 "$place/samples.py" "$SOURCE_DIR/ci/examples" "$place"
