@@ -6,12 +6,12 @@
 
 enum cause_kind {
     CAUSE_NONE,     // no cause: the case is judged
-    CAUSE_FAULT,    // a fault lasted; index is that of its record, as in the next five
-    CAUSE_READER,   // a fault kept the reader of the output away, or slowed it
+    CAUSE_FAULT,    // a fault lasted; index is that of its record, as for the next five kinds
+    CAUSE_READER,   // a fault kept the reader of the output away or slowed the reader
     CAUSE_RETURN,   // the subject was on its way back from a fault
     CAUSE_START,    // a fault had ended a process, and the next one was starting
     CAUSE_TAKEOVER, // another collector was taking over after a fault
-    CAUSE_ADOPTION, // a fault struck a collector that had taken the token, so it came later
+    CAUSE_ADOPTION, // a fault struck a collector that had taken the token, so the token came later
     CAUSE_BATCH,    // a batch: its writer may have been unable to confirm it; index is that of its
                     // line
     CAUSE_TRANSACTION, // a transaction; index is its number in the plan

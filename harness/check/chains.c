@@ -9,9 +9,9 @@
 #include "check/lookup.h"
 
 // Returns the longest gap between two lines of a collector that works as fast as it can: slack_ns,
-// and what the time of a line has beyond the run's own slack. A line takes its time at the
-// collector's capacity or, if that is longer and the budget is spent, the timeout and the time in
-// which the budget grows by a token.
+// and the time that a line takes beyond the run's own slack. By the collector's capacity, a line
+// takes the time of a full batch. With a budget, it takes at least the batch timeout and the time
+// in which the budget grows by a token.
 static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -29,8 +29,8 @@ static bool any_away(const struct check *c, int64_t at_ns)
 
 // True when more tokens may wait after this line, so that it may continue a chain. A short line
 // shows that none waits, unless the budget was spent. Nor does it show this where several
-// collectors share the work and a fault kept one of them away when the line was read, or when it
-// was written: the tokens that this one had taken still wait.
+// collectors share the work and a fault kept one of them away when the line was read or written:
+// the tokens that the struck collector had taken still wait.
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
@@ -51,7 +51,7 @@ static bool lasts(
 
     if (!is_link(c, line))
         return false;
-    // Nearly all gaps are short, so that the spans need not be asked.
+    // Nearly all gaps are short, so this test saves a search of the timeline.
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
@@ -86,9 +86,9 @@ static int64_t draining_since_ns(const struct check *c)
 }
 
 // Returns when the chain of full lines that leads to a line began; without a chain, when the line
-// itself was read. A line that lay unread was written before some of the lines that were read
-// before it. So a chain that led to the earliest time at which it can have been written counts as
-// well.
+// itself was read. A line that lay unread may have been written before lines that were read
+// earlier. So a chain that lasted until the earliest time at which this line can have been written
+// counts as well.
 static int64_t chained_since_ns(const struct check *c, uint32_t index)
 {
     const struct line_record *lines = c->l->log->lines, *line = &lines[index];

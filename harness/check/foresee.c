@@ -6,8 +6,8 @@
 
 static const int64_t restart_ns = 100 * NS_PER_MS; // until an ended process is started again
 
-// Returns until when a planned fault may excuse all collectors at the latest; CLOCK_NEVER: to the
-// end.
+// Returns the latest time until which a planned fault may excuse all collectors; CLOCK_NEVER: until
+// the run's end.
 static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];

@@ -48,7 +48,7 @@ bool check_server_forgot(
 }
 
 // True when the token was acknowledged after the first commit that was left behind, and its COMMIT
-// was sent before another member led. By then the old leader has stepped down.
+// was sent before another member led. When another member leads, the old leader has stepped down.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

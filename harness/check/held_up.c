@@ -1,9 +1,9 @@
 // Puts together what can have held a collector up: faults, stalls and waits for a processor. No
 // other file combines them.
 //
-// Faults take whole spans of time. An invariant asks the timeline what the faults leave of a time,
-// and passes that on to the functions here. Slow faults make a token's way longer, so they add to
-// the slack. Two things take only a part of a time:
+// Faults take whole spans of time. An invariant asks the timeline for the part of a time that no
+// fault takes, and passes this part on to the functions here. Slow faults make a token's way
+// longer, so they add to the slack. Two things take only a part of a time:
 // - A stall of the harness, the machine or the server. It may delay two steps of a token's way, so
 //   it explains twice its length.
 // - A wait for a processor that others caused. A wait of up to slack/2 explains nothing, because
@@ -79,8 +79,8 @@ int64_t check_written_ns(const struct check *c, const struct line_record *line)
 
     if (stall.kind != CAUSE_NONE)
         kept_ns = clock_min(kept_ns, c->stalls.items[stall.index].from_ns);
-    // Until something kept the reader away, it read each line at once, so this line was not there
-    // before.
+    // Until the span or the stall began, the reader read each line at once. So this line was not
+    // there before.
     return clock_min(clock_max(line->empty_ns, kept_ns), line->read_ns);
 }
 

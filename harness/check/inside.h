@@ -124,8 +124,8 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
 // Adds a reason why the run is inconclusive, unless there are REASONS_MAX already.
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-// Adds an amount of what there was to judge. It counts as judged with CAUSE_NONE; any other cause
-// excuses it.
+// Adds an amount to what there was to judge of an invariant. With CAUSE_NONE the amount counts as
+// judged; any other cause excuses it.
 void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause);
 
 // Makes the run inconclusive when too little was judged of an invariant that the scenario names in
@@ -134,9 +134,9 @@ void check_judged(struct result *r, const struct scenario *s);
 
 // --- forgot.c ----------------------------------------------------------------------
 
-// True when a fault that lasted between the two times may have made the server lose data that it
-// had acknowledged, unless the data were committed before the first lost commit. They were
-// committed by committed_ns (CLOCK_NEVER: nobody knows when). forgot.c says which faults lose data.
+// True when a fault that lasted between the two times may have made the server lose data that were
+// committed at committed_ns (CLOCK_NEVER: nobody knows when). Data that were committed before the
+// first lost commit are not lost. forgot.c says which faults lose data.
 bool check_server_forgot(
     const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
 
@@ -178,16 +178,16 @@ struct left {
                          // off, because every machine shows such waits
 };
 
-// Starts from free_ns, which is what the faults leave of the time between from_ns and until_ns.
-// Returns what remains when two things are taken off: each stall `steps` times, because it may
-// delay that many steps, and the time for which others kept the processors from the process;
-// ANY_PROCESS: from the one that waited longest.
+// free_ns is the part of the time between from_ns and until_ns that no fault takes. Returns it less
+// two things: `steps` times the length of the stalls, because a stall may delay that many steps,
+// and the time for which others kept the processors from the process; ANY_PROCESS: from the one
+// that waited longest.
 struct left check_left(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns,
     int64_t free_ns, int steps);
 
 // Returns the one cause that explains that something came beyond_ns later than it may: the stalls
-// between two times, if twice their length is enough, or the process's wait for a processor, if
-// that is. CAUSE_NONE: neither is enough.
+// between two times, if twice their length is enough, or else the process's wait for a processor,
+// if its length is enough. CAUSE_NONE: neither is enough.
 struct cause check_explained_by(
     const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns);
 
@@ -216,7 +216,7 @@ int64_t check_awake_ns(const struct check *c, int instance, int64_t from_ns, int
 struct sight {
     int64_t by_ns; // when all have seen what happened: slack after it, or slack after the end of a
                    // stall that lasted then
-    struct cause cause; // the fault that may have kept one of them from it, or CAUSE_NONE
+    struct cause cause; // the fault that may have kept somebody from seeing it, or CAUSE_NONE
 };
 
 // Returns when everybody must have seen what happened at at_ns, and what may have disturbed

@@ -139,8 +139,8 @@ static size_t cold_servers_most(const struct ledger *l)
     return any ? l->plan->txn_count : 0;
 }
 
-// A server that comes back is slow for everybody: it lets a probe connect, and reads its catalogs
-// and tables again when they are needed. The load's transactions show for how long.
+// A server that comes back is slow for everybody: it lets a probe connect, but has to read its
+// catalogs and tables again when they are needed. The load's transactions show for how long.
 static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64_t least_ns)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -180,8 +180,8 @@ static void merge(struct stall_list *s)
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct timeline *t, int64_t least_ns, struct err *e)
 {
-    // A fault may cut a late sample in two. The samples of one probe do not overlap, so it cuts at
-    // most one of each probe.
+    // A fault may cut a late sample in two. The samples of one probe do not overlap, so a fault
+    // cuts at most one sample of each probe.
     size_t samples = l->probe_count + l->flush_count;
     size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
                   (reader ? reader->kept_count : 0);

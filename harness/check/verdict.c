@@ -1,8 +1,8 @@
 // The verdict: what is broken, what cannot be judged, and why.
 //
-// Time is not judged on a machine that other programs use too much. There early, unrecovered,
-// starved, falls_behind, idle_instance and over_budget convict nobody, and their counts make the
-// run inconclusive. There are three rules:
+// Time is not judged on a machine that other programs use too much. There the counts of early,
+// underfull, unrecovered, starved, falls_behind, idle_instance and over_budget convict nobody, but
+// make the run inconclusive. One of these three is enough:
 // - With a slack that was measured: programs outside of the run took more than 80% of the
 //   processors.
 // - With a slack that was measured: the load's backends had no processor for more than half of the
@@ -15,14 +15,15 @@
 // hold that do not depend on the slack (crowd_felt).
 //
 // Where the harness failed to make or to undo a fault that stops the server, it may have left the
-// server broken. There neither time convicts anybody, nor a token that is lost, vanished or a
-// phantom, nor the end state.
+// server broken. Then nothing that depends on time convicts anybody, nor do lost tokens or the end
+// state. Vanished tokens and phantoms convict nobody, either, if nobody can tell what data the
+// server has.
 //
 // The probe that measures the slack runs too seldom to see all that a collector waits for: its own
-// processor, its backend's, a flush, a new process. late is judged all the same, because each token
-// has a cause of its own (processor_wait.c). But where time is not judged and the generator fell
-// behind its plan, late convicts nobody, either, unless a token was late by more than any insert
-// was.
+// processor, its backend's, a flush, a new process. The invariant late is judged all the same,
+// because each token has a cause of its own (processor_wait.c). But where time is not judged and
+// the generator fell behind its plan, late convicts nobody, either, if some insert was at least as
+// late as the latest token.
 #include "check/inside.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 // --- doubts --------------------------------------------------------------------
 
 // True when a token came for the first time within apart_ns of the drain's end. The first half of
-// the drain does not count, because tokens come there just after the load.
+// the drain does not count, because the last tokens of the load come there.
 static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 {
     int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
@@ -65,8 +66,8 @@ static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 // True when the missing tokens may still have been on their way: the drain used all its time, and
 // until its end full lines arrived, or as many tokens as the budget allows. A subject that promises
 // no limit has no full lines; for such a subject it is enough that new tokens came. A drain that
-// ended earlier had nothing left to wait for. Lines that were read before the drain say nothing
-// about its end. With a slack of seconds, two lines may be as far apart as the slack.
+// did not use all its time had nothing left to wait for. With a slack of seconds, two lines may be
+// as far apart as the slack.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
@@ -124,8 +125,8 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
-// True when a disk was slow during this fault. Recovery flushes each file, so that explains why a
-// server was not ready in the time that the harness waits.
+// True when a disk was slow during this fault. The server's recovery flushes each file, so a slow
+// disk explains why the server was not ready in the time that the harness waits for it.
 static bool was_disk_slow(const struct ledger *l, const struct fault_record *fault)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -139,9 +140,9 @@ static bool was_disk_slow(const struct ledger *l, const struct fault_record *fau
 
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
 // may have left the server broken, and no collector can work with it. `unread`: count only faults
-// after which nobody can tell what data the server still has. A server whose processes were killed
-// still has its disk, so such a fault counts. A power cut counts only if a slow disk may be why the
-// server does not start; without that, the server has lost everything.
+// after which nobody can tell what data the server still has. A fault that kills the server's
+// processes counts, because the data are still on the disk. A power cut counts only if a slow disk
+// may be why the server does not start. Without a slow disk, the server has lost its data.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -153,18 +154,13 @@ static bool left_server_broken(const struct ledger *l, bool unread)
     return false;
 }
 
-// These limits say when other programs used so much of the processors that no verdict may rest on
-// time.
+// The limits of the three rules at the head of this file: starved_most counts only with a measured
+// slack, others_felt only if our own generator fell behind its plan.
 //
-// With a measured slack: when they used more than others_most of the processors, or kept the
-// processors from the load's backends for more than starved_most of the time in which these were
-// ready to run. The probe that measures the slack runs too seldom to see every wait of the
-// collector.
 //
-// With any slack: when they used more than others_felt and our own generator fell behind its plan.
 static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
 
-// True when, by these limits, no verdict may rest on time.
+// True when other programs used so much of the processors that no verdict may rest on time.
 static bool crowded_out(
     const struct result *r, const struct ledger *l, const struct check_input *in)
 {
@@ -203,10 +199,10 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
 
 // The reasons why some invariants of a run cannot be judged; doubted() says which.
 struct doubts {
-    bool draining;    // tokens may still have been on their way
-    bool nobody_left; // the plan ended the last collector
-    bool crowded_out; // other programs used the processors
-    bool crowd_felt;  // other programs used the processors too much even for what no slack loosens
+    bool draining;        // tokens may still have been on their way
+    bool nobody_left;     // the plan ended the last collector
+    bool crowded_out;     // other programs used too much of the processors to judge time
+    bool crowd_felt;      // so much that even what no slack loosens is not judged
     bool as_late_as_load; // other programs may explain each late token
     bool server_broken;   // the harness may not have undone a fault that stops the server
     bool server_unread;   // the server is broken, and nobody can tell what data it has
@@ -236,7 +232,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
         bool seems_broken = r->findings[id].count > tolerated(r, l, id);
         r->doubted[id] = seems_broken && doubted(d, id);
         r->broken[id] = seems_broken && !r->doubted[id];
-        // NAN shows that it was not judged, which a 0 would hide.
+        // NAN shows that the invariant was not judged, which a 0 would hide.
         if (d->nobody_left && (metrics[id].traits & TRAIT_COLLECTOR))
             r->values[id] = NAN;
         any = any || r->broken[id];
@@ -278,10 +274,10 @@ static bool lacks_faults(
 // True when the machine may explain why a figure is not as expected:
 // - The generator's lag says nothing of the subject. Nor does any figure when the generator did not
 //   send the whole load.
-// - A figure that depends on time is spoiled where other programs used the processors or the
-//   harness may have left the server broken. It is also spoiled where the generator fell behind and
-//   the figure would be as expected without the generator's lag, or nobody can tell. The run's own
-//   load is no excuse: how much a subject bears is what such a figure is for.
+// - A figure that depends on time is spoiled where other programs used too much of the processors
+//   or the harness may have left the server broken. It is also spoiled where the generator fell
+//   behind and the figure would be as expected without the generator's lag, or nobody can tell. The
+//   run's own load is no excuse: how much a subject bears is what such a figure is for.
 static bool spoiled(const struct result *r, const struct ledger *l, const struct check_input *in,
     const struct doubts *d, const struct expectation *x)
 {

@@ -1,15 +1,15 @@
-// Compares the collector's history of attempts with the lines: the numbers follow each other, an
-// attempt that ended with an answer belongs to a line that had this answer, and each line has its
-// attempt.
+// Compares the collector's history of attempts with the lines: the attempts' numbers follow each
+// other, an attempt that ended with an answer belongs to a line that had this answer, and each line
+// has its attempt.
 //
 // A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
 // are matched to the lines in their order, and some attempts to no line.
 //
 // misrecorded is found here and, from the recorded ends, in leased_outcome.c. There are five cases.
-// A collector may die, or its session may end, before it has recorded something. That is excused as
-// for resurrected.
-// - A token is recorded as sent, but the last answer was not `sent`. Or it is recorded as dead, but
-//   it was sent, or was neither refused nor tried often enough.
+// A collector may die, or its session may end, before it has recorded something. That is an excuse,
+// as it is for resurrected.
+// - A token is recorded as sent, but its last answer was not `sent`. Or a token is recorded as
+//   dead, but it was sent, or was neither refused nor tried often enough.
 // - The number of an attempt does not follow the one before.
 // - An attempt ended with an answer that no line to which it can belong had.
 // - An attempt was given back although the collector had heard its error.

@@ -1,6 +1,6 @@
-// falls_behind: the backlog grows although the subject can sustain the rate, or what a fault left
-// does not shrink. It is judged where `collector.capacity` is known and the rate is at most 0.8 of
-// it. A lower MAILROOM_BUDGET takes the place of the capacity.
+// falls_behind: the backlog grows although the subject can sustain the rate, or the backlog that a
+// fault left does not shrink. It is judged where `collector.capacity` is known and the rate is at
+// most 0.8 of it. A lower MAILROOM_BUDGET takes the place of the capacity.
 // - The backlog grows: this needs 2 s or more without faults. A line through the mean backlogs of
 //   ten blocks of that time has a slope that is above 0 with a confidence of 95%, and above 2% of
 //   the rate. The backlog also grew by three batches and three times the square root of what comes
@@ -160,7 +160,7 @@ static int64_t made_up_ns(
         s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
 }
 
-// Adds a finding if the backlog that the trouble left is not as low as usual in time.
+// Adds a finding if the backlog that the trouble left did not become as low as usual in time.
 static void check_left_over(const struct behind *t, const struct trouble *out)
 {
     const struct check *c = t->c;
@@ -201,9 +201,9 @@ static int by_beginning(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Lists the faults that struck or slowed the subject. Where others go on in the place of a struck
-// instance, the trouble ends when they must work. A strike from which nobody comes back is left
-// out.
+// Lists the faults that struck or slowed the subject. Where others work in the place of a struck
+// instance, the trouble ends at the latest when they must do so. A strike from which nobody comes
+// back is left out.
 static bool list_troubles(struct behind *t)
 {
     const struct timeline *line = &t->c->timeline;

@@ -1,18 +1,18 @@
 // Judges early: a short line came before the timeout of its tokens.
 //
 // A line is judged when it is short and holds a token that no line held before. It is early unless
-// one of these is true:
-// - A token that this line or a later one delivered for the first time had its COMMIT sent T before
-//   (less 2 ms, because clocks are read on both sides of a pipe).
-// - A token that never came out opened a window that can fire just then, and that the process's
-//   short line before had not closed. Where several share the work, any token may have opened one.
-//   An announcement may arrive from the COMMIT until ack + min(slack, T/4); its window fires T
-//   after that, at most slack late.
+// one of these is true (T is the batch timeout):
+// - The COMMIT of a token that this line or a later one delivered for the first time was sent T
+//   before the line was read (less 2 ms, because clocks are read on both sides of a pipe).
+// - A token that never came out opened a window, which the process's short line before this one did
+//   not close, and which can fire when this line was written. Where several share the work, any
+//   token may have opened one. An announcement arrives between the COMMIT and min(slack, T/4) after
+//   the acknowledgement; its window fires T later, at most slack late.
 // - A token was announced after a line had carried it already, and this announcement started the
-//   timer that fired. This explains the line when the announcement of the youngest token that had
-//   gone out T before need not have been later for it than 5 ms and three times the p99 of a flush,
-//   nor than min(slack, T/4). If that holds only when the time that the machine took is added to
-//   these, the line is not judged.
+//   timer that fired. This explains the line if the announcement came at most min(slack, T/4), and
+//   at most 5 ms + 3 × the p99 of a flush, after the acknowledgement of the youngest token that had
+//   gone out T before the line. If it must have come later, but the machine may explain that, the
+//   line is not judged.
 // - Something else may explain the line, which is then not judged: a retry; the budget; a stall of
 //   the reader at the line before; others that kept the processors away for more than min(slack,
 //   T/4); a span that touches the time from T before the line was written until it was read; or
@@ -21,9 +21,9 @@
 // With lanes, a collector may write a line for each lane: a short line that follows a short line of
 // another lane within the slack is judged by the time of that line.
 //
-// By the first rule, a full line that takes all tokens which were announced before it closes their
-// window. Collectors that share the work are not judged in leased mode, nor where a bell rings
-// instead of an announcement for each token.
+// A full line that takes all announced tokens closes their window, because then no token is left to
+// which the first rule applies. Collectors that share the work are not judged in leased mode, nor
+// where a bell rings instead of an announcement for each token.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -41,8 +41,8 @@ struct early {
     bool lanes;
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
-    // Announcements of tokens that never came out, or that others may have taken: each may have
-    // opened a window. Each lasts from the COMMIT to the last moment at which that window can fire.
+    // Windows that a token may have opened which never came out or which others may have taken.
+    // Each lasts from the token's COMMIT to the last moment at which the window can fire.
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
                           // it was acknowledged
@@ -223,9 +223,9 @@ static bool index_openers(struct early *t)
 }
 
 // A token may be announced after a line has taken it already: that starts a timer for nothing.
-// Returns how long after its acknowledgement the announcement must have come to start the timer
-// that fires when this line was written. CLOCK_NEVER: no announcement can have started it, because
-// the process's short line before has stopped all timers.
+// Returns how long after the token's acknowledgement its announcement must have come to start the
+// timer that fired when this line was written. CLOCK_NEVER: no announcement can have started it,
+// because the process's short line before has stopped all timers.
 static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
 {
     const struct check *c = t->c;
@@ -242,16 +242,16 @@ static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_
 }
 
 // Returns by how much an announcement and the timer that it starts may be late in any run. While a
-// session waits for a flush, its announcements wait, too; and the probe's flushes show how busy the
-// machine is.
+// session waits for a flush, its announcements wait, too. The probe's flushes also show how busy
+// the machine is.
 static int64_t usually_late_ns(const struct check *c)
 {
     return clock_min(travel_ns(c), usual_ns + 3 * c->flush_ns);
 }
 
 // True when a token that was committed by `latest_ns` may have opened this line's window: it still
-// waited, or it is one of `fired` and its window may fire just then. The process's short line
-// before has closed all windows that were opened before it.
+// waited, or it is one of `fired` and its window can fire when the line was written. The process's
+// short line before this one has closed all windows that were opened earlier.
 static bool is_opened(const struct early *t, uint32_t before, uint32_t index, int64_t latest_ns)
 {
     const struct check *c = t->c;
@@ -266,8 +266,9 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// An heir writes the tokens of a bequest at once. If this line may hold such tokens, returns the
-// cause of the bequest, or else CAUSE_IS_NONE. At own_until_ns a bequest is over in any case.
+// The instance that gets the tokens of a bequest writes them at once. If this line may hold such
+// tokens, returns the cause of the bequest, or else CAUSE_IS_NONE. At own_until_ns a bequest is
+// over in any case.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {
@@ -280,10 +281,10 @@ static struct cause of_bequest(
     return CAUSE_IS_NONE;
 }
 
-// True when the line's writer or its backend may have had no processor. If that was between the
-// writer's look and its write, an announcement may have come in between. If it was before the look,
-// the look showed tokens long before their announcements arrived, and the collector had to treat
-// them as tokens that nobody announced.
+// True when the line's writer or its backend may have had no processor. If it had none between its
+// look and its write, an announcement may have come in between. If it had none before the look, the
+// look showed tokens long before their announcements arrived, and the collector had to treat them
+// as tokens that nobody announced.
 static bool is_starved(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {

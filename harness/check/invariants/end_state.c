@@ -7,7 +7,7 @@
 //
 // The first case is excused when one of the last processes did not end as it should. It is also
 // excused when one exited with 75, which says that its line is unconfirmed, and the line was read
-// within slack of TERM or beside a fault or a stall.
+// within slack of TERM, or a fault or a stall came between line and TERM.
 //
 // A confirmation is expected only when the time until read + slack is undisturbed. A collector that
 // dies between line and confirmation leaves the token to others, and the run may end before the
@@ -64,8 +64,8 @@ static bool had_time_to_mark(const struct check *c, uint32_t token)
     return !is_hit(c, token, read_ns, read_ns + c->r->slack_ns);
 }
 
-// True when the server may not have confirmed the token's line before the end of the run, not even
-// in the second after TERM.
+// True when the collector may have been unable to confirm the token's line before the end of the
+// run, even in the second after TERM.
 static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;

@@ -1,12 +1,12 @@
 // Judges what a batch has to be where the subject promises that it fills its batches: a full one
 // goes out at once (late), and a short one leaves nothing behind (underfull).
 //
-// underfull is judged where `fills` is promised. A short line leaves a token behind that is in a
-// later line, although it was acknowledged slack + the p99 of a flush before the line before this
-// one was written. The time must be that long because the collector may look for the tokens of this
-// line while the line before is on its way. A fault, a stall, or a collector without a processor
-// since then excuses. underfull is not judged beside tokens that nobody may send, with a budget,
-// lanes or an adaptive window, in leased mode, or where the queue is shared.
+// underfull is judged where `fills` is promised. A short line is underfull when a later line holds
+// a token that was acknowledged slack + the p99 of a flush before the line before the short one was
+// written. The time must be that long because the collector may look for the tokens of this line
+// while the line before is on its way. A fault, a stall, or a collector without a processor since
+// then excuses the line. underfull is not judged in a run with tokens that nobody may send, with a
+// budget, lanes or an adaptive window, in leased mode, or where the queue is shared.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int64_t waits_since_ns(const struct fill *f, uint32_t token)
 }
 
 // True when the token waited from waits_since_ns until its line was read, and did not change
-// meanwhile. Nobody promises when a token goes out that changes.
+// meanwhile. Nobody promises when a token that changes goes out.
 static bool waited(const struct fill *f, uint32_t token)
 {
     const struct ledger *l = f->c->l;
@@ -92,8 +92,8 @@ static bool list_tokens(struct fill *f)
 // --- a full batch waits -------------------------------------------------------------
 
 // Returns how long a full batch may wait: slack_ns for the look, and three flushes for the commits
-// of the line before and of its own, or for as long as it takes to read so many rows if that is
-// longer.
+// of its line and of the line before. If reading so many rows takes longer than the run's slack and
+// the flushes, the time to read them counts.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -187,7 +187,7 @@ static void check_full(struct fill *f)
 // --- a short line leaves tokens behind ---------------------------------------------
 
 // Returns by when a token must have been acknowledged for the collector to see it in the look for
-// the line after this one. A collector may look while this line is on its way.
+// the line after line `before`. A collector may look while line `before` is on its way.
 static int64_t seen_ns(const struct check *c, uint32_t before)
 {
     const struct line_record *line = &c->l->log->lines[before];

@@ -14,9 +14,9 @@ static const int64_t held_ns = NS_PER_S;
 static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart show too little
 
 // Returns the length of a stretch of time, less the faults in it that may keep the collector from
-// ending its transaction. *cause is the last of these faults; CAUSE_NONE: there was none. While
-// nobody reads its output, a collector can end its transaction, and it matters most then. Nobody
-// knows whose session it is, so a strike on any instance counts.
+// ending its transaction. *cause is the last of these faults; CAUSE_NONE: there was none. Faults of
+// the reader and of the sender do not count, because a collector can end its transaction meanwhile.
+// Nobody knows whose session it is, so a strike on any instance counts.
 static int64_t free_ns(
     const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {

@@ -7,16 +7,17 @@
 // - Full lines: a token is not late when full lines followed each other from the time at which it
 //   was due until it was written. Two lines of such a chain may be slack of free time apart, or
 //   limit ÷ capacity if that is more. A torn line may have been full. Where several share the work,
-//   a short line during a fault does not end the chain. A process without a processor never ends
-//   it.
+//   a short line during a fault does not end the chain. A process that gets no processor does not
+//   end it, either.
 // - Budget: a short line does not end the chain where the budget is spent. The next line may then
 //   be T and the time of one token away.
-// - Overtaken: a line with only tokens that were sent after this one was due has overtaken it. Then
-//   full lines explain nothing, except between lanes.
+// - Overtaken: a line with only tokens that were sent after this token was due has overtaken it.
+//   Then full lines explain nothing, except between lanes.
 // - A full batch waits: a subject that promises `fills` writes a line at once when L tokens of a
 //   lane wait. A batch is late when it waited in free time for more than slack + 3 × the p99 of a
 //   flush, or L ÷ capacity (at most 5,000/s) if that is more. This is judged where T is at least
-//   five times that, tokens are announced one by one, and no budget or sharer holds them back.
+//   five times that, tokens are announced one by one, one collector works at a time, and there is
+//   no budget.
 // - Stalls: a stall excuses a token that is late by no more than twice the stall's length.
 // - Slack: `auto` is 50 ms for scheduling + 5 × p99 of `SELECT 1`, at most 500 ms, because a batch
 //   costs a few queries. The queries run beside the load; those during a fault do not count.
@@ -79,7 +80,7 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + c->r->slack_ns};
 
-    // Nearly all tokens end here, so that the spans need not be asked.
+    // Nearly all tokens end here, which saves a search of the timeline.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
@@ -144,8 +145,8 @@ static bool explains(const struct check *c, const struct bequest *b, uint32_t in
            why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
 }
 
-// Returns a second bequest that explains the line: a fault struck again while the heir, which has
-// the token from the end of the grace on, had yet to write it. NULL: none explains it.
+// Returns a second bequest that explains the line: a fault struck again before the instance that
+// takes the token over, at the end of the grace, had written it. NULL: none explains it.
 static struct bequest *second_bequest(
     const struct check *c, const struct bequest *first, uint32_t index)
 {
@@ -163,9 +164,9 @@ static struct bequest *second_bequest(
     return NULL;
 }
 
-// Decides whether a token is late. A fault may have hit the collector that had taken the token when
-// it was not yet late. Then others had to write it within a bounded time. Each token may take this
-// time once, or twice where the heir may have been struck, too.
+// Decides whether a token is late. A fault may have hit the collector that had taken the token
+// before the token was late. Then others had to write it within a bounded time. Each token may take
+// this time once, or twice where the instance that took it over may have been struck, too.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -201,7 +202,7 @@ static void check_token(const struct late *t, uint32_t token)
     int64_t read_ns = ledger_read_ns(l, token);
     char login[NAMES_MAX];
 
-    // Nobody promises when a token goes out that changed while it waited.
+    // Nobody promises when a token that changed while it waited goes out.
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         ledger_changed_ns(l, token) < read_ns)
         return;

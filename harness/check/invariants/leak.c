@@ -1,8 +1,8 @@
 // leak: the memory of a process grows during the load, or the number of its descriptors, processes
 // or sessions.
 //
-// Memory goes up and down with what is in hand. What a leak raises is the lower envelope: the least
-// of each tenth of the last three quarters of the process's life under load. It must grow by 256
+// Memory goes up and down with what is in hand. A leak raises the lower envelope: the least memory
+// in each tenth of the last three quarters of the process's life under load. It must grow by 256
 // kB, and by a quarter of its growth in each half of the time, because a buffer that grows to its
 // final size does so in one step. So many pairs of tenths must show growth (Kendall's S) that
 // chance alone does it once in 1,000 times. Seven of the tenths must have a sample; there are two
@@ -21,8 +21,8 @@ enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 static const uint32_t least_kb = 256;
 static const uint32_t count_least = 6; // descriptors, processes or sessions
 
-// By the number of values: in random order, their Kendall's S reaches this with a probability of at
-// most 0.1%.
+// The index is the number of values. In random order, their Kendall's S reaches the entry with a
+// probability of at most 0.1%.
 static const int trend_least[BLOCKS + 1] = {[7] = 21, [8] = 26, [9] = 30, [10] = 33};
 
 struct envelope {

@@ -24,10 +24,10 @@
 //
 // over_attempts counts an error unless it may not have been recorded, as for resurrected.
 //
-// over_budget has its slack because a line is read a little after its tokens were taken. Lines that
-// lay unread come together: while a fault or a stall keeps a reader away, the harness's bucket
-// fills beyond the burst. While a fault keeps the collectors away, the bucket fills beyond the
-// burst by at most what they may have had in hand: two lines each.
+// over_budget allows for the slack, because a line is read a little after its tokens were taken.
+// Lines that lay unread come together: while a fault or a stall keeps a reader away, the harness's
+// bucket fills beyond the burst. While a fault keeps the collectors away, the bucket fills beyond
+// the burst by at most what they may have had in hand: two lines each.
 #include "check/inside.h"
 
 #include <math.h>
@@ -287,8 +287,8 @@ static double late_tokens(
 }
 
 // Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
-// a case. Tokens are paid for when they are taken, and may come much later. So a full bucket keeps
-// what it gains in such a time.
+// a case. Tokens are paid for when they are taken, and may come much later. So while tokens may be
+// late, the bucket may fill beyond the burst.
 static void judge_budget(const struct check *c, const struct leased *m)
 {
     const struct subject_log *log = c->l->log;

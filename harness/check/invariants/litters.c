@@ -2,9 +2,8 @@
 //
 // The harness puts a mark into the environment of each process that it starts, and all its
 // descendants inherit it. 1.5 s after an end at TERM, which is the second that a collector has and
-// the longest slack, no process may have the mark any more; the harness kills those that do. An end
-// is not judged when another fault was at work from a second before it until the look. A program
-// that clears its environment is not found.
+// the longest slack, no process may have the mark any more; the harness kills those that do. A
+// program that clears its environment is not found.
 #include "check/inside.h"
 
 #include "base/clock.h"

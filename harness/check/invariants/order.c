@@ -1,5 +1,5 @@
-// Invariants of order: no token overtakes an older one that was committed before it, unless that is
-// of another lane, and none goes out after the collector could know that it is ineligible.
+// Invariants of order: no token overtakes an older one that was committed before it, unless the two
+// are of different lanes, and none goes out after the collector could know that it is ineligible.
 //
 // ineligible has three cases:
 // - The token was made ineligible in its own transaction.
@@ -56,8 +56,8 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
     p->this_line = line;
 }
 
-// Adds a finding if the token was acknowledged before the transaction of *y began, which came out
-// before it. Makes the token the new *y if its own transaction was sent later.
+// Adds a finding if the token was acknowledged before the transaction of *y began, although *y came
+// out first. Makes the token the new *y if its own transaction was sent later.
 static void check_order(
     struct result *r, const struct ledger *l, struct youngest *y, uint32_t token)
 {

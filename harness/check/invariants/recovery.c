@@ -1,10 +1,10 @@
 // Judges unrecovered: the time until fresh tokens came out after a fault.
 //
-// The time counts from a fault's end or, where others must go on in the place of the struck one,
-// from then on. The subject has also recovered when a chain of full lines that leads to a fresh
-// token began in time. Time does not count while other faults last, while the processes that they
-// ended start again, while the subject returns from them (this counts once only), in stalls, and
-// while others keep the processors from the collector.
+// The time counts from a fault's end or from when others must work in the place of the struck
+// instance. The subject has also recovered when a chain of full lines that leads to a fresh token
+// began in time. Time does not count while other faults last, while the processes that they ended
+// start again, while the subject returns from them (this counts once only), in stalls, and while
+// others keep the processors from the collector.
 #include "check/inside.h"
 
 #include <math.h>
@@ -23,8 +23,9 @@ static const struct strike *strike_of(const struct check *c, uint32_t fault)
     return NULL;
 }
 
-// Returns from when on fresh tokens are due within recovery_limit: the fault's end or, where others
-// go on in the place of the struck one, the time at which they must.
+// Returns from when on fresh tokens are due within recovery_limit: the fault's end, or the time at
+// which others must work in the place of the struck instance, if that is earlier or nobody starts
+// the instance again.
 static int64_t over_ns(const struct fault_record *f, const struct strike *k)
 {
     if (!k || k->others_ns == CLOCK_NEVER)

@@ -23,7 +23,8 @@
 // lost its turn when another fault ended its session, in that time or at most the grace before it,
 // and more than the grace passed until it could return. It could return when the fault that kept it
 // away had ended and a quarter of the grace, or returns_within if that is shorter, had passed. A
-// stall of B or more takes the turn of whoever had it. terminate-backend alone takes nobody's turn.
+// stall of B or more takes the turn of the collector that had it. terminate-backend alone takes
+// nobody's turn.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -140,8 +141,8 @@ static bool heir_died(const struct ledger *l, uint32_t writer, int64_t from_ns, 
 }
 
 // True when the writer lives, but lost its turn before it could confirm the last line that it had
-// written. Once it has written another line, only the death of an heir explains why this one comes
-// again.
+// written. Once it has written another line, only the death of an instance that may have taken the
+// tokens over explains why they come again.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {

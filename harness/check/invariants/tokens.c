@@ -5,7 +5,7 @@
 // fault-free time before that. A token lives for 15 minutes; an earlier end that the collector
 // itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
 // dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
-// torn or forged line names is counted there and not here. Two cases are not judged:
+// torn or forged line names is counted with that line and not here. Two cases are not judged:
 // - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
 //   (2T + slack, if that is longer; all of a shorter drain), or as many tokens as the budget
 //   allows. For a subject that promises no limit, new tokens in the last second (or slack, but not
@@ -104,8 +104,8 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
            enough_ns(c->r, l);
 }
 
-// True when the token was delivered although the database never had it. Of a token with an unknown
-// outcome this is not said when the database has it, or may have had it before the server lost data
+// True when the token was delivered although the database never had it. A token with an unknown
+// outcome is no phantom when the database has it, or may have had it before the server lost data
 // after the delivery.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {

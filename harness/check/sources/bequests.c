@@ -7,8 +7,9 @@
 // instance itself must write them by its return, unless it hung for longer than a promised lease
 // while another was free.
 //
-// A late token is excused by one bequest, or by two if a fault struck again before the heir had
-// written the token. A bequest excuses no more tokens than the struck instances can have taken.
+// A late token is excused by one bequest, or by two if a fault struck again before the instance
+// that took the token over had written it. A bequest excuses no more tokens than the struck
+// instances can have taken.
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/bounds.h"
@@ -26,7 +27,6 @@ static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 
     if (k->verb->ends == ENDS_PROCESSES || k->verb->ends == ENDS_SESSIONS)
         return k->undone_ns + handed_ns;
-    // Without a lease, a hung instance keeps its tokens until it goes on.
     if (!(sc->collector.promises & PROMISE_LEASE))
         return k->undone_ns + clock_max(handed_ns, scenario_returns_ns(sc));
     int64_t until_ns = clock_min(k->struck_ns + bounds_hang_ns(sc), k->undone_ns) + handed_ns;

@@ -1,4 +1,4 @@
-// From the blow until the fault is undone, the struck instance cannot work.
+// From the strike until the fault is undone, the struck instance cannot work.
 //
 // A fault excuses nothing while it still looks for its victim. A fault of the load alone excuses
 // nothing, nor does a foreign transaction (hold-horizon), unless the subject waits for writers.

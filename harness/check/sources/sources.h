@@ -34,7 +34,7 @@ MUST_USE bool strikes_make(struct sources *s, struct err *e);
 // Adds a span, unless it is empty.
 void sources_span(struct sources *s, struct span span);
 
-void source_faults(struct sources *s);    // from the blow until it is undone
+void source_faults(struct sources *s);    // from the strike until the fault is undone
 void source_returns(struct sources *s);   // until the struck instances work again
 void source_takeovers(struct sources *s); // until another works in the place of the struck one
 void source_readers(struct sources *s);   // while lines lie in the pipe of a slow reader

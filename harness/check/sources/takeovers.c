@@ -2,10 +2,10 @@
 // fault struck, within a time that the collectors promise.
 //
 // This excuses the lines of all if the struck instance had the turn: for grace + 1 s after a death
-// or a lost session, or for B after a hang or a lost network, counted from when one of the others
-// is free, but not beyond the return of the struck instance. B is the shorter of MAILROOM_LEASE (30
-// s) and the health-check interval + 5 s. The span ends early with a fresh line of another
-// instance.
+// or a lost session, or for B after a hang or a lost network, counted from the time at which one of
+// the others is free, but not beyond the return of the struck instance. B is the shorter of
+// MAILROOM_LEASE (30 s) and the health-check interval + 5 s. The span ends early with a fresh line
+// of another instance.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
@@ -36,7 +36,7 @@ static bool had_turn(const struct sources *s, const struct strike *k)
 
     for (size_t i = log->line_count; i-- > 0;) {
         const struct line_record *line = &log->lines[i];
-        // A line that was read after the blow may be from the instance that took over.
+        // The instance that took over may have written a line that was read after the strike.
         if (line->read_ns > k->struck_ns)
             continue;
         return log->processes[line->process].instance == k->instance ||
@@ -51,7 +51,7 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
     int64_t first_ns = CLOCK_NEVER;
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        // Strikes are in the order of time, so this follows those that overlap each other.
+        // Strikes are in the order of time, so this loop follows strikes that overlap each other.
         int64_t free_ns = k->struck_ns;
         for (size_t j = 0; j < s->out->strike_count && s->out->strikes[j].struck_ns <= free_ns;
              j++) {
@@ -66,7 +66,7 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
     return first_ns;
 }
 
-// Returns when the first line was read that another instance wrote after the blow, with a token
+// Returns when the first line was read that another instance wrote after the strike, with a token
 // whose COMMIT was sent after it; CLOCK_NEVER: there was none before until_ns.
 static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
 {
@@ -94,7 +94,8 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k)
     return free_ns == CLOCK_NEVER ? free_ns : free_ns + within_ns;
 }
 
-// Adds the time until another instance has taken over or must have, or the struck one is back.
+// Excuses the time until another instance has taken over or must have done so, or the struck
+// instance is back.
 static void take_over(struct sources *s, const struct strike *k)
 {
     int64_t until_ns = clock_min(k->others_ns, k->back_ns);
@@ -103,8 +104,8 @@ static void take_over(struct sources *s, const struct strike *k)
     sources_span(s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
 }
 
-// Adds the time after a fault that ended all sessions. During the grace only the old holder may go
-// on; then another may need its time to take over.
+// Excuses the time after a fault that ended all sessions. During the grace only the old holder may
+// go on; then another may need its time to take over.
 static void take_over_from_all(struct sources *s, const struct strike *k)
 {
     int64_t back_ns = sources_back_ns(s, k, EVERY);
