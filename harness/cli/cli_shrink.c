@@ -46,8 +46,9 @@ static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 
 // --- one run ----------------------------------------------------------------------------
 
-// A candidate passes if it does not break the wanted invariant, even if it breaks others. If it
-// does, it fails when it breaks all that the original run broke, and else fails partly.
+// A candidate passes if it does not break the wanted invariant, even if it breaks others. A
+// candidate that breaks it fails if it breaks all that the original run broke, and else fails
+// partly.
 static enum answer judge_candidate(const struct shrinking *h, const struct stored *run)
 {
     bool all = true;

@@ -37,7 +37,7 @@ static bool step_server(struct fault_context *c, struct fault_record *r, struct 
     if (isnan(ahead))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.1f s off", ahead);
-    // The query takes a moment, so the offset is not exact. A step is much longer than that.
+    // The query takes a moment, so the offset may be less than a second off.
     return fabs(ahead - want) < 1 ||
            err_set(
                e, ERR_SYSTEM, "the server's clock is %+.1f s off, and not %+.1f s", ahead, want);

@@ -138,7 +138,7 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
     return false;
 }
 
-// Seeks a victim and strikes it. A victim may leave between the look and the blow.
+// Seeks a victim and strikes it. A victim may leave between the look and the strike.
 static bool strike_fault(
     struct fault_context *c, struct fault_record *r, const struct fault_verb *verb, struct err *e)
 {

@@ -4,10 +4,6 @@
 // So a verb changes the network between two bytes, never within a step, and no flow needs a lock of
 // its own.
 //
-// The proxy's kernel acknowledges every byte that it receives. A program's own deadlines see a
-// partition as silence, but TCP's timers on the collector's side see a healthy peer. For a network
-// whose silence TCP notices there is os/netns.h (`through: kernel`).
-//
 // The port on 127.0.0.1 is random, and every user of the machine can reach it while the run lasts.
 // So the proxy lets in only clients whose startup message carries the run's password. It asks for
 // no encryption, because it could not find the messages in an encrypted stream.

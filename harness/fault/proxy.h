@@ -6,7 +6,8 @@
 // PostgreSQL alone.
 //
 // A proxy has one limit: its kernel acknowledges everything that the collector sends. So the
-// collector's own deadlines notice a partition, and its TCP does not.
+// collector's own deadlines notice a partition, but its TCP timers see a healthy peer. For a
+// network whose silence TCP notices there is os/netns.h (`through: kernel`).
 #pragma once
 
 #include "base/buf.h"

@@ -404,7 +404,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     return true;
 }
 
-// One item more than the list has, so that an empty list is no special case.
+// Allocates one item more than the list has, so that an empty list is no special case.
 bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e)
 {
     void *items = calloc(n->count + 1, size);

@@ -20,8 +20,8 @@
 #define LOAD_MAX (100 * DAY)              // 100 phases of a day each
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // the largest seed; every JSON reader keeps it exact
 
-// FIELD_RATE, FIELD_ITEMS and similar types fill two members, of which the second must stand right
-// after the first.
+// FIELD_RATE, FIELD_ITEMS and similar types fill two or three members, which must stand right after
+// each other.
 #define NEIGHBOURS(type, a, b, a_type)                                                             \
     static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(a_type), #b)
 NEIGHBOURS(struct load_phase, rate_from, rate_to, double);

@@ -155,8 +155,7 @@ void needs_drop_expectations(struct scenario *s)
 
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
-        // If the subject does not promise what the expectation is about, to miss it would be no
-        // fault.
+        // A subject that does not promise what the expectation is about may miss it.
         bool promised = !m || !m->promise || (m->promise & (unsigned)s->collector.promises);
         if (promised && (!m || metric_is_for(m->id, s))) {
             s->expect[kept++] = s->expect[i];

@@ -88,7 +88,6 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
-// True for the file in which a result folder keeps its scenario, with all options applied.
 bool check_is_kept(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -126,8 +125,6 @@ static bool good_setting(const char *name, const char *further)
     return *name != '\0' && !isdigit((unsigned char)*name) && strlen(name) <= SETTING_MAX;
 }
 
-// True when the file itself names another provider than the local one. A provider that an
-// option chose is no mistake in the file: only that run of the suite is skipped.
 bool check_says_elsewhere(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -137,7 +134,6 @@ bool check_says_elsewhere(const struct scenario *s, const struct node *root)
            strcmp(s->postgres.provider, "local") != 0;
 }
 
-// True when the scenario names no cluster, and no option chose its provider.
 bool check_says_no_cluster(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -207,7 +203,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     return true;
 }
 
-// The harness sets these variables itself, from other keys of the scenario.
+// The variables that the harness itself sets, and what it makes each of them from.
 static const char *const own_variables[][2] = {
     {"MAILROOM_DATABASE_URL", "the harness's own server"},
     {"MAILROOM_SECRET_KEY", "a key that the harness knows"},

@@ -27,12 +27,13 @@ MUST_USE bool check_scenario(
 
 MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
 
-// True when the file is called scenario.yaml, as the scenario of a result folder is.
+// True when the file is called scenario.yaml. A result folder keeps its scenario under this name,
+// with all options applied.
 bool check_is_kept(const char *path);
 
 // True when the file itself names a provider other than the local one. False when an option has
-// chosen the provider, and for a result folder's scenario.yaml, which has the options' values in
-// it.
+// chosen the provider: that is no mistake in the file, and the run is only skipped. False also for
+// a result folder's scenario.yaml, which has the options' values in it.
 bool check_says_elsewhere(const struct scenario *s, const struct node *root);
 // True when the scenario has no cluster, unless an option has chosen its provider or the file is a
 // result folder's.

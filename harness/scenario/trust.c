@@ -1,9 +1,9 @@
 // Refuses what a scenario of somebody else may not name.
 //
-// A scenario names commands, settings and files, so whoever wrote it could do what the user may.
-// The lists here say what is allowed, and not what is dangerous: a setting that a later PostgreSQL
-// adds is refused until somebody has looked at it. Only what the file itself says is checked. A
-// value that an option gives is the user's own.
+// A scenario names commands, settings and files, so its author could do what the user may. The
+// lists here say what is allowed, and not what is dangerous: a setting that a later PostgreSQL adds
+// is refused until somebody has looked at it. Only what the file itself says is checked. A value
+// that an option gives is the user's own.
 #include "scenario/rules.h"
 
 #include <stdio.h>

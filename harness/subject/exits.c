@@ -142,8 +142,8 @@ void exits_reap(struct subject *s, struct instance *in)
     p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
-    // A fault has ended the sender. Only these two exit codes say that this was the reason for the
-    // end; with any other code the end counts as unplanned.
+    // The sender died, or a fault ended it. Only these two exit codes say that this was the reason
+    // for the end; with any other code the end counts as unplanned.
     if (in->sender_killed && WIFEXITED(status) &&
         (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
         p->asked = true;

@@ -141,8 +141,7 @@ bool mock_sender_line(
         }
         struct sender_reply r = draw_reply(s, d->token, attempt);
         // The attempt was counted above even if nobody answers it, because the collector has made
-        // it.
-        // Without a descriptor there is no way to answer.
+        // it. Without a descriptor there is no way to answer.
         if (mood == SENDER_HANGS || s->fd < 0)
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;

@@ -68,7 +68,6 @@ static bool enter_instance(
     in->ended = false;
     in->gone_ns = 0;
     in->empty_ns = p->started_ns;
-    // A pidfd reports the end of just this process, even when its pid is used again.
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
@@ -213,8 +212,6 @@ static bool is_held_down(struct subject *s, const struct instance *in)
     return held;
 }
 
-// Starts the processes that are due. Returns when the next start is due; CLOCK_NEVER: none is
-// planned.
 int64_t start_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;

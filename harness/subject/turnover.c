@@ -1,9 +1,9 @@
 // Ends the log of a soak's segment and begins that of the next segment, while the processes go on.
 //
-// This waits until nothing in the old log is still to be filled in: no answer of the mock sender,
-// and no look at what an ended process has left. Everything that can fail is done before the old
-// log is touched, so after a failure the old log is still complete. The new log begins with a
-// record of each living process, and with the last sample of the process, because a sample's
+// The turn waits until nothing in the old log is still to be filled in: no answer of the mock
+// sender, and no look at what an ended process has left. Everything that can fail is done before
+// the old log is touched, so after a failure the old log is still complete. The new log begins with
+// a record of each living process, and with the last sample of the process, because a sample's
 // figures are sums since the start of the process. The collectors write on to their log files; each
 // file is moved to the new folder, and a copy stays in the old one.
 #include "subject/serve.h"
