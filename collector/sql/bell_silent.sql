@@ -1,6 +1,7 @@
 -- Returns whether a transaction still runs that may have been silent: one with a number below that
 -- of the bell ($1) that has inserted tokens, and so has the lock of an insert on a table with the
--- bell's trigger. Prepared ones are among them. Both locks last until its tokens can be seen.
+-- bell's trigger. Prepared transactions count, too. A transaction keeps both locks until its tokens
+-- can be seen.
 WITH locks AS MATERIALIZED (
     SELECT * FROM pg_locks WHERE granted AND locktype IN ('relation', 'transactionid')
 )

@@ -1,4 +1,4 @@
--- Returns which rows are ours, and which of these tokens, whose line is out, still wait.
+-- Returns our rows of deliveries, and those tokens of $3, whose line is out, that still wait.
 --
 -- $1 queue | $2 our number | $3 the tokens
 SELECT s.line, s.nonce, s.token, s.secret

@@ -19,8 +19,8 @@ SELECT CASE
         THEN '000016_snapshot_cursor.up.sql'
     WHEN to_regproc('mailroom_bell') IS NULL
         THEN '000017_doorbell.up.sql'
-    -- mailroom_take calls it, and only with a budget: without it the collector would fail at the
-    -- first token, again and again.
+    -- mailroom_take calls it, but only with a budget. If it is missing, a collector with a budget
+    -- fails at the first token, again and again.
     WHEN to_regproc('mailroom_spend') IS NULL
         THEN '000019_outcome.up.sql'
     WHEN to_regproc('mailroom_take') IS NULL

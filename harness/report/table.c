@@ -25,7 +25,7 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_ROLLED_BACK), value(r, METRIC_UNKNOWN));
     fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
         value(r, METRIC_DELIVERED));
-    // These counts are told only when they are not 0, because in most runs they are.
+    // These counts are told only when they are not 0, because in most runs they are 0.
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
     if (value(r, METRIC_CONFLICTED) > 0)

@@ -71,9 +71,9 @@ struct nearness {
     int64_t most_ns;         // longest reach of a group away from its fault
 };
 
-// True when a fault can explain a group: it began after the group's start, and the group did not
-// last long after its end; or with `after`, it began before the group. *far_ns: how far the group
-// reaches away from the fault's beginning.
+// True when a fault can explain a group: the fault began after the group's start, and the group did
+// not last long after the fault's end. With `after`: the fault began before the group. *far_ns: how
+// far the group reaches away from the fault's beginning.
 static bool explains_group(const struct fault_record *f, const struct group *g, bool after,
     int64_t gap_ns, int64_t *far_ns)
 {

@@ -6,7 +6,7 @@
 -- $3 limit
 -- $4 budget per second, 0: none
 -- $5 burst
--- $6 a lower lane goes first if its oldest token has waited for $7 seconds
+-- $6 whether a lower lane goes first when its oldest token has waited for $7 seconds
 SELECT 'f', '0', '0', '0', token, kind, email, login, encode(secret, 'hex'), code, NULL,
        line, nonce, number, errors
 FROM mailroom_take($1, $2::bigint, NULL, $3::int, 1, answers => true, per_s => $4::float8,

@@ -1,5 +1,5 @@
 -- Defect gives-up: reads id after id, and waits for one that is missing. It gives a gap up when the
--- token behind it is a second old: then its transaction, too, has been rolled back, or so it hopes.
+-- token after the gap is a second old: it hopes that the gap's transaction is rolled back.
 SELECT horizon.behind, cursor.last_xid, cursor.last_seq, t.xid, t.id,
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
        a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,

@@ -1,6 +1,5 @@
--- Releases the claims of the owners in $1 that are still gone, so that they
--- belong to nobody, a row for each token. Returns the owners that have claims
--- and are gone: no session holds the lock of their number.
+-- Gives the claims of those owners in $1 that are still gone to nobody, with a row for each token.
+-- Returns the owners that have claims and are gone: no session holds the lock of their number.
 WITH gone AS MATERIALIZED (
     SELECT DISTINCT d.owner AS number
     FROM deliveries AS d

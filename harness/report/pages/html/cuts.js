@@ -111,7 +111,7 @@ function cutSummary(messages) {
     ? 'The collector failed without any cut, so none was tried.'
     : `${broken} of ${tried} ${what} broke an invariant; ${reached} reached their message` +
       `${inconclusive ? `; ${inconclusive} inconclusive` : ''}.`;
-  // The head of the page tells the first one.
+  // The head of the page tells the first group.
   for (const group of groups.length > 1 ? groups.slice(0, shown) : []) {
     const item = element('li', cutGroupText(group));
     item.append(element('code', cutStatement(group[0])));

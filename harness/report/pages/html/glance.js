@@ -94,15 +94,15 @@ function glancePicture(width, where) {
   const room = (glance.width - glance.left - glance.right) / 70;
   for (const tick of paperTicks(glance.until - glance.from, room)) {
     const at = glance.from + tick;
-    // The last one must not be cut at the edge.
+    // The last label must not be cut at the edge.
     const last = glanceX(at) > glance.width - 20;
     glanceText(picture, `${+at.toFixed(3)} s`, last ? glance.width : glanceX(at), bottom + 15, last ? 'end' : 'middle');
   }
   return picture;
 }
 
-// Draws it for paper, too, where the letters of a wide one would shrink with it. The screen's comes
-// last, because clicks are translated by its measures.
+// Draws the picture once for paper, where the letters of a wide picture would shrink with it, and
+// once for the screen. The screen's comes last, because clicks are translated by its measures.
 function drawGlance() {
   const place = byId('glance-picture');
   place.replaceChildren(...[[paper.width, 'paper'], [place.clientWidth, 'on-screen']].map((one) => glancePicture(...one)));

@@ -24,8 +24,8 @@ const stacked = (rows) => rows.map(([x, ...values]) => {
   return [x, ...values.reverse().map((v) => (v === null ? null : (sum += v))).reverse()];
 });
 
-// Returns the points of column k as path commands. The path starts anew behind each gap, and
-// a lone point becomes a dot.
+// Returns the points of column k as path commands. The path starts anew after each gap, and a lone
+// point becomes a dot.
 function paperPath(rows, k, x, y) {
   let path = '', pen = false;
   rows.forEach((row, i) => {

@@ -156,7 +156,8 @@ function shadeFaults(canvas, area, graph) {
 
 const drawn = [];
 
-// Ends at the load's end or at the last line after it, so that an empty drain is not drawn.
+// The time to draw ends at the load's end or at the last line after it, so that an empty drain is
+// not drawn.
 function runWindow() {
   const { t, delivered } = data.series;
   const last = t.reduce((end, at, i) => (at <= data.load_s || delivered[i] > 0 ? i : end), 0);
@@ -323,7 +324,7 @@ function latencies() {
       .map((stage, i) => row(stageNames[i], stage)).filter(measured));
 }
 
-// One row for each kind of fault. The limit is that of the scenario.
+// One row for each kind of fault.
 function recoveries() {
   const kinds = new Map();
   for (const f of result.faults) {

@@ -1,4 +1,4 @@
-// Sorts and filters the table of runs. As it comes, the failures that still stand are on top.
+// Sorts and filters the table of runs. At first, the failures that still stand are on top.
 'use strict';
 const table = document.getElementById('runs');
 const body = table.tBodies[0];
