@@ -42,8 +42,8 @@ void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns);
 // transactions below xmin have ended.
 void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns);
 
-// True when a look is due only because a running transaction may have stayed silent. The caller
-// then asks first whether a running transaction has inserted tokens.
+// True when a look is due only because a running transaction may have inserted tokens without an
+// announcement. Before the look, the caller asks the server whether there is such a transaction.
 bool bell_suspects(const struct bell *b, int64_t now_ns);
 
 // Call it when no running transaction has inserted tokens unannounced: the next look sees all

@@ -147,8 +147,8 @@ static const unsigned char *version_bytes(
 bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e)
 {
-    // With one share for all cuts, hardly any would keep nothing or nearly everything. Neighbouring
-    // seeds have different shares, so several cuts of one run are of all kinds.
+    // The share of the sectors that survive a cut. With one share for all cuts, all cuts would be
+    // of one kind. So neighbouring seeds have different shares.
     static const double shares[] = {0.5, 0.125, 0.875, 0};
     struct rng rng;
     size_t count;

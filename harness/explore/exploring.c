@@ -5,9 +5,10 @@
 // folder's name contains a hash of this text, and the journal the whole text. So a call with other
 // options begins another search.
 //
-// A draw needs only what the collector promises, because a draw that needs more is not run. A
-// scenario that the user names keeps its collector and settings, but its faults are drawn and its
-// load is shortened to the length of a draw.
+// Each number stands for one scenario that is drawn at random (a draw). No draw needs more than the
+// collector promises, because such a run would be skipped. A scenario that the user names keeps its
+// collector and settings, but its faults are drawn and its load is shortened to the length of a
+// draw.
 #include "explore/exploring.h"
 
 #include <stdio.h>

@@ -499,21 +499,22 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     return !is_cell_answered(f, &x, &stored);
 }
 
-// Counts the runs of a subject as planned. Returns how many of them are still to be made.
+// Adds the runs of one row, a queue, to f->planned. Returns how many of them have no stored answer.
 static size_t plan_row(struct field_run *f, size_t row, int rounds)
 {
     struct manner *m = &f->manners[row];
     struct answer paced = {0};
     size_t left = 0;
 
-    // Follow find_pace as far as answers are stored: halve the rate until a stored answer sustains
-    // it or none is stored.
+    // Find the rate as find_pace does, but by stored answers only: halve it until the queue
+    // sustains it, or until no answer is stored for it.
     for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = experiment_of(f, row, question_paced, 1);
         if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
-    // All stored answers say that the queue sustains no rate. It is asked nothing else.
+    // By the stored answers the queue sustains no rate, so it is asked nothing else. The search
+    // counts as one run.
     if (m->rate < PACE_LEAST) {
         f->planned++;
         return 0;

@@ -134,7 +134,8 @@ struct load_phase {
     int backlog;  // number of tokens that are committed before the collector starts; first phase
                   // only
     int ids_from; // the first id of accounts and tokens; first phase only
-    // Shares of tokens whose account or token changes while they wait.
+    // Shares of the tokens to which this happens while they wait: to the token itself, or to its
+    // account.
     double consume, suspend, reactivate, expire, delete, email, login;
     int tokens_per_account; // number of recovery tokens that an account has on average
 };

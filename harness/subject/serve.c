@@ -58,7 +58,8 @@ static enum sender_mood mood_of(struct subject *s, struct instance *in)
     return mood;
 }
 
-// Returns when the bytes of `pending` were read and can have been written.
+// Returns what is known of the time of the bytes in `pending`: they are read now, and were written
+// after the pipe was last found empty. Some of them may have been seen in it before now.
 static struct reading reading_of(struct subject *s, struct instance *in, int64_t now)
 {
     uint64_t before = atomic_load(&in->read) - in->pending.len; // number of bytes read before those

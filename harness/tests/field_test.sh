@@ -56,7 +56,7 @@ convicts_one_that_loses() {
     sed -i 's/^                work(row\[0\])$/                pass/
             s/^    *os.write(1, f"done.*/            sys.exit(1) if row[0] % 40 == 39 else work(row[0])/' \
         "$place/loses/consumer.py"
-    expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=3s
+    expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=20s
     grep -q 'lost [1-9][0-9]* BROKEN' "$place/out" || { cat "$place/out" && fail "no loss is seen"; }
     grep -q '^  jobs .* committed' "$place/out" || fail "the jobs are not called jobs"
     grep -q '^  left  *3 jobs' "$place/out" || fail "the jobs that are left are not told"

@@ -5,9 +5,9 @@
 #
 #   matrix_test.sh [--exact] [DEFECT...]   without names: all
 #
-# --exact allows so much delay that a busy machine changes nothing: use it only for defects
-# that do not show as delay. A run that loses tokens waits for the whole drain. Several runs go on at
-# once, because most of a run's time is waiting.
+# --exact allows so much delay that a busy machine changes nothing: use it only for defects that do not
+# show as delay. A run that loses tokens waits for the whole drain. Several runs go on at once, because
+# most of a run's time is waiting.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/../tests/lib.sh"
 

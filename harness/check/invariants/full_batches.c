@@ -1,12 +1,13 @@
 // Judges what a batch has to be where the subject promises that it fills its batches: a full one
 // goes out at once (late), and a short one leaves nothing behind (underfull).
 //
-// underfull is judged where `fills` is promised. A short line is underfull when a later line holds
-// a token that was acknowledged slack + the p99 of a flush before the line before the short one was
-// written. The time must be that long because the collector may look for the tokens of this line
-// while the line before is on its way. A fault, a stall, or a collector without a processor since
-// then excuses the line. underfull is not judged in a run with tokens that nobody may send, with a
-// budget, lanes or an adaptive window, in leased mode, or where the queue is shared.
+// underfull is judged where `fills` is promised. Let P be the line before a short line. The short
+// line is underfull when a later line holds a token that was acknowledged long before P was
+// written: by slack + the p99 of a flush. It must be before P, because the collector may look for
+// the tokens of the short line while P is on its way. A fault, a stall, or a collector without a
+// processor since then excuses the line. underfull is not judged in a run with tokens that nobody
+// may send, with a budget, lanes or an adaptive window, in leased mode, or where the queue is
+// shared.
 #include "check/inside.h"
 
 #include <stdlib.h>

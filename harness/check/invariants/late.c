@@ -102,8 +102,8 @@ static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns,
                why_late(c, (uint32_t)line, start_ns, due_ns).kind != CAUSE_NONE);
 }
 
-// True when a token that was due at due_ns was not yet late at at_ns: it was due later, or had to
-// wait until then, and no line had overtaken it.
+// True when a token that was due at due_ns was not yet late at at_ns. Either it was due later. Or
+// it rightly waited while a line just before or after at_ns was read.
 static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_ns, int64_t at_ns)
 {
     const struct subject_log *log = c->l->log;

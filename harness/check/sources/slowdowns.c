@@ -31,8 +31,8 @@ static double highest_load_rate(const struct scenario *s)
     return highest;
 }
 
-// Returns by how much a network that passes only `rate` bytes a second delays each answer. 0: it
-// passes less than twice what the load needs, so a backlog grows, and nobody knows for how long.
+// Returns by how much a network that passes only `rate` bytes a second delays each answer. 0:
+// unknown, because the rate is less than twice what the load needs, and a backlog may grow.
 static int64_t narrow_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
