@@ -380,7 +380,7 @@ function tables() {
         : result.judged[name].judged ? 'holds' : 'not judged',
       judgedShare(result.judged[name])]));
   const excuses = Object.entries(result.excuses);
-  fillTable('excuse-table', 'For how long behind its end a fault may excuse the collector, and did',
+  fillTable('excuse-table', 'For how long after its end a fault may excuse the collector, and did',
     ['fault', 'strikes', 'at most, ms', 'longest, ms'],
     excuses.map(([name, x]) => [name, x.strikes, rounded(x.most_ms, 1), rounded(x.used_ms, 1)]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
