@@ -14,8 +14,8 @@ static void faults(const struct report *r, struct buf *out)
         const struct excuse *x = &r->result->excuses[id];
         if (x->strikes == 0)
             continue;
-        buf_printf(out, "%s (%llu): %smay excuse up to %.0f ms after its end, and ",
-            verbs[id].name, (unsigned long long)x->strikes, x->strikes > 1 ? "each " : "",
+        buf_printf(out, "%s (%llu): %smay excuse up to %.0f ms after its end, and ", verbs[id].name,
+            (unsigned long long)x->strikes, x->strikes > 1 ? "each " : "",
             (double)x->most_ns / 1e6);
         if (x->used_ns > 0)
             buf_printf(out, "at most %.0f ms were used\n", (double)x->used_ns / 1e6);
