@@ -19,8 +19,9 @@ void candidate_fini(struct candidate *c)
 }
 
 // Makes the draw with this number and writes its scenario to the folder `draws`. False with e->kind
-// == ERR_NONE when the scenario cannot be run, for example because it names a collector that does
-// not run, or needs what the collector does not promise. The search then leaves this number out.
+// == ERR_NONE when the scenario cannot be run, for example because it names an instance that the
+// run has not, or needs what the collector does not promise. The search then leaves this number
+// out.
 static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -55,11 +56,13 @@ static uint64_t draw_number_at(const struct exploring *x, uint64_t place)
 }
 
 // Returns how many draw numbers there are to go through; UINT64_MAX: no limit but the time.
-static uint64_t numbers(const struct exploring *x)
+static uint64_t draw_number_count(const struct exploring *x)
 {
     int draws = x->options->explore.draws;
 
-    return x->numbers ? x->number_count : draws ? (uint64_t)draws : UINT64_MAX;
+    if (x->numbers)
+        return x->number_count;
+    return draws ? (uint64_t)draws : UINT64_MAX;
 }
 
 // True when this shard has the number, and it was not tried yet or --only lists it.
@@ -72,9 +75,9 @@ static bool is_own_draw(const struct exploring *x, uint64_t number)
 // Sets *number to the next draw number to be tried. False: none is left.
 static bool next_draw_number(struct exploring *x, uint64_t *number)
 {
-    while (x->next < numbers(x) && !is_own_draw(x, draw_number_at(x, x->next)))
+    while (x->next < draw_number_count(x) && !is_own_draw(x, draw_number_at(x, x->next)))
         x->next++;
-    if (x->next >= numbers(x))
+    if (x->next >= draw_number_count(x))
         return false;
     *number = draw_number_at(x, x->next++);
     return true;
@@ -85,9 +88,9 @@ bool exploring_done(const struct exploring *x)
 {
     if (interrupt_signal())
         return false;
-    if (numbers(x) == UINT64_MAX)
+    if (draw_number_count(x) == UINT64_MAX)
         return clock_now_ns() >= x->deadline_ns;
-    return x->next >= numbers(x) && x->pool_count == 0;
+    return x->next >= draw_number_count(x) && x->pool_count == 0;
 }
 
 // The search stops after this many invalid draws, because the options hardly allow a valid one.
@@ -112,8 +115,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
                 (unsigned long long)number);
         else if (++refused > REFUSED_MAX)
             return err_set(e, ERR_USAGE,
-                "with these options no draw can be run: see "
-                "mailproof explore --only and --set");
+                "with these options no draw can be run: see mailproof explore --only and --set");
     }
     return true;
 }
@@ -123,7 +125,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
 #define OLDEST_EVERY 2
 
 // Returns the place in the pool of the draw with the lowest number.
-static size_t oldest(const struct exploring *x)
+static size_t oldest_in_pool(const struct exploring *x)
 {
     size_t oldest = 0;
 
@@ -134,23 +136,23 @@ static size_t oldest(const struct exploring *x)
 
 bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
 {
-    size_t best = 0;
-    unsigned most = 0;
+    size_t chosen = 0;
+    unsigned most_gain = 0;
 
     if (!fill_pool(x, e) || x->pool_count == 0)
         return false;
     for (size_t i = 0; i < x->pool_count; i++) {
         unsigned gain = coverage_gain(&x->journal.coverage, &x->pool[i].scenario, &x->pool[i].plan);
-        if (gain > most) {
-            most = gain;
-            best = i;
+        if (gain > most_gain) {
+            most_gain = gain;
+            chosen = i;
         }
     }
     if (++x->taken % OLDEST_EVERY == 0)
-        best = oldest(x);
-    *c = x->pool[best];
+        chosen = oldest_in_pool(x);
+    *c = x->pool[chosen];
     x->pool_count--;
-    for (size_t i = best; i < x->pool_count; i++)
+    for (size_t i = chosen; i < x->pool_count; i++)
         x->pool[i] = x->pool[i + 1];
     return true;
 }

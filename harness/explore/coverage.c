@@ -4,14 +4,14 @@
 
 // A fault still has effects for this long after its end, so a fault that begins in this time
 // overlaps it.
-static const double felt_s = 0.1;
+static const double aftermath_s = 0.1;
 
 // What each newly covered cell of a table adds to a scenario's gain.
 enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
 
 static bool faults_overlap(double a_from, double a_to, double b_from, double b_to)
 {
-    return a_from <= b_to + felt_s && b_from <= a_to + felt_s;
+    return a_from <= b_to + aftermath_s && b_from <= a_to + aftermath_s;
 }
 
 // Returns the count of a pair of verbs, which is stored at [lower][higher].
@@ -38,7 +38,7 @@ void coverage_add(struct coverage *c, const struct tried *t)
 // --- what is worth trying --------------------------------------------------------------
 
 // Returns the index into verbs[] of a planned fault's verb.
-static size_t index_of(const struct scenario *s, const struct plan *plan, size_t fault)
+static size_t planned_verb(const struct scenario *s, const struct plan *plan, size_t fault)
 {
     return (size_t)(s->faults[plan->faults[fault].spec].verb - verbs);
 }
@@ -58,22 +58,22 @@ static unsigned unseen_states(const struct coverage *c, size_t verb)
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan)
 {
     struct coverage seen = *c;
-    bool counted[DRAW_VERBS_MAX] = {false};
+    bool states_counted[DRAW_VERBS_MAX] = {false};
     enum mode mode = mode_of(s);
-    unsigned gain = c->draws[mode] == 0;
+    unsigned gain = c->draws[mode] == 0; // 1 for a mode that no draw has had
 
     for (size_t i = 0; i < plan->fault_count; i++) {
         const struct plan_fault *a = &plan->faults[i];
-        size_t verb = index_of(s, plan, i);
+        size_t verb = planned_verb(s, plan, i);
         // A busy fault collides with an earlier one, so the run leaves it out.
         if (a->busy)
             continue;
         gain += seen.modes[mode][verb]++ == 0 ? GAIN_MODE : 0;
-        gain += counted[verb] ? 0 : GAIN_STATE * unseen_states(c, verb);
-        counted[verb] = true;
+        gain += states_counted[verb] ? 0 : GAIN_STATE * unseen_states(c, verb);
+        states_counted[verb] = true;
         for (size_t j = 0; j < i; j++) {
             const struct plan_fault *b = &plan->faults[j];
-            size_t other = index_of(s, plan, j);
+            size_t other = planned_verb(s, plan, j);
             if (verb != other && !b->busy &&
                 faults_overlap((double)a->at_ns / NS_PER_S, (double)a->end_ns / NS_PER_S,
                     (double)b->at_ns / NS_PER_S, (double)b->end_ns / NS_PER_S))
@@ -85,17 +85,12 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
 
 // --- how far it went -------------------------------------------------------------------
 
-static bool is_verb_wanted(const struct draw_limits *limits, size_t verb)
-{
-    return draw_weight(&verbs[verb]) > 0 && (!limits->any_only || limits->only[verb]);
-}
-
 struct coverage_share coverage_states(const struct coverage *c, const struct draw_limits *limits)
 {
     struct coverage_share share = {0};
 
     for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-        for (int state = EXCHANGE_NONE; is_verb_wanted(limits, verb) && state < EXCHANGE_STATES;
+        for (int state = EXCHANGE_NONE; draw_allows(limits, verb) && state < EXCHANGE_STATES;
              state++) {
             share.of++;
             share.seen += c->states[verb][state] > 0;
@@ -110,7 +105,7 @@ struct coverage_share coverage_pairs(const struct coverage *c, const struct draw
 
     for (size_t a = 0; a < VERB_COUNT; a++) {
         for (size_t b = a + 1; b < VERB_COUNT; b++) {
-            bool both = is_verb_wanted(limits, a) && is_verb_wanted(limits, b);
+            bool both = draw_allows(limits, a) && draw_allows(limits, b);
             share.of += both;
             share.seen += both && c->pairs[a][b] > 0;
         }
@@ -126,9 +121,9 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
             // Leased mode counts only after it was drawn, because a search of a collector without
             // it never draws it.
-            bool both = is_verb_wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
-            share.of += both;
-            share.seen += both && c->modes[mode][verb] > 0;
+            bool counts = draw_allows(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
+            share.of += counts;
+            share.seen += counts && c->modes[mode][verb] > 0;
         }
     }
     return share;

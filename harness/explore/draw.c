@@ -16,7 +16,7 @@ enum stream {
     STREAM_LOAD,
     STREAM_FAULTS,
     STREAM_PROFILE,
-    STREAM_WATCHED,
+    STREAM_PROXY,
     STREAM_DEQUEUE,
     STREAM_POSTGRES
 };
@@ -65,8 +65,9 @@ static int64_t duration_ns(const char *text)
 
 // --- collector ----------------------------------------------------------------------------
 
-// Writes a line "key: value" for each key directly below `prefix` that is drawn.
-static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *lead)
+// Writes a line "key: value", indented by `space`, for each key directly below `prefix` that is
+// drawn.
+static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *space)
 {
     size_t len = strlen(prefix);
     char value[160];
@@ -77,18 +78,19 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
             continue;
         if (!draw_value(rng, path, value, sizeof value))
             continue;
-        bool instances = strcmp(path, "collector.instances") == 0;
-        // In cursor mode several collectors need the promise to stand by. Without it (`alone`) the
-        // scenario would only be left out, so it keeps to one.
-        if (instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
+        bool is_instances = strcmp(path, "collector.instances") == 0;
+        // In cursor mode several collectors need the promise to stand by. Without that promise
+        // (`alone`) such a scenario would only be left out, so it gets one collector.
+        if (is_instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
             continue;
-        buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
-        if (instances)
+        buf_printf(d->out, "%s%s: %s\n", space, path + len, value);
+        if (is_instances)
             d->instances = atoi(value);
     }
 }
 
-// Writes the environment variables whose paths begin with `prefix` and that are drawn.
+// Writes the environment variables whose paths begin with `prefix` and that are drawn. *separator
+// stands before the next variable: "" before the first one of all, then a comma.
 static void write_variables(
     struct drawing *d, struct rng *rng, const char *prefix, const char **separator)
 {
@@ -171,9 +173,10 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *path = draw_rows[i].path;
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
-            !draw_value(rng, path, value, sizeof value) ||
-            // Only the first phase may have `backlog` and `ids_from`.
-            (number > 1 && (strcmp(key, "backlog") == 0 || strcmp(key, "ids_from") == 0)))
+            !draw_value(rng, path, value, sizeof value))
+            continue;
+        // Only the first phase may have these keys.
+        if (number > 1 && (strcmp(key, "backlog") == 0 || strcmp(key, "ids_from") == 0))
             continue;
         buf_printf(d->out, "    %s: %s\n", key, value);
         if (strcmp(key, "for") == 0)
@@ -182,7 +185,7 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
 }
 
 // Draws one or two phases, and more until the load lasts a second.
-static void write_random(struct drawing *d, struct rng *rng)
+static void write_random_phases(struct drawing *d, struct rng *rng)
 {
     int phases = draw_chance(rng, 0.4) ? 2 : 1;
 
@@ -206,7 +209,7 @@ static void write_drawn_load(struct drawing *d)
     if (d->profile->load)
         buf_append_str(d->out, d->profile->load);
     else
-        write_random(d, &rng);
+        write_random_phases(d, &rng);
 }
 
 // --- faults -------------------------------------------------------------------------------
@@ -225,15 +228,15 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
     uint64_t sum = 0;
 
     // Verbs are drawn by weight, because most failures follow the end of a session, and the verbs
-    // that end one are few.
+    // that end one are few. A verb of weight 8 owns 8 of the numbers below `sum`.
     for (size_t i = 0; i < VERB_COUNT; i++)
         sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
-    uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
+    uint64_t point = sum > 0 ? rng_below(rng, sum) : 0;
     for (size_t i = 0; i < VERB_COUNT; i++) {
         unsigned weight = may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
-        if (at < weight)
+        if (point < weight)
             return &verbs[i];
-        at -= weight;
+        point -= weight;
     }
     return NULL;
 }
@@ -250,9 +253,9 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         snprintf(path, sizeof path, "faults.N.%s", f->key);
         // Draw the value even if the verb has no such parameter, so that the random numbers after
         // it stay the same.
-        bool has = draw_value(rng, path, value, sizeof value);
+        bool drawn = draw_value(rng, path, value, sizeof value);
         // An instance that does not exist cannot be named.
-        if (!(verb->params & f->param) || !has ||
+        if (!(verb->params & f->param) || !drawn ||
             (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
             continue;
         buf_printf(d->out, ", %s: %s", f->key, value);
@@ -263,13 +266,14 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
 static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char value[160] = "";
-    bool has = draw_value(rng, "faults.N.for", value, sizeof value);
+    bool drawn = draw_value(rng, "faults.N.for", value, sizeof value);
 
+    // A fault at a message takes an instant: its `for` only limits the wait for that message.
     if (!(verb->params & PARAM_FOR) || (verb->params & PARAM_MESSAGE))
         return 0;
-    if (!has && !(verb->params & PARAM_NEEDS_FOR))
+    if (!drawn && !(verb->params & PARAM_NEEDS_FOR))
         return 0;
-    if (!has)
+    if (!drawn)
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
     // Some faults have no effect unless they last a while, such as one that keeps the processors
     // busy.
@@ -285,34 +289,34 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
 {
     char every[160], jitter[160];
     bool repeats = draw_value(rng, "faults.N.every", every, sizeof every);
-    bool uneven = draw_value(rng, "faults.N.jitter", jitter, sizeof jitter);
+    bool has_jitter = draw_value(rng, "faults.N.jitter", jitter, sizeof jitter);
     // There is only one standby, so it can be promoted only once.
-    bool once = verb->needs_standby;
+    bool only_once = verb->needs_standby;
 
-    repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
+    repeats = repeats && !only_once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
     if (repeats)
         buf_printf(d->out, ", every: %s", every);
-    if (uneven &&
+    if (has_jitter &&
         (verb->params & PARAM_JITTER || (repeats && duration_ns(jitter) < duration_ns(every))))
         buf_printf(d->out, ", jitter: %s", jitter);
 }
 
 // Draws when a fault begins. In half of the cases this is the moment when the previous fault
-// begins, or a little later, so that the two overlap. before_ns: when the previous fault begins;
+// begins, or a little later, so that the two overlap. previous_ns: when the previous fault begins;
 // -1: there is none.
-static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t before_ns)
+static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t previous_ns)
 {
-    static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
+    static const int64_t later_ms[] = {0, 1, 5, 20, 60, 150};
     bool close = draw_chance(rng, 0.5);
-    int64_t behind_ns = behind_ms[rng_below(rng, 6)] * NS_PER_MS;
+    int64_t later_ns = later_ms[rng_below(rng, 6)] * NS_PER_MS;
     // Draw this time in any case, so that the random numbers after it stay the same. The last part
     // of the load is left for the recovery.
     int64_t anywhere_ns = (int64_t)(rng_uniform(rng) * 0.85 * (double)d->load_ns);
 
     anywhere_ns = anywhere_ns / NS_PER_MS * NS_PER_MS;
-    if (before_ns < 0 || !close)
+    if (previous_ns < 0 || !close)
         return anywhere_ns + NS_PER_MS;
-    return clock_min(before_ns + behind_ns, d->load_ns);
+    return clock_min(previous_ns + later_ns, d->load_ns);
 }
 
 // Draws and writes up to four faults.
@@ -365,18 +369,18 @@ static bool write_announce(struct drawing *d)
 // crashable disk that some of the drawn faults need.
 static void write_postgres(struct drawing *d)
 {
-    bool any = write_announce(d);
+    bool has_section = write_announce(d);
     const char *text = buf_str(d->out);
-    char wanted[80];
+    char fault[80];
 
     for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
-        snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
+        snprintf(fault, sizeof fault, "do: %s", verbs[i].name);
         // Several verbs may need the same line, which is written once.
-        if (!needs || !strstr(text, wanted) || strstr(text, needs))
+        if (!needs || !strstr(text, fault) || strstr(text, needs))
             continue;
-        buf_printf(d->out, "%s  %s\n", any ? "" : "postgres:\n", needs);
-        any = true;
+        buf_printf(d->out, "%s  %s\n", has_section ? "" : "postgres:\n", needs);
+        has_section = true;
         text = buf_str(d->out);
     }
 }
@@ -399,9 +403,9 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;
-    uint64_t share = rng_below(&rng, sum);
-    while (at < DEQUEUE_LEASED && (!(allowed >> at & 1) || share >= weights[at])) {
-        share -= allowed >> at & 1 ? weights[at] : 0;
+    uint64_t point = rng_below(&rng, sum);
+    while (at < DEQUEUE_LEASED && (!(allowed >> at & 1) || point >= weights[at])) {
+        point -= allowed >> at & 1 ? weights[at] : 0;
         at++;
     }
     return (enum dequeue)at;
@@ -409,7 +413,7 @@ static enum dequeue draw_dequeue(const struct drawing *d)
 
 // Writes the limits and expectations at the end of the scenario. A good collector recovers long
 // before the recovery limit, even when the server was stopped.
-static void write_rest(struct drawing *d)
+static void write_limits(struct drawing *d)
 {
     const char *recovery = d->stops_server ? "5s" : "2500ms";
 
@@ -428,6 +432,7 @@ bool draw_scenario(
 
     buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
+    // Every draw of a search gets another seed, above 0.
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
     // A user's scenario is copied as it is, and only its faults are drawn.
@@ -445,15 +450,15 @@ bool draw_scenario(
     write_drawn_faults(&d);
     if (!limits->base) {
         write_postgres(&d);
-        write_rest(&d);
+        write_limits(&d);
     }
     return buf_str(out);
 }
 
-bool draw_watched(uint64_t seed, uint64_t number)
+bool draw_proxied(uint64_t seed, uint64_t number)
 {
     struct rng rng;
 
-    start_stream(&rng, seed, number, STREAM_WATCHED);
+    start_stream(&rng, seed, number, STREAM_PROXY);
     return draw_chance(&rng, 0.7);
 }

@@ -42,7 +42,7 @@ MUST_USE bool draw_scenario(
 
 // True when this draw is to be run with a proxy between collector and server even if no fault needs
 // one. Only with a proxy is it known in which state of the connection a fault struck.
-bool draw_watched(uint64_t seed, uint64_t number);
+bool draw_proxied(uint64_t seed, uint64_t number);
 
 // --- draw_rows.c: the vocabulary ----------------------------------------------------------
 
@@ -66,6 +66,12 @@ const struct draw_row *draw_row(const char *path);
 
 // Returns the weight of a verb: how often it is drawn, relative to the other verbs; 0: never.
 unsigned draw_weight(const struct verb *verb);
+
+// True when a verb (index into verbs[]) may be drawn: its weight is not 0, and the limits allow it.
+static inline bool draw_allows(const struct draw_limits *limits, size_t verb)
+{
+    return draw_weight(&verbs[verb]) > 0 && (!limits->any_only || limits->only[verb]);
+}
 
 // Returns the line that the section postgres needs for this verb, such as "storage: crashable";
 // NULL: none.

@@ -5,8 +5,8 @@
 #include "explore/draw.h"
 
 #define ELSEWHERE "draw.c writes it"
-#define ON_OUR_DISK "storage: crashable"
-#define WARM "the server is the same for many draws"
+#define CRASHABLE_DISK "storage: crashable"
+#define SAME_SERVER "the server is the same for many draws"
 
 // The values make small runs: about two seconds of load, at rates that a shared machine can
 // sustain.
@@ -28,15 +28,15 @@ const struct draw_row draw_rows[] = {
     {"counterparts.N.set", NULL, 0, "says nothing about a run"},
     {"counterparts.N.breaks", NULL, 0, "says nothing about a run"},
 
-    {"postgres.provider", NULL, 0, WARM},
-    {"postgres.image", NULL, 0, WARM},
+    {"postgres.provider", NULL, 0, SAME_SERVER},
+    {"postgres.image", NULL, 0, SAME_SERVER},
     {"postgres.schema", NULL, 0, "the collector needs the latest"},
     {"postgres.announce", "bell", 0.2, NULL},
-    {"postgres.settings", NULL, 0, WARM},
+    {"postgres.settings", NULL, 0, SAME_SERVER},
     {"postgres.storage", NULL, 0, "comes with the verbs that need it"},
     {"postgres.disk", NULL, 0, "comes with the verbs that need it"},
     {"postgres.filesystem", NULL, 0, "comes with the verbs that need it"},
-    {"postgres.checksums", NULL, 0, WARM},
+    {"postgres.checksums", NULL, 0, SAME_SERVER},
     {"postgres.durability", NULL, 0, "always proved"},
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
     {"postgres.route", NULL, 0, "comes with a cluster"},
@@ -132,11 +132,11 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-#define USUAL 4 // the weight of most verbs
+#define USUAL_WEIGHT 4 // weight of a verb that names none
 
 // True when a row with the path `row` is about the key `path`. A row whose path ends in a dot is
 // about all keys below it.
-static bool speaks_for(const char *row, const char *path)
+static bool is_about(const char *row, const char *path)
 {
     size_t len = strlen(row);
 
@@ -146,20 +146,20 @@ static bool speaks_for(const char *row, const char *path)
 const struct draw_row *draw_row(const char *path)
 {
     for (size_t i = 0; i < draw_row_count; i++) {
-        if (speaks_for(draw_rows[i].path, path))
+        if (is_about(draw_rows[i].path, path))
             return &draw_rows[i];
     }
     return NULL;
 }
 
-// Failovers of a cluster have weight 0, because they take longer than a draw's run.
+// Some verbs are never drawn. Failovers of a cluster take longer than a draw's run. Verbs that set
+// the clock need a library that is loaded into each program, which would change what the other
+// faults of the run test.
 unsigned draw_weight(const struct verb *verb)
 {
-    // Verbs that set the clock need a library that is loaded into each program, which would change
-    // what the other faults of the run test. So they are not drawn either.
     if (verb->needs_cluster || verb->hits == HITS_CLOCK)
         return 0;
-    return verb->weight ? verb->weight : USUAL;
+    return verb->weight ? verb->weight : USUAL_WEIGHT;
 }
 
 const char *draw_needs(const struct verb *verb)
@@ -168,7 +168,7 @@ const char *draw_needs(const struct verb *verb)
         return "standby: sync";
     // The death of a host tests more if its disk loses power at the same time, which needs a
     // crashable disk.
-    return verb->needs_disk || verb->hits == HITS_HOST ? ON_OUR_DISK : NULL;
+    return verb->needs_disk || verb->hits == HITS_HOST ? CRASHABLE_DISK : NULL;
 }
 
 void draw_option(struct rng *rng, const char *options, char *value, size_t size)

@@ -36,7 +36,7 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 // --- options ----------------------------------------------------------------------------
 
 // Adds a draw number that --only lists.
-static bool take_draw_number(struct exploring *x, const char *word, struct err *e)
+static bool add_draw_number(struct exploring *x, const char *word, struct err *e)
 {
     if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
         return err_memory(e);
@@ -45,7 +45,7 @@ static bool take_draw_number(struct exploring *x, const char *word, struct err *
 }
 
 // Allows the mode that the word names. False: the word names no mode.
-static bool take_dequeue(struct exploring *x, const char *word)
+static bool allow_mode(struct exploring *x, const char *word)
 {
     const struct word *w = dequeue_words;
 
@@ -57,7 +57,7 @@ static bool take_dequeue(struct exploring *x, const char *word)
 }
 
 // Allows the fault verb that the word names. False: the word names no verb.
-static bool take_verb(struct exploring *x, const char *word, struct err *e)
+static bool allow_verb(struct exploring *x, const char *word, struct err *e)
 {
     const struct verb *verb = verb_find(word);
     struct suggestion s;
@@ -83,25 +83,25 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
 // collector.
 static bool read_promised(const struct exploring *x, int *promises, struct err *e)
 {
-    // The smallest scenario; only the collector's promises matter.
-    static const char any[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
+    // Only the collector's promises matter, so the smallest scenario will do.
+    static const char smallest[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
     static const char key[] = "collector.promises=";
     static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
     struct node *root = NULL;
     struct scenario s = {0};
-    bool said = false;
+    bool is_set = false;
 
-    bool ok = parse_yaml(&root, any, strlen(any), &nowhere, e);
+    bool ok = parse_yaml(&root, smallest, strlen(smallest), &nowhere, e);
     for (size_t i = 0; ok && i < x->sets.count; i++) {
         const char *set = x->sets.items[i];
         if (strncmp(set, key, strlen(key)) != 0)
             continue;
-        said = true;
+        is_set = true;
         ok = override_apply(root, set, &(struct origin){"--set", set, 1, 1}, e);
     }
     ok = ok && scenario_make(&s, root, e);
     if (ok) {
-        needs_resolve(&s, x->options->collector, said);
+        needs_resolve(&s, x->options->collector, is_set);
         *promises = s.collector.promises;
     }
     scenario_fini(&s);
@@ -140,7 +140,7 @@ static bool read_only(struct exploring *x, struct err *e)
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
         bool digits = word[strspn(word, "0123456789")] == '\0';
-        ok = digits ? take_draw_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
+        ok = digits ? add_draw_number(x, word, e) : allow_mode(x, word) || allow_verb(x, word, e);
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
@@ -169,7 +169,7 @@ static bool read_breaks(struct exploring *x, struct err *e)
 }
 
 // Returns how many runs go on at once by default: one for each processor, but at most four.
-static int processors(void)
+static int default_jobs(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -182,7 +182,7 @@ static bool read_numbers(struct exploring *x, struct err *e)
     const struct options *o = x->options;
     int64_t within_ns = 0;
 
-    x->jobs = o->explore.jobs ? o->explore.jobs : processors();
+    x->jobs = o->explore.jobs ? o->explore.jobs : default_jobs();
     x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
     if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
         return err_prefix(e, "--within");
@@ -207,9 +207,9 @@ static bool is_drawn_key(const char *line)
     return false;
 }
 
-// Copies the lines of all keys that are to be copied into a draw. Lines that are indented or begin
-// with '-' belong to the key before them. Cuts `text` into lines.
-static bool keep_the_rest(char *text, struct buf *out)
+// Copies the lines of all keys that a draw keeps. Lines that are indented or begin with '-' belong
+// to the key before them. Cuts `text` into lines.
+static bool copy_kept_keys(char *text, struct buf *out)
 {
     bool skipping = false, ok = true;
     char *rest = NULL;
@@ -224,7 +224,7 @@ static bool keep_the_rest(char *text, struct buf *out)
 
 // Shortens a load that is longer than that of a draw, each phase by the same share. Traces keep
 // their length.
-static void shorten(struct scenario *s)
+static void shorten_load(struct scenario *s)
 {
     int64_t load_ns = scenario_load_ns(s);
 
@@ -251,8 +251,8 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
         return false;
     buf_init(&whole, TEXT_MAX);
     buf_init(&kept, TEXT_MAX);
-    shorten(&s);
-    bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && keep_the_rest(whole.data, &kept) &&
+    shorten_load(&s);
+    bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && copy_kept_keys(whole.data, &kept) &&
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_memory(e);
     if (ok) {
@@ -285,7 +285,7 @@ static bool read_bases(struct exploring *x, struct err *e)
 // --- the folder -------------------------------------------------------------------------
 
 // Appends a word to a text, after a blank. False when the text is full.
-static bool append_asked(char *text, size_t size, const char *word, struct err *e)
+static bool append_option(char *text, size_t size, const char *word, struct err *e)
 {
     size_t len = strlen(text);
     int more = snprintf(text + len, size - len, "%s%s", len ? " " : "", word);
@@ -300,18 +300,18 @@ static bool describe_search(struct exploring *x, struct err *e)
     const struct options *o = x->options;
     char *text = x->about;
     size_t size = sizeof x->about;
-    bool ok = append_asked(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
+    bool ok = append_option(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
     snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,
         *x->collector ? x->collector : "the reference collector");
     for (size_t i = 0; ok && i < x->sets.count; i++)
-        ok = append_asked(text, size, x->sets.items[i], e);
+        ok = append_option(text, size, x->sets.items[i], e);
     for (const struct word *w = dequeue_words; ok && w->name; w++)
-        ok = !(x->limits[0].dequeues >> w->value & 1) || append_asked(text, size, w->name, e);
+        ok = !(x->limits[0].dequeues >> w->value & 1) || append_option(text, size, w->name, e);
     for (size_t i = 0; ok && i < VERB_COUNT; i++)
-        ok = !x->limits[0].only[i] || append_asked(text, size, verbs[i].name, e);
+        ok = !x->limits[0].only[i] || append_option(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
-        ok = append_asked(text, size, o->args[i], e);
+        ok = append_option(text, size, o->args[i], e);
     if (ok && !utf8_valid(text))
         ok = err_set(e, ERR_USAGE,
             "--collector, --set and the scenarios have to be UTF-8, because the record is");

@@ -66,7 +66,7 @@ struct exploring {
                                         // in took_s, when it began
     struct suspect *suspects;           // owned
     size_t suspect_count;
-    int64_t shown_ns;
+    int64_t shown_ns; // when the progress was last printed
 };
 
 // Fills in a zeroed struct from the options, makes the search's folder and opens its journal. Call

@@ -29,6 +29,7 @@ static const struct profile profiles[] = {
         .load = "  - {name: before, for: 1500ms, rate: 0/s}\n"
                 "  - {name: burst, for: 1s, rate: 1000/s, rows_per_transaction: 1000, "
                 "arrivals: constant}\n"},
+    // A long rest, so that the invariant `busy_idle` is judged.
     {.share = 0.05,
         .dequeues = CURSOR | SHARED | LEASED,
         .quiet = true,
@@ -38,6 +39,7 @@ static const struct profile profiles[] = {
         .load = "  - {name: load, for: 500ms, rate: 40/s}\n"
                 "  - {name: rest, for: 3s, rate: 0/s}\n",
         .expect = "expect: {busy_idle: \"= 0\"}\n"},
+    // A steady load with a line for each token, so that the invariant `leak` is judged.
     {.share = 0.05,
         .dequeues = CURSOR | SHARED | LEASED,
         .quiet = true,
@@ -73,11 +75,12 @@ static const struct profile profiles[] = {
 const struct profile *profile_draw(const struct draw_limits *limits, struct rng *rng)
 {
     unsigned allowed = limits->dequeues ? limits->dequeues : DRAW_DEQUEUES;
-    double left = rng_uniform(rng);
+    double point = rng_uniform(rng);
     const struct profile *p = profiles;
 
-    for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && left >= p->share; i++, p++)
-        left -= p->share;
-    // If the search is limited to certain verbs, profiles without faults are not used.
+    for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && point >= p->share; i++, p++)
+        point -= p->share;
+    // If the search is limited to certain verbs, profiles without faults are not used. The first
+    // profile, the random load, takes their place.
     return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
 }

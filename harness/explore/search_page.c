@@ -15,11 +15,6 @@ static void print_explore_title(const struct page *p, struct buf *out)
     append_escaped(out, *p->collector ? p->collector : "the reference collector");
 }
 
-static bool may_draw_verb(const struct page *p, size_t verb)
-{
-    return draw_weight(&verbs[verb]) > 0 && (!p->limits->any_only || p->limits->only[verb]);
-}
-
 // True when a draw has had this fault.
 static bool is_verb_drawn(const struct page *p, size_t verb)
 {
@@ -115,6 +110,7 @@ static void print_failure(const struct page *p, const struct failure *f, struct 
     struct buf command;
 
     tried_broken_text(f->broken, broken, sizeof broken);
+    // The name may be the broken invariant alone, which is not to be said twice.
     bool named = strcmp(f->name, broken) == 0;
     buf_printf(out,
         "<h2 class=\"violated\">%s%s%s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
@@ -147,12 +143,12 @@ static void print_found_failures(const struct page *p, struct buf *out)
 }
 
 // Names the faults that no draw has had yet; they have no rows in the tables.
-static void print_never(const struct page *p, struct buf *out)
+static void print_undrawn(const struct page *p, struct buf *out)
 {
     size_t count = 0;
 
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (may_draw_verb(p, v) && !is_verb_drawn(p, v))
+        if (draw_allows(p->limits, v) && !is_verb_drawn(p, v))
             buf_printf(out, "%s%s", count++ ? ", " : "Never drawn: ", verbs[v].name);
     }
     if (count > 0)
@@ -173,7 +169,7 @@ static void print_state_table(const struct page *p, struct buf *out)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        // Leave out rows of zeros, which would hide the other rows. print_never names these faults.
+        // Leave out rows of zeros, which would hide the others. print_undrawn names these faults.
         if (!is_verb_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
@@ -236,7 +232,7 @@ static void print_modes(const struct page *p, struct buf *out)
 }
 
 // Prints the reasons why draws came to no verdict.
-static void print_whys(const struct page *p, struct buf *out)
+static void print_reasons(const struct page *p, struct buf *out)
 {
     if (p->journal->why_count == 0) {
         buf_append_str(out, "<p>Every draw came to a verdict.</p>");
@@ -266,10 +262,11 @@ bool page_html(const struct page *p, struct buf *out)
     static const char *const marks[] = {
         "title", "summary", "failures", "never", "states", "pairs", "modes", "whys", NULL};
     static void (*const prints[])(const struct page *p, struct buf *out) = {print_explore_title,
-        print_summary, print_found_failures, print_never, print_state_table, print_pairs,
-        print_modes, print_whys};
+        print_summary, print_found_failures, print_undrawn, print_state_table, print_pairs,
+        print_modes, print_reasons};
     const char *rest = explore_page_page;
 
+    // The part of the page at marks[i] is written by prints[i].
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)
         prints[mark](p, out);
     return buf_str(out);

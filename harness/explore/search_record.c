@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "explore/tried.h"
 
 // --- what was tried -----------------------------------------------------------------------
 
@@ -194,7 +193,7 @@ static bool fold_failures(struct journal *j, struct err *e)
 // --- the record -----------------------------------------------------------------------------
 
 // Takes a line of the record: a failure, the end of a call, or else a draw.
-static bool take_journal_line(struct journal *j, const json_t *line, struct err *e)
+static bool read_journal_line(struct journal *j, const json_t *line, struct err *e)
 {
     struct tried t;
     struct failure f;
@@ -228,7 +227,7 @@ bool journal_sort(struct journal *j, struct err *e)
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {
-        ok = ok && take_journal_line(j, line, e);
+        ok = ok && read_journal_line(j, line, e);
     }
     json_decref(sorted);
     return ok && fold_failures(j, e);
@@ -312,7 +311,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
 
 // True when both modes have the same enum dequeue; enum mode has two modes for each, with one
 // collector and with several.
-static bool same_sharing(enum mode a, enum mode b)
+static bool same_dequeue(enum mode a, enum mode b)
 {
     return a / 2 == b / 2;
 }
@@ -321,7 +320,7 @@ bool failure_covers(const struct failure *f, const struct tried *t)
 {
     // A failure that could not be repeated explains nothing.
     if (f->confirmed == 0 || memcmp(f->broken, t->broken, sizeof f->broken) != 0 ||
-        !same_sharing(f->mode, t->mode))
+        !same_dequeue(f->mode, t->mode))
         return false;
     for (size_t i = 0; i < VERB_COUNT; i++) {
         if (f->verbs[i] && !t->verbs[i])

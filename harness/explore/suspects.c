@@ -23,12 +23,12 @@
 #define SHRINK_WITHIN "90s"
 #define TEXT_MAX (1u << 20)
 
-static const int64_t shrink_end_ns = 40 * NS_PER_S;
+static const int64_t shrink_end_ns = 40 * NS_PER_S; // longest wait for a shrink that is to end
 
 // --- names and files ----------------------------------------------------------------------
 
 // Stores the scenario in found/ under the failure's name.
-static bool store(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
+static bool store_found(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
 {
     char file[FAILURE_NAME_MAX + 8], summary[300], broken[160], path[1000];
     struct buf yaml;
@@ -71,12 +71,12 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
     snprintf(f.example, sizeof f.example, "%s", s->example);
     const struct failure *known = journal_failure(&x->journal, f.name);
     // The file of the failure with the lower draw number stays.
-    bool before = known && known->draw < f.draw;
-    bool ok = (before || store(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
+    bool file_stays = known && known->draw < f.draw;
+    bool ok = (file_stays || store_found(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)
         printf("found: %s (draw %llu, %s: %u of %u)%s\n", f.name, (unsigned long long)f.draw,
             f.confirmed > 0 ? "failed again" : "could not be repeated", f.confirmed, f.asked,
-            before ? ", as before" : "");
+            file_stays ? ", as before" : "");
     fflush(stdout);
     scenario_fini(&small);
     if (*s->output)
@@ -156,7 +156,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
         "--quiet", "--output", s->output, "--out", out, "--trust"}; // trusted: the search itself
                                                                     // made the result
     // Number of arguments so far.
-    size_t n = 11;
+    size_t count = 11;
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
     if (!exploring_path(x, s->output, "draws", name, e) ||
@@ -164,12 +164,12 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
         !exploring_path(x, log, "logs", "shrink.log", e))
         return false;
     if (x->options->collector) {
-        argv[n++] = "--collector";
-        argv[n++] = x->options->collector;
+        argv[count++] = "--collector";
+        argv[count++] = x->options->collector;
     }
     if (x->options->conninfo) {
-        argv[n++] = "--postgres";
-        argv[n++] = x->options->conninfo;
+        argv[count++] = "--postgres";
+        argv[count++] = x->options->conninfo;
     }
     // Write its messages to a log, because they would appear in the midst of the search's progress.
     FILE *file = fopen(log, "ae");
@@ -185,7 +185,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
 }
 
 // Concludes a suspect if the process that shrinks it has ended.
-static bool take_shrunk(struct exploring *x, struct suspect *s, struct err *e)
+static bool finish_shrunk(struct exploring *x, struct suspect *s, struct err *e)
 {
     int status;
 
@@ -203,7 +203,7 @@ bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err
     // First take those that have ended, because that frees places for others.
     for (size_t i = 0; ok && i < x->suspect_count; i++) {
         if (x->suspects[i].state == SUSPECT_SHRINKS)
-            ok = take_shrunk(x, &x->suspects[i], e);
+            ok = finish_shrunk(x, &x->suspects[i], e);
         *shrinking += x->suspects[i].state == SUSPECT_SHRINKS;
     }
     for (size_t i = 0; ok && i < x->suspect_count && *shrinking < places; i++) {

@@ -7,12 +7,12 @@
 
 enum mode mode_of(const struct scenario *s)
 {
-    static const enum mode ones[] = {[DEQUEUE_CURSOR] = MODE_CURSOR,
+    static const enum mode with_one[] = {[DEQUEUE_CURSOR] = MODE_CURSOR,
         [DEQUEUE_SHARED] = MODE_SHARED,
         [DEQUEUE_LEASED] = MODE_LEASED};
 
     // In enum mode, each mode is followed by the same mode with several collectors.
-    return (enum mode)(ones[s->collector.dequeue] + (s->collector.instances > 1));
+    return (enum mode)(with_one[s->collector.dequeue] + (s->collector.instances > 1));
 }
 
 const char *mode_name(enum mode mode)
