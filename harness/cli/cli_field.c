@@ -246,7 +246,7 @@ static bool take_answers(struct field_run *f, struct err *e)
         json_t *taken = json_copy(line);
         ok = (taken && json_object_set_new(taken, "folder", json_string(folder)) == 0) ||
              err_memory(e);
-        ok = ok && answers_take(&f->answers, run, taken, e);
+        ok = ok && answers_add(&f->answers, run, taken, e);
         json_decref(taken);
     }
     return ok;

@@ -44,13 +44,13 @@ static const struct {
 #define FIGURES (sizeof figures / sizeof *figures)
 
 // Returns the place in the answer for figures[i].
-static double *figure(struct answer *a, size_t i)
+static double *place_of_figure(struct answer *a, size_t i)
 {
     return (double *)(void *)((char *)a + figures[i].at);
 }
 
 // Adds the answer in a line of the file. False when the line is no answer.
-static bool take_line(struct answers *a, const char *text, struct err *e)
+static bool add_answer_line(struct answers *a, const char *text, struct err *e)
 {
     json_error_t why;
     json_t *line = json_loads(text, 0, &why);
@@ -62,22 +62,22 @@ static bool take_line(struct answers *a, const char *text, struct err *e)
 }
 
 // Reads every whole line. Removes an unfinished last line from the file.
-static bool take_answer_lines(struct answers *a, FILE *file, struct err *e)
+static bool read_answer_lines(struct answers *a, FILE *file, struct err *e)
 {
     char *text = NULL;
     size_t size = 0;
     ssize_t len;
-    off_t whole = 0;
+    off_t whole_bytes = 0;
     bool ok = true, cut = false;
 
     while (ok && !cut && (len = getline(&text, &size, file)) > 0) {
         // Only the last line can be unfinished, when the program was killed while it wrote.
         cut = text[len - 1] != '\n';
-        ok = cut || take_line(a, text, e);
-        whole += cut ? 0 : len;
+        ok = cut || add_answer_line(a, text, e);
+        whole_bytes += cut ? 0 : len;
     }
     free(text);
-    return ok && (!cut || truncate(a->path, whole) == 0 ||
+    return ok && (!cut || truncate(a->path, whole_bytes) == 0 ||
                      err_sys(e, ERR_USAGE, "cannot shorten %s", a->path));
 }
 
@@ -88,9 +88,9 @@ bool answers_open(struct answers *a, const char *path, struct err *e)
         return err_memory(e);
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
-        // A file that is not there is no error: answers_keep makes it.
+        // A file that is not there is no error: answers_store makes it.
         return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
-    bool ok = take_answer_lines(a, file, e);
+    bool ok = read_answer_lines(a, file, e);
     fclose(file);
     return ok;
 }
@@ -109,7 +109,7 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
         const json_t *value = json_object_get(line, figures[i].name);
         // An answer stored by an older version may lack some figures. It still counts, and these
         // are NAN.
-        *figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
+        *place_of_figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
     }
     const char *folder = json_string_value(json_object_get(line, "folder"));
     if (line)
@@ -123,18 +123,18 @@ json_t *answers_line(const char *key, const struct answer *answer)
     json_t *line = json_pack("{s:s, s:s}", "run", key, "folder", answer->folder);
 
     for (size_t i = 0; line && i < FIGURES; i++) {
-        double value = *figure(&copy, i);
+        double value = *place_of_figure(&copy, i);
         json_object_set_new(line, figures[i].name, isnan(value) ? json_null() : json_real(value));
     }
     return line;
 }
 
-bool answers_take(struct answers *a, const char *key, json_t *line, struct err *e)
+bool answers_add(struct answers *a, const char *key, json_t *line, struct err *e)
 {
     return json_object_set(a->all, key, line) == 0 || err_memory(e);
 }
 
-bool answers_keep(struct answers *a, const char *key, const struct answer *answer, struct err *e)
+bool answers_store(struct answers *a, const char *key, const struct answer *answer, struct err *e)
 {
     json_t *line = answers_line(key, answer);
     bool ok = line && json_object_set(a->all, key, line) == 0;

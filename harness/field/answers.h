@@ -11,12 +11,12 @@
 
 // A figure that was not measured is NAN.
 struct answer {
-    double p50, p99; // latency, ms
-    double wal;      // WAL bytes per job
-    double cpu_ms;   // CPU time of the server per job
-    double dead;     // largest number of dead tuples at one time
-    double lost, left, taken, again, exits;
-    double recovery_ms;     // longest recovery
+    double p50, p99;                        // latency, ms
+    double wal;                             // WAL bytes per job
+    double cpu_ms;                          // CPU time of the server per job
+    double dead;                            // largest number of dead tuples at one time
+    double lost, left, taken, again, exits; // counts; see struct seen in outcome.h
+    double recovery_ms;                     // longest recovery
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num
     char folder[200];       // the run's result folder
@@ -36,7 +36,7 @@ struct answers {
 MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
 
 // Adds an answer in memory only, from the JSON that answers_line makes. False when memory is short.
-MUST_USE bool answers_take(struct answers *a, const char *key, json_t *line, struct err *e);
+MUST_USE bool answers_add(struct answers *a, const char *key, json_t *line, struct err *e);
 
 // Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory
 // is short.
@@ -48,5 +48,5 @@ void answers_close(struct answers *a); // accepts a zeroed struct
 bool answers_find(const struct answers *a, const char *key, struct answer *answer);
 
 // Adds an answer and appends its line to the file at once.
-MUST_USE bool answers_keep(
+MUST_USE bool answers_store(
     struct answers *a, const char *key, const struct answer *answer, struct err *e);

@@ -31,8 +31,8 @@ static void finds_an_answer_again(void **state)
     make_path(path);
     assert_true(answers_open(&a, path, &e));
     assert_false(answers_find(&a, "pgq 3.5: run", &found));
-    assert_true(answers_keep(&a, "pgq 3.5: run", &kept, &e));
-    assert_true(answers_keep(&a, "other", &(struct answer){.p50 = 1}, &e));
+    assert_true(answers_store(&a, "pgq 3.5: run", &kept, &e));
+    assert_true(answers_store(&a, "other", &(struct answer){.p50 = 1}, &e));
     answers_close(&a);
     assert_true(answers_open(&a, path, &e));
     assert_true(answers_find(&a, "pgq 3.5: run", &found));
@@ -79,7 +79,7 @@ static void removes_a_last_line_that_was_cut(void **state)
     assert_true(answers_open(&a, path, &e));
     assert_true(answers_find(&a, "x", &found));
     assert_false(answers_find(&a, "y", &found));
-    assert_true(answers_keep(&a, "z", &found, &e));
+    assert_true(answers_store(&a, "z", &found, &e));
     answers_close(&a);
     assert_true(answers_open(&a, path, &e));
     assert_true(answers_find(&a, "z", &found));

@@ -22,7 +22,6 @@
 #include "base/clock.h"
 #include "field/experiment.h"
 #include "options/command_record.h"
-#include "field/outcome.h"
 #include "measure/stats.h"
 #include "report/forecast.h"
 
@@ -109,12 +108,12 @@ static struct seen seen_of(const struct answer *a, enum asks asks)
 // Writes to standard error how far the table is, such as "3/28 pg-boss, server killed for 0.5 s,
 // seed 1: kept; 4 min left".
 static void tell_progress(struct field_run *f, size_t row, const struct experiment *x,
-    const struct answer *answer, int64_t took)
+    const struct answer *answer, int64_t took_ns)
 {
     struct seen seen = seen_of(answer, x->question->asks);
     char text[200] = "";
 
-    f->spent_ns += took;
+    f->spent_ns += took_ns;
     f->runs++;
     size_t left = f->planned > f->done ? f->planned - f->done : 0;
     outcome_tell(&seen, &f->manners[row].terms, text, sizeof text);
@@ -125,16 +124,16 @@ static void tell_progress(struct field_run *f, size_t row, const struct experime
 
 // Adds the answer of a run that was made now to the shard's record. The path of the result folder
 // is written relative to --out.
-static bool keep_cell(struct field_run *f, size_t row, const struct experiment *x,
+static bool record_answer(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, struct err *e)
 {
-    struct answer kept = *answer;
+    struct answer relative = *answer;
     char key[EXPERIMENT_KEY_MAX];
 
     experiment_key(x, key);
-    snprintf(kept.folder, sizeof kept.folder, "%s",
+    snprintf(relative.folder, sizeof relative.folder, "%s",
         command_record_below(answer->folder, f->options->out));
-    json_t *line = answers_line(key, &kept);
+    json_t *line = answers_line(key, &relative);
     if (line)
         json_object_set_new(line, "n", json_integer((json_int_t)f->items[row]));
     return record_add(&f->record, line, e);
@@ -146,25 +145,25 @@ static bool keep_cell(struct field_run *f, size_t row, const struct experiment *
 static bool ask_question(struct field_run *f, size_t row, const struct experiment *x, bool planned,
     struct answer *answer, struct err *e)
 {
-    int64_t began = clock_now_ns();
+    int64_t began_ns = clock_now_ns();
     bool fresh;
 
     f->planned += !planned;
     f->done++;
     if (!experiment_answer(x, f->options, &f->answers, answer, &fresh, e))
         return false;
-    if (fresh && !keep_cell(f, row, x, answer, e))
+    if (fresh && !record_answer(f, row, x, answer, e))
         return false;
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
             (int)answer->postgres % 10000);
     if (fresh && !f->options->quiet)
-        tell_progress(f, row, x, answer, clock_now_ns() - began);
+        tell_progress(f, row, x, answer, clock_now_ns() - began_ns);
     return true;
 }
 
 // Writes a figure into one cell, with the rate if that is not the usual one; NAN: not measured.
-static void show_cells(struct cell *c, double value, int decimals, const char *unit, int rate)
+static void show_figure(struct cell *c, double value, int decimals, const char *unit, int rate)
 {
     size_t len;
 
@@ -230,7 +229,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
 }
 
 // True when the subject of a row is installed and has a pace, so it can be asked.
-static bool is_asked(const struct field_run *f, size_t row)
+static bool can_ask(const struct field_run *f, size_t row)
 {
     return !f->grid.rows[row].absent[0] && !f->manners[row].unreachable && f->manners[row].rate > 0;
 }
@@ -256,7 +255,7 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
         // figure may be good in another.
         for (size_t i = 0; i < count; i++)
             values[i] = *(double *)(void *)((char *)&rounds[i] + columns[c].at);
-        show_cells(
+        show_figure(
             &cells[c], stats_median(values, count), columns[c].decimals, columns[c].unit, x.rate);
         experiment_command(&x, cells[c].command, sizeof cells[c].command);
     }
@@ -284,17 +283,17 @@ static bool ask_rounds(struct field_run *f, struct err *e)
         for (size_t row = 0; row < f->grid.row_count; row++) {
             struct experiment x = experiment_of(f, row, question_paced, round);
             // The answer is stored and asked for again below, so here it is not needed.
-            if (is_asked(f, row) && !ask_round(f, row, &x, &answers[0], e))
+            if (can_ask(f, row) && !ask_round(f, row, &x, &answers[0], e))
                 return false;
         }
     }
     for (size_t row = 0; row < f->grid.row_count; row++) {
-        for (int round = 1; is_asked(f, row) && round <= rounds; round++) {
+        for (int round = 1; can_ask(f, row) && round <= rounds; round++) {
             struct experiment x = experiment_of(f, row, question_paced, round);
             if (!ask_round(f, row, &x, &answers[round - 1], e))
                 return false;
         }
-        if (is_asked(f, row))
+        if (can_ask(f, row))
             show_paced(f, row, answers, (size_t)rounds);
     }
     return true;
@@ -314,7 +313,7 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
 }
 
 // Returns why a question does not apply to a subject; NULL: it applies.
-static const char *unsuited(const struct field_run *f, size_t row, const struct question *q)
+static const char *why_not_asked(const struct field_run *f, size_t row, const struct question *q)
 {
     const int claim_s = f->manners[row].claim_s;
 
@@ -333,7 +332,7 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
 {
     const int seeds = f->options->field.quick ? SEEDS_QUICK : SEEDS;
     const struct terms *terms = &f->manners[row].terms;
-    const char *why = unsuited(f, row, &questions[i]);
+    const char *why = why_not_asked(f, row, &questions[i]);
     struct cell *c = &f->grid.rows[row].cells[i];
     struct outcome outcome = OUTCOME_INIT;
     struct answer a = {0};
@@ -363,7 +362,7 @@ static bool fill_faults(struct field_run *f, struct err *e)
 {
     for (size_t i = 0; i < question_count; i++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
-            if (is_asked(f, row) && !fill_fault(f, row, i, e))
+            if (can_ask(f, row) && !fill_fault(f, row, i, e))
                 return false;
         }
     }
@@ -374,7 +373,7 @@ static bool fill_faults(struct field_run *f, struct err *e)
 
 // Finds out whether a rate is sustained: no job is lost or left 3 s after the load, and p99 is
 // below a second. Shows the rate in the cell if so. False when the run could not be made.
-static bool sustains(
+static bool try_rate(
     struct field_run *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
 {
     struct cell *c = speed_cell(f, row, RATE);
@@ -390,7 +389,7 @@ static bool sustains(
     // search is interrupted.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
-        show_cells(c, rate, 0, "/s", EXPERIMENT_RATE);
+        show_figure(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && keeps_up(&a)) {
         // A queue that polls once a second keeps up at this rate although its p99 is above a
         // second. "below 100/s" would wrongly call it slow.
@@ -402,47 +401,47 @@ static bool sustains(
 }
 
 // Searches the highest rate with seed 1: multiplies by four until a rate fails, then halves the gap
-// twice. *good becomes the highest sustained rate, *before the one sustained before it; 0: none.
+// twice. *good becomes the highest sustained rate, *lower the one sustained before it; 0: none.
 // False when a run could not be made.
-static bool search_rate(struct field_run *f, size_t row, int *good, int *before, struct err *e)
+static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, struct err *e)
 {
-    int bad = RATE_MOST * 4; // the lowest rate that failed; before any has, the next one to try
+    int bad = RATE_MOST * 4; // the lowest rate that failed; until one has, the next one to try
     bool sustained = true;
 
     for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
-        if (!sustains(f, row, rate, 1, &sustained, e))
+        if (!try_rate(f, row, rate, 1, &sustained, e))
             return false;
-        // fill_rate needs this rate if the highest rate fails with another seed.
-        *before = sustained ? *good : *before;
+        // fill_rate needs the lower rate if the highest one fails with another seed.
+        *lower = sustained ? *good : *lower;
         *(sustained ? good : &bad) = rate;
     }
     for (int i = 0; *good > 0 && i < 2; i++) {
         int rate = *good + (bad - *good) / 2;
-        if (!sustains(f, row, rate, 1, &sustained, e))
+        if (!try_rate(f, row, rate, 1, &sustained, e))
             return false;
-        *before = sustained ? *good : *before;
+        *lower = sustained ? *good : *lower;
         *(sustained ? good : &bad) = rate;
     }
     return true;
 }
 
-// Fills in the cell of the highest rate. This rate must be sustained with another seed, too;
-// otherwise the rate below it counts, if that is. False only after a signal.
+// Fills in the cell of the highest rate. This rate must be sustained with a second seed, too;
+// otherwise the lower rate counts, if it is sustained with that seed. False only after a signal.
 static bool fill_rate(struct field_run *f, size_t row, struct err *e)
 {
     struct cell *c = speed_cell(f, row, RATE);
-    int good = 0, before = 0;
-    bool again = true;
+    int good = 0, lower = 0;
+    bool confirmed = true;
 
-    if (!search_rate(f, row, &good, &before, e) ||
-        (good > 0 && !sustains(f, row, good, 2, &again, e)))
+    if (!search_rate(f, row, &good, &lower, e) ||
+        (good > 0 && !try_rate(f, row, good, 2, &confirmed, e)))
         return note_failure(c, e);
-    if (!again && before > 0 && !sustains(f, row, before, 2, &again, e))
+    if (!confirmed && lower > 0 && !try_rate(f, row, lower, 2, &confirmed, e))
         return note_failure(c, e);
     // No rate counts: none was sustained (good 0; the cell may have a command, if the queue at
     // least kept up at the lowest rate), or none with both seeds. All that is known is an upper
     // bound.
-    if (good == 0 ? !c->command[0] : !again) {
+    if (good == 0 ? !c->command[0] : !confirmed) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
     }
@@ -454,7 +453,7 @@ static bool fill_rates(struct field_run *f, struct err *e)
     for (size_t row = 0; row < f->grid.row_count; row++) {
         struct cell *c = speed_cell(f, row, RATE);
         snprintf(c->text, sizeof c->text, "not asked");
-        if (is_asked(f, row) && !f->options->field.quick && !fill_rate(f, row, e))
+        if (can_ask(f, row) && !f->options->field.quick && !fill_rate(f, row, e))
             return false;
     }
     return true;
@@ -475,11 +474,12 @@ static void name_gaps(struct field_run *f)
     }
 }
 
-// What the run of a usual question takes, for the forecast.
-#define USUAL_NS (6 * NS_PER_S)
-#define USUAL_TOKENS 1000
+// What the run of most questions takes, for the forecast.
+#define QUESTION_NS (6 * NS_PER_S)
+#define QUESTION_TOKENS 1000
 
-static bool is_cell_answered(
+// Finds the stored answer. False: the run is still to be made.
+static bool find_stored(
     const struct field_run *f, const struct experiment *x, struct answer *answer)
 {
     char key[EXPERIMENT_KEY_MAX];
@@ -496,7 +496,7 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     struct answer stored;
 
     f->planned++;
-    return !is_cell_answered(f, &x, &stored);
+    return !find_stored(f, &x, &stored);
 }
 
 // Adds the runs of one row, a queue, to f->planned. Returns how many of them have no stored answer.
@@ -510,7 +510,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     // sustains it, or until no answer is stored for it.
     for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = experiment_of(f, row, question_paced, 1);
-        if (!is_cell_answered(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
+        if (!find_stored(f, &x, &paced) || is_sustained(&paced, PACED_P99_MS))
             break;
     }
     // By the stored answers the queue sustains no rate, so it is asked nothing else. The search
@@ -522,7 +522,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     for (int round = 1; round <= rounds; round++)
         left += plan_run(f, row, question_paced, round);
     for (size_t i = 0; i < question_count; i++) {
-        if (!unsuited(f, row, &questions[i]))
+        if (!why_not_asked(f, row, &questions[i]))
             left += plan_run(f, row, &questions[i], 1);
     }
     return left;
@@ -532,17 +532,17 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
 // still to be made.
 static void plan_runs(struct field_run *f)
 {
-    const bool once = f->options->field.quick || f->options->field.verdicts;
+    const bool one_round = f->options->field.quick || f->options->field.verdicts;
     struct forecast forecast = {0};
     size_t left = 0;
 
     for (size_t row = 0; row < f->grid.row_count; row++) {
         if (!f->grid.rows[row].absent[0])
-            left += plan_row(f, row, once ? 1 : ROUNDS);
+            left += plan_row(f, row, one_round ? 1 : ROUNDS);
     }
     // The forecast leaves out the search for the highest rate, because its number of runs cannot be
     // foreseen.
-    forecast_add(&forecast, left, USUAL_NS, USUAL_TOKENS, 1);
+    forecast_add(&forecast, left, QUESTION_NS, QUESTION_TOKENS, 1);
     if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");
 }

@@ -12,8 +12,8 @@
 #include "run/runner.h"
 #include "scenario/needs.h"
 
-#define FURTHER_MAX 7
-#define SET_MAX 40
+#define FURTHER_MAX 7 // most changes besides those of the question
+#define SET_MAX 40    // longest of these, in bytes
 
 // All changes (--set) of a run: those of every question, those of this question, and those that
 // depend on the subject or the seed.
@@ -39,7 +39,7 @@ static void add_set(struct sets *s, const char *fmt, ...)
 
 // Collects the changes (--set) of a run: no objectives, enough time for a queue that notices a
 // death late, and the changes of the question.
-static void collect_outcome(const struct experiment *x, struct sets *s)
+static void collect_sets(const struct experiment *x, struct sets *s)
 {
     const bool slow = x->question->asks == ASKS_AT_ONCE;
     const int handler_s = slow ? 2 * x->claim_s : 0; // delays are drawn from 0 to this, so half of
@@ -71,7 +71,7 @@ void experiment_command(const struct experiment *x, char *out, size_t size)
     struct sets s;
     size_t len = 0;
 
-    collect_outcome(x, &s);
+    collect_sets(x, &s);
     len += (size_t)snprintf(
         out, size, "mailproof run %s --subject %s", x->question->scenario, x->subject);
     for (size_t i = 0; i < s.count && len < size; i++)
@@ -197,7 +197,7 @@ static bool run_question(
     struct paths paths = {0};
     struct sets all;
 
-    collect_outcome(x, &all);
+    collect_sets(x, &all);
     // Of the caller's options, only the places of the server and the results may take effect,
     // because the command in the table must repeat the run.
     own.run.subject = x->subject;
@@ -231,5 +231,5 @@ bool experiment_answer(const struct experiment *x, const struct options *o, stru
         return true;
     if (o->merged)
         return err_set(e, ERR_SKIP, "its shard did not finish");
-    return run_question(x, o, answer, e) && answers_keep(known, key, answer, e);
+    return run_question(x, o, answer, e) && answers_store(known, key, answer, e);
 }

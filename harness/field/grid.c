@@ -147,6 +147,7 @@ static void markdown_convictions(const struct grid *g, struct buf *out)
     }
 }
 
+// Appends the row of a subject with its columns from `from` up to, but not including, `to`.
 static void grid_markdown_row(
     const struct grid_row *r, size_t from, size_t to, bool speeds, struct buf *out)
 {
@@ -205,8 +206,7 @@ void grid_markdown(const struct grid *g, struct buf *out)
 
     buf_printf(out,
         "# The field\n\n%s, %s, PostgreSQL %s, %s. harness/field/README.md explains the columns "
-        "and "
-        "the words. Interest: mailroom is our own collector, so it stands last.\n",
+        "and the words. Interest: mailroom is our own collector, so it stands last.\n",
         g->when, g->program, g->postgres[0] ? g->postgres : "not started", g->machine);
     // Say it before the table, because a row that lacks answers looks like one that passed.
     if (g->gaps && *g->gaps)

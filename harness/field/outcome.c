@@ -54,7 +54,7 @@ static double count_meaning(
 
     if (meaning == MEANS_DOCUMENTED)
         return documented;
-    // The rest breaks the promise if there is one, and otherwise means MEANS_UNPROMISED.
+    // The rest is MEANS_BROKEN if there is a promise against it, otherwise MEANS_UNPROMISED.
     return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
@@ -87,7 +87,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 }
 
 // Widens the range so that it holds this count.
-static void widen_outcome(struct range *r, double count)
+static void widen_counts(struct range *r, double count)
 {
     // Runs with a count of 0 do not widen the range: "0 to 3 missing" would say less than "3
     // missing, in 2 of 10".
@@ -111,7 +111,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
-            widen_outcome(&o->seen[m][p], count_meaning(s, p, m, t));
+            widen_counts(&o->ranges[m][p], count_meaning(s, p, m, t));
     }
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
     o->last = *s;
@@ -144,10 +144,10 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 
     append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
         o->broken, o->judged);
-    tell_ranges(o->seen[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text); // ~0: all promises
+    tell_ranges(o->ranges[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text); // ~0: all promises
     // The pages quote the documentation's words for just these promises.
     for (enum part p = 0; p < PARTS; p++)
-        c->broken |= o->seen[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
+        c->broken |= o->ranges[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
 }
 
@@ -156,11 +156,11 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 // after the verdict and do not change it.
 static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms *t, struct cell *c)
 {
-    const struct range *unpromised = o->seen[MEANS_UNPROMISED];
+    const struct range *unpromised = o->ranges[MEANS_UNPROMISED];
     const size_t size = sizeof c->text;
     enum cell_mark mark = CELL_OTHER;
 
-    if (tell_ranges(o->seen[MEANS_DOCUMENTED], ~0, "as documented: ", c->text, size))
+    if (tell_ranges(o->ranges[MEANS_DOCUMENTED], ~0, "as documented: ", c->text, size))
         append_reason(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
     tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
@@ -187,8 +187,7 @@ static void tell_attempts(const struct seen *s, char *text, size_t size)
 }
 
 // Appends the answer to what the question asks besides the verdict.
-static void tell_further_outcome(
-    const struct outcome *o, const struct terms *t, char *text, size_t size)
+static void tell_answer(const struct outcome *o, const struct terms *t, char *text, size_t size)
 {
     const struct seen *s = &o->last;
 
@@ -238,5 +237,5 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
     c->mark = o->broken > 0 ? tell_broken(o, c) : tell_unbroken(o, t, c);
     if (o->deaf > 0)
         append_reason(c->text, size, "; alive but deaf in %d", o->deaf);
-    tell_further_outcome(o, t, c->text, size);
+    tell_answer(o, t, c->text, size);
 }

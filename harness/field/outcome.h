@@ -48,6 +48,7 @@ struct range {
     double least, most;
 };
 
+// The figures that may break a promise.
 enum part { PART_LOST, PART_LEFT, PART_AGAIN, PART_EXITS, PARTS };
 
 // What a figure means: it breaks a promise; the queue documents it; or the queue promises nothing
@@ -60,7 +61,7 @@ struct outcome {
                               // promise
     int deaf;                 // number of runs in which the consumer took no jobs after the fault
     bool missed;              // in at least one run the fault found no target
-    struct range seen[MEANINGS][PARTS];
+    struct range ranges[MEANINGS][PARTS];
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
     enum asks asks;
     struct seen last; // the last run that was judged; what `asks` asks is told from this run

@@ -5,12 +5,12 @@
 #define FENCE "```"
 
 // The text from `at` up to, but not including, `end`.
-struct part {
+struct excerpt {
     const char *at, *end;
 };
 
 // Returns where `what` is first found in the part; NULL: nowhere, or only beyond its end.
-static const char *find_prose(struct part p, const char *what)
+static const char *find_prose(struct excerpt p, const char *what)
 {
     const char *found = strstr(p.at, what);
 
@@ -30,9 +30,9 @@ static void add_span(json_t *spans, const char *kind, const char *at, const char
 
 // Adds the text between the mark at p.at and the next equal mark as a span. Returns what follows
 // the second mark; NULL when there is none, or no text between the marks.
-static const char *take_marked(json_t *spans, const char *kind, const char *mark, struct part p)
+static const char *add_marked(json_t *spans, const char *kind, const char *mark, struct excerpt p)
 {
-    struct part inside = {p.at + strlen(mark), p.end};
+    struct excerpt inside = {p.at + strlen(mark), p.end};
     const char *close = find_prose(inside, mark);
 
     if (!close || close == inside.at)
@@ -42,12 +42,12 @@ static const char *take_marked(json_t *spans, const char *kind, const char *mark
 }
 
 // Adds the link [words](url) that begins at p.at. Returns what follows it; NULL: this is no link.
-static const char *take_link(json_t *spans, struct part p)
+static const char *add_link(json_t *spans, struct excerpt p)
 {
     const char *middle = find_prose(p, "]("), *close = NULL;
 
     if (middle)
-        close = find_prose((struct part){middle, p.end}, ")");
+        close = find_prose((struct excerpt){middle, p.end}, ")");
     if (!close)
         return NULL;
     json_array_append_new(spans, json_pack("{s:o, s:o}", "words", text_of(p.at + 1, middle), "url",
@@ -56,32 +56,32 @@ static const char *take_link(json_t *spans, struct part p)
 }
 
 // Adds the link, code or bold words that begin at p.at. Returns what follows; NULL: there are none.
-static const char *take_special(json_t *spans, struct part p)
+static const char *add_special(json_t *spans, struct excerpt p)
 {
     if (*p.at == '[')
-        return take_link(spans, p);
+        return add_link(spans, p);
     if (*p.at == '`')
-        return take_marked(spans, "mono", "`", p);
-    return strncmp(p.at, "**", 2) == 0 ? take_marked(spans, "bold", "**", p) : NULL;
+        return add_marked(spans, "mono", "`", p);
+    return strncmp(p.at, "**", 2) == 0 ? add_marked(spans, "bold", "**", p) : NULL;
 }
 
-// Returns a paragraph as its spans: plain text, and what take_special finds in between.
-static json_t *paragraph(struct part p)
+// Returns a paragraph as its spans: plain text, and what add_special finds in between.
+static json_t *paragraph(struct excerpt p)
 {
     json_t *spans = json_array();
     const char *plain = p.at;
 
     while (p.at < p.end) {
-        json_t *taken = json_array();
+        json_t *special = json_array();
         // A mark that nothing closes is a plain character.
-        const char *after = strchr("[`*", *p.at) ? take_special(taken, p) : NULL;
+        const char *after = strchr("[`*", *p.at) ? add_special(special, p) : NULL;
         if (after) {
             add_span(spans, "plain", plain, p.at);
-            json_array_extend(spans, taken);
+            json_array_extend(spans, special);
             plain = after;
         }
         p.at = after ? after : p.at + 1;
-        json_decref(taken);
+        json_decref(special);
     }
     add_span(spans, "plain", plain, p.end);
     return json_pack("{s:o}", "spans", spans);
@@ -89,7 +89,7 @@ static json_t *paragraph(struct part p)
 
 // Adds a block of code without the lines that open and close it. Returns what follows the closing
 // mark; NULL: nothing closes the block.
-static const char *take_code(json_t *blocks, const char *text)
+static const char *add_code(json_t *blocks, const char *text)
 {
     const char *from = strchr(text, '\n'), *to = from ? strstr(from, "\n" FENCE) : NULL;
 
@@ -103,16 +103,17 @@ json_t *prose_blocks(const char *text)
 {
     json_t *blocks = json_array();
 
-    while (blocks && *(text += strspn(text, "\n"))) {
+    text += strspn(text, "\n");
+    while (blocks && *text) {
         const char *after =
-            strncmp(text, FENCE, strlen(FENCE)) == 0 ? take_code(blocks, text) : NULL;
+            strncmp(text, FENCE, strlen(FENCE)) == 0 ? add_code(blocks, text) : NULL;
         // No block of code begins here, so it is a paragraph, which ends at an empty line.
         if (!after) {
             const char *gap = strstr(text, "\n\n");
             after = gap ? gap : text + strlen(text);
-            json_array_append_new(blocks, paragraph((struct part){text, after}));
+            json_array_append_new(blocks, paragraph((struct excerpt){text, after}));
         }
-        text = after;
+        text = after + strspn(after, "\n");
     }
     return blocks;
 }

@@ -27,8 +27,7 @@ const struct question questions[] = {
     {"silence for 2 s", "partition",
         {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, ASKS_RECOVERY},
     {"half-open for 2 s", "half-open",
-        {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: "
-               "true}]"},
+        {LOAD, "faults=[{at: 1s, do: half-open, direction: to-collector, for: 2s, reset: true}]"},
         ASKS_RECOVERY},
     // The consumer is asked to end, as happens at each deployment.
     {"TERM 3 times", "promise-stop",

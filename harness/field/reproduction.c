@@ -28,11 +28,11 @@
 // in the user's cache. Only Debian's packages change the system; the script installs them only for
 // root, and names them first.
 #define ARGS_MAX 40
-#define LOOK_NS (INT64_C(100) * NS_PER_MS)
-#define GRACE_NS (INT64_C(2) * NS_PER_S)
+#define POLL_NS (INT64_C(100) * NS_PER_MS) // how often a signal is looked for
+#define GRACE_NS (INT64_C(2) * NS_PER_S)   // time that the script has to end after TERM
 
 // Returns the part of a path after the folder that it lies in; NULL when it lies elsewhere.
-static const char *below(const char *path, const char *folder)
+static const char *path_in_folder(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
 
@@ -42,11 +42,11 @@ static const char *below(const char *path, const char *folder)
 // Waits until the script ends. A download may take minutes, so Ctrl-C ends the script; then false.
 static bool wait_for_installer(pid_t pid, int *status, struct err *e)
 {
-    while (!process_wait(pid, clock_now_ns() + LOOK_NS, status)) {
+    while (!process_wait(pid, clock_now_ns() + POLL_NS, status)) {
         if (!interrupt_signal())
             continue;
-        // To the whole group, so that the programs that the script has started, such as npm, end,
-        // too. Then wait for the script itself.
+        // Signal the whole group, so that the programs that the script has started, such as npm,
+        // end, too. Then wait for the script itself.
         process_signal_group(pid, SIGTERM);
         process_end(pid, SIGTERM, GRACE_NS);
         return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -56,7 +56,7 @@ static bool wait_for_installer(pid_t pid, int *status, struct err *e)
 
 // Runs the installer. Its progress goes to mailproof's standard error. If it fails, false, and the
 // first line of its standard output is the reason.
-static bool run_script(const char *const *argv, char *reason, size_t size, struct err *e)
+static bool run_installer(const char *const *argv, char *reason, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     FILE *out = tmpfile();
@@ -82,7 +82,8 @@ static bool run_script(const char *const *argv, char *reason, size_t size, struc
 }
 
 // Installs the packages that the manifest names into `to`, a copy of the folder of subjects `all`.
-static bool install(const struct manifest *m, const char *all, const char *to, struct err *e)
+static bool install_manifest(
+    const struct manifest *m, const char *all, const char *to, struct err *e)
 {
     char script[PATH_MAX], npm[PATH_MAX], real[PATH_MAX], reason[400] = "";
     // The script's arguments: the copy, the npm folder relative to `all`, and Debian packages.
@@ -95,13 +96,13 @@ static bool install(const struct manifest *m, const char *all, const char *to, s
     if (strcmp(m->npm, MANIFEST_NONE) != 0) {
         if (!path_join(npm, m->dir, m->npm, e))
             return false;
-        argv[2] = realpath(npm, real) ? below(real, all) : NULL;
+        argv[2] = realpath(npm, real) ? path_in_folder(real, all) : NULL;
         if (!argv[2])
             return err_set(e, ERR_USAGE, "%s: npm: '%s' is no folder beside it", m->name, m->npm);
     }
     for (char **package = m->debian; *package && count + 1 < ARGS_MAX; package++)
         argv[count++] = *package;
-    if (run_script(argv, reason, sizeof reason, &why))
+    if (run_installer(argv, reason, sizeof reason, &why))
         return true;
     return err_set(e, why.kind, "%s cannot be installed: %s", m->name, why.text);
 }
@@ -117,7 +118,7 @@ static bool install_subject(struct manifest *m, struct err *e)
         return true;
     if (strcmp(m->absent, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
         return false;
-    const char *name = below(m->dir, all);
+    const char *name = path_in_folder(m->dir, all);
     // The subject does not lie in subjects/, so it is a user's own, and the user must install it.
     // `e` already says that it is not installed.
     if (!name)
@@ -127,7 +128,7 @@ static bool install_subject(struct manifest *m, struct err *e)
             "%s cannot be installed: there is no folder for it; set XDG_CACHE_HOME or HOME",
             m->name);
     if (!path_join(to, cache, "subjects", e) || !path_join(path, to, name, e) ||
-        !install(m, all, to, e))
+        !install_manifest(m, all, to, e))
         return false;
     if (!manifest_load(&copy, path, e) || !manifest_installed(&copy, e)) {
         manifest_fini(&copy);
@@ -181,7 +182,7 @@ static bool logs_say(const struct field_finding *f, const char *folder)
 
 // Returns the number of jobs whose handler ran, but which the queue still shows as not done. Jobs
 // in `lost` are left out: their handler did not run, perhaps only because there was no time yet.
-static double count_seeds_left(const struct run_outcome *outcome)
+static double count_not_done(const struct run_outcome *outcome)
 {
     return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
 }
@@ -195,7 +196,7 @@ enum shown finding_shown(const struct field_finding *f, const struct run_outcome
         return SHOWN_DOUBT;
     for (char **name = f->breaks; *name; name++) {
         const struct metric *m = metric_find(*name);
-        double count = m ? parse_number(figures, *name) : count_seeds_left(outcome);
+        double count = m ? parse_number(figures, *name) : count_not_done(outcome);
         if (!(count > 0) || !logs_say(f, outcome->folder))
             continue;
         snprintf(text, size, "seen, %s %.0f", *name, count);

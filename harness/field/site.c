@@ -1,12 +1,10 @@
 #include "field/site.h"
 
-#include <jansson.h>
 #include <assert.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "field_pages.h"
 #include "os/paths.h"
 #include "report/escape.h"
@@ -153,18 +151,18 @@ static json_t *runs_of(
     const char *subject, const char *version, const char *command, const struct answers *answers)
 {
     json_t *runs = json_array(), *line;
-    char first[ANSWERS_KEY_MAX];
-    const char *run;
+    char first_key[ANSWERS_KEY_MAX];
+    const char *key;
     size_t number = 0;
 
-    int len = snprintf(first, sizeof first, "%s %s: %s", subject, version, command);
-    json_object_foreach(answers->all, run, line)
+    int len = snprintf(first_key, sizeof first_key, "%s %s: %s", subject, version, command);
+    json_object_foreach(answers->all, key, line)
     {
         char name[40];
         int seed = 1;
         raw_name(name, ++number);
-        const bool same = *command && strncmp(run, first, (size_t)len) == 0;
-        if (!same || (run[len] && sscanf(run + len, " --set 'seed=%d'", &seed) != 1))
+        const bool same = *command && strncmp(key, first_key, (size_t)len) == 0;
+        if (!same || (key[len] && sscanf(key + len, " --set 'seed=%d'", &seed) != 1))
             continue;
         if (has_result(line))
             json_array_append_new(runs, json_pack("{s:i, s:s}", "seed", seed, "file", name));

@@ -10,7 +10,7 @@
 #include "scenario/grammar.h"
 #include "scenario/promises.h"
 
-#define FEW 4 // up to this many subjects are shown as cards, and more as rows of a table
+#define CARDS_MAX 4 // up to this many subjects are shown as cards, and more as rows of a table
 
 static const char *or_nothing(const char *text)
 {
@@ -357,8 +357,8 @@ json_t *site_json(const struct grid *g, struct err *e)
                              "schema", 1, "made", g->when, "program", g->program, "postgres",
                              g->postgres, "machine", g->machine, "speeds_measured", has_speeds(g),
                              "broken", has_broken(g), "asked", has_asked(g), "few",
-                             json_array_size(subjects) + json_array_size(own) <= FEW, "unsent",
-                             has_drafts(findings), "columns", titles_json(g, 0, verdicts),
+                             json_array_size(subjects) + json_array_size(own) <= CARDS_MAX,
+                             "unsent", has_drafts(findings), "columns", titles_json(g, 0, verdicts),
                              "speed_columns", titles_json(g, verdicts, g->columns), "subjects",
                              subjects, "own", own, "absent", absent, "findings", findings)
                        : NULL;
