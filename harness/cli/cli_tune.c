@@ -270,7 +270,7 @@ static int tune_exit_code(const struct tuning *tuning)
         return verdict_exit_code(VERDICT_MISSED);
     if (tune_recommend(t))
         return EXIT_OK;
-    if (!tune_known(t))
+    if (!tune_has_result(t))
         return verdict_exit_code(VERDICT_INCONCLUSIVE);
     return verdict_exit_code(
         t->objective && !tune_all_broken(t) ? VERDICT_MISSED : VERDICT_VIOLATED);

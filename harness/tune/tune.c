@@ -24,6 +24,7 @@ bool tune_holds(const struct expectation *x, double got)
 {
     if (isnan(got))
         return false;
+    // The comparison is <, <=, >, >=, = or !=.
     switch (x->comparison[0]) {
     case '<':
         return x->comparison[1] ? got <= x->value : got < x->value;
@@ -52,9 +53,14 @@ static bool mostly_inconclusive(const struct tune_pair *p)
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
 }
 
-static bool has_figures(const struct tune_pair *p)
+static bool gave_result(const struct tune_pair *p)
 {
     return !isnan(p99(p)) && !mostly_inconclusive(p);
+}
+
+static bool is_usable(const struct tune_pair *p)
+{
+    return !p->broken && gave_result(p);
 }
 
 void tune_judge(struct tune *t)
@@ -63,29 +69,29 @@ void tune_judge(struct tune *t)
         struct tune_pair *p = &t->pairs[i];
         const struct expectation *x = t->objective;
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
-        p->on_front = !p->broken && has_figures(p);
+        p->on_front = is_usable(p);
+        // A pair that can never be recommended keeps no other pair off the front.
         for (size_t k = 0; k < t->count; k++)
-            // A pair that can never be recommended keeps no other pair off the front.
-            p->on_front = p->on_front && (t->pairs[k].broken || !has_figures(&t->pairs[k]) ||
-                                             !dominates(&t->pairs[k], p));
+            p->on_front = p->on_front && !(is_usable(&t->pairs[k]) && dominates(&t->pairs[k], p));
     }
 }
 
 // True when `a` is to be recommended rather than `b`; both could be recommended.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
-    // With an objective, every fit pair is fast enough, so the pair with the fewest lines wins.
-    // Without one, latency is the price of a batch, and the pair with the cheapest batches wins.
-    if (t->objective && a->tokens_per_batch >= b->tokens_per_batch)
-        return a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b);
-    if (t->objective)
-        return false;
-    return p99(a) / a->tokens_per_batch < p99(b) / b->tokens_per_batch;
+    // Without an objective, latency is the price of a batch: the pair with the cheapest tokens
+    // wins.
+    if (!t->objective)
+        return p99(a) / a->tokens_per_batch < p99(b) / b->tokens_per_batch;
+    // With an objective, both pairs are fast enough: larger batches win, as they need fewer lines.
+    if (a->tokens_per_batch != b->tokens_per_batch)
+        return a->tokens_per_batch > b->tokens_per_batch;
+    return p99(a) < p99(b);
 }
 
-static bool is_fit(const struct tune_pair *p)
+static bool can_be_recommended(const struct tune_pair *p)
 {
-    return !p->broken && p->meets && has_figures(p) && p->tokens_per_batch > 0;
+    return p->meets && is_usable(p) && p->tokens_per_batch > 0;
 }
 
 const struct tune_pair *tune_recommend(const struct tune *t)
@@ -94,28 +100,29 @@ const struct tune_pair *tune_recommend(const struct tune *t)
 
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *p = &t->pairs[i];
-        if (is_fit(p) && (!best || preferred(t, p, best)))
+        if (can_be_recommended(p) && (!best || preferred(t, p, best)))
             best = p;
     }
     return best;
 }
 
-// True if `a` is to be run rather than `b`. The model may be wrong, so of the pairs that it finds
-// unfit, those with the least p99 come first: they may meet the objective after all.
+// True if `a` is to be run rather than `b`: pairs that can be recommended come first. The model may
+// be wrong, so of the other pairs those with the least p99 come first: they may meet the objective
+// after all.
 static bool comes_before(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
-    if (is_fit(a) != is_fit(b))
-        return is_fit(a);
-    return is_fit(a) ? preferred(t, a, b) : p99(a) < p99(b);
+    if (can_be_recommended(a) != can_be_recommended(b))
+        return can_be_recommended(a);
+    return can_be_recommended(a) ? preferred(t, a, b) : p99(a) < p99(b);
 }
 
-void tune_leave_out(struct tune *t, size_t most)
+void tune_leave_out(struct tune *t, size_t keep)
 {
     for (size_t i = 0; i < t->count; i++)
         t->pairs[i].left_out = true;
     // Pick the best of the remaining pairs again and again. This needs no sorting, because there
     // are few pairs.
-    for (; most > 0; most--) {
+    for (; keep > 0; keep--) {
         struct tune_pair *best = NULL;
         for (size_t i = 0; i < t->count; i++) {
             struct tune_pair *p = &t->pairs[i];
@@ -127,13 +134,13 @@ void tune_leave_out(struct tune *t, size_t most)
     }
 }
 
-bool tune_known(const struct tune *t)
+static size_t count_results(const struct tune *t)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        if (has_figures(&t->pairs[i]) || t->pairs[i].broken)
-            return true;
-    }
-    return false;
+    size_t results = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        results += gave_result(&t->pairs[i]);
+    return results;
 }
 
 static size_t count_broken(const struct tune *t)
@@ -145,25 +152,31 @@ static size_t count_broken(const struct tune *t)
     return broken;
 }
 
+bool tune_has_result(const struct tune *t)
+{
+    return count_results(t) > 0 || count_broken(t) > 0;
+}
+
 bool tune_all_broken(const struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!t->pairs[i].broken && has_figures(&t->pairs[i]))
+        if (is_usable(&t->pairs[i]))
             return false;
     }
     return count_broken(t) > 0;
 }
 
-// Returns the pair on the front with the next larger batches than `than`; NULL when there is none.
-static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
+// Returns the pair on the front whose batches are the next larger ones after those of `p`; NULL
+// when there is none.
+static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *p)
 {
     const struct tune_pair *next = NULL;
 
     for (size_t i = 0; i < t->count; i++) {
-        const struct tune_pair *p = &t->pairs[i];
-        if (p->on_front && p->tokens_per_batch > than->tokens_per_batch &&
-            (!next || p->tokens_per_batch < next->tokens_per_batch))
-            next = p;
+        const struct tune_pair *other = &t->pairs[i];
+        if (other->on_front && other->tokens_per_batch > p->tokens_per_batch &&
+            (!next || other->tokens_per_batch < next->tokens_per_batch))
+            next = other;
     }
     return next;
 }
@@ -180,26 +193,28 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
         return "breaks an invariant";
     if (p->left_out)
         return "left out by the model";
-    if (!has_figures(p))
+    if (!gave_result(p))
         return t->interrupted && p->runs == 0 ? "not run" : "inconclusive";
     if (p == tune_recommend(t))
         return "take this";
-    return !p->meets ? "misses the objective" : p->on_front ? "on the front" : "";
+    if (!p->meets)
+        return "misses the objective";
+    return p->on_front ? "on the front" : "";
 }
 
-// Says if the measurements leave it in doubt whether the objective is met. With two runs or fewer
-// there is no useful interval, so it says how few they are.
+// Prints a remark if the measurements leave it in doubt whether the objective is met. With two runs
+// or fewer there is no useful interval, so the remark says how few they are.
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
-    const struct precision *known = &p->judged;
+    const struct precision *judged = &p->judged;
 
     if (t->simulated)
         return;
-    if (known->count < 3)
-        buf_printf(out, ", %s only", known->count == 1 ? "one run" : "two runs");
+    if (judged->count < 3)
+        buf_printf(out, ", %s only", judged->count == 1 ? "one run" : "two runs");
     else if (t->objective &&
-             (!tune_holds(t->objective, known->low) || !tune_holds(t->objective, known->high)))
-        buf_printf(out, ", not for certain: %.4g to %.4g", known->low, known->high);
+             (!tune_holds(t->objective, judged->low) || !tune_holds(t->objective, judged->high)))
+        buf_printf(out, ", not for certain: %.4g to %.4g", judged->low, judged->high);
 }
 
 static void print_reason(const struct tune *t, const struct tune_pair *p, struct buf *out)
@@ -220,14 +235,16 @@ static void print_reason(const struct tune *t, const struct tune_pair *p, struct
     }
 }
 
-// True if some pair with the same limit and a longer timeout, up to longer_ns, was tried and
-// failed.
-static bool failed_with(const struct tune *t, const struct tune_pair *p, int64_t longer_ns)
+// True if some pair with the same limit and a longer timeout, up to longer_ns, was run, and broke
+// an invariant or missed the objective.
+static bool longer_timeout_failed(
+    const struct tune *t, const struct tune_pair *p, int64_t longer_ns)
 {
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *q = &t->pairs[i];
-        if (q->limit == p->limit && q->timeout_ns > p->timeout_ns && q->timeout_ns <= longer_ns &&
-            (q->broken || (has_figures(q) && !q->meets)))
+        bool longer = q->timeout_ns > p->timeout_ns && q->timeout_ns <= longer_ns;
+        bool failed = q->broken || (gave_result(q) && !q->meets);
+        if (q->limit == p->limit && longer && failed)
             return true;
     }
     return false;
@@ -249,7 +266,7 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     // 1 ns less, because an objective with < excludes the bound itself; then down to whole steps.
     int64_t longer_ns = p->timeout_ns + (int64_t)((x->value - worst) * NS_PER_MS) - 1;
     longer_ns -= longer_ns % step_ns;
-    if (longer_ns < p->timeout_ns + step_ns || failed_with(t, p, longer_ns))
+    if (longer_ns < p->timeout_ns + step_ns || longer_timeout_failed(t, p, longer_ns))
         return;
     buf_append_str(out, "By these figures a timeout of ");
     units_print_duration(out, longer_ns);
@@ -269,12 +286,9 @@ static void print_pick(const struct tune *t, struct buf *out)
     print_longer_timeout(t, p, out);
     // Say whether no larger pair exists or none was run: these are different pieces of advice.
     if (!larger) {
-        size_t known = 0;
-        for (size_t i = 0; i < t->count; i++)
-            known += has_figures(&t->pairs[i]);
-        buf_append_str(out, known == 1     ? "No other pair has a conclusive run.\n"
-                            : t->simulated ? "No pair sends fewer lines.\n"
-                                           : "No pair that was run sends fewer lines.\n");
+        const char *none = t->simulated ? "No pair sends fewer lines.\n"
+                                        : "No pair that was run sends fewer lines.\n";
+        buf_append_str(out, count_results(t) == 1 ? "No other pair has a conclusive run.\n" : none);
         return;
     }
     buf_append_str(out, "Fewer lines would come with ");
@@ -308,19 +322,17 @@ static void print_left_out(const struct tune *t, struct buf *out)
 // Says that no pair meets the objective, and how many pairs gave a result.
 static bool print_missed(const struct tune *t, struct buf *out)
 {
-    size_t known = 0;
+    size_t results = count_results(t);
 
-    for (size_t i = 0; i < t->count; i++)
-        known += has_figures(&t->pairs[i]);
     buf_printf(out, "No pair keeps %s %s", t->objective->metric, t->objective->want);
-    if (known < t->count)
-        buf_printf(out, ", of %zu that gave a result; %zu gave none", known, t->count - known);
+    if (results < t->count)
+        buf_printf(out, ", of %zu that gave a result; %zu gave none", results, t->count - results);
     return buf_append_str(out, ".\n");
 }
 
 bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
-    bool any = tune_recommend(t);
+    bool found = tune_recommend(t);
 
     // Begin with what makes all that follows doubtful.
     if (t->over_budget)
@@ -329,14 +341,14 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
         buf_printf(out, "Incomplete: %s.\n", t->gaps);
     if (t->interrupted)
         print_interruption(t, out);
-    if (!any && !tune_known(t))
+    if (!found && !tune_has_result(t))
         return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
                                    "says why in its folder.\n");
     // Without an objective, a pair that has figures can only fail by a broken invariant.
-    if (!any && (!t->objective || tune_all_broken(t)))
+    if (!found && (!t->objective || tune_all_broken(t)))
         return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
             count_broken(t) < t->count ? " or came to no result" : "");
-    if (!any)
+    if (!found)
         return print_missed(t, out);
     print_pick(t, out);
     print_left_out(t, out);
@@ -346,21 +358,21 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 bool tune_print_model(const struct tune *t, struct buf *out)
 {
     double p50[TUNE_PAIRS_MAX], tokens[TUNE_PAIRS_MAX];
-    size_t n = 0;
+    size_t count = 0;
 
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *p = &t->pairs[i];
         if (isnan(p->model_p50_off) || isnan(p->model_tokens_off))
             continue;
-        p50[n] = fabs(p->model_p50_off);
-        tokens[n++] = fabs(p->model_tokens_off);
+        p50[count] = fabs(p->model_p50_off);
+        tokens[count++] = fabs(p->model_tokens_off);
     }
-    if (n == 0)
+    if (count == 0)
         return true;
-    double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
+    double p50_median = stats_median(p50, count), tokens_median = stats_median(tokens, count);
     // stats_median has sorted the values, so the last one is the largest.
     return buf_printf(out,
         "Check of the simulation: it predicts the measured p50 from commit within %.0f%% (worst "
         "pair %.0f%%) and the mails of a line within %.0f%% (worst %.0f%%).\n",
-        100 * p50_median, 100 * p50[n - 1], 100 * tokens_median, 100 * tokens[n - 1]);
+        100 * p50_median, 100 * p50[count - 1], 100 * tokens_median, 100 * tokens[count - 1]);
 }

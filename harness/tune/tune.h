@@ -70,14 +70,14 @@ bool tune_holds(const struct expectation *x, double got);
 // p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
-// Leaves out all pairs but the best `most` ones by the model's figures. The best are those that
+// Leaves out all pairs but the best `keep` ones by the model's figures. The best are those that
 // tune_recommend would choose one after another, then those with the least p99. Call it after
 // tune_judge.
-void tune_leave_out(struct tune *t, size_t most);
+void tune_leave_out(struct tune *t, size_t keep);
 
 // True when some pair has enough conclusive runs, or breaks an invariant; otherwise nothing is
 // known.
-bool tune_known(const struct tune *t);
+bool tune_has_result(const struct tune *t);
 
 // True when every measured pair breaks an invariant.
 bool tune_all_broken(const struct tune *t);

@@ -206,13 +206,13 @@ static void nothing_to_recommend(void **state)
     buf_init(&text, 1000);
     pairs[0].broken = true;
     tune_judge(&t);
-    assert_true(tune_known(&t) && !tune_all_broken(&t));
+    assert_true(tune_has_result(&t) && !tune_all_broken(&t));
     assert_true(tune_print_recommendation(&t, &text));
     assert_string_equal(
         buf_str(&text), "No pair keeps latency.p99 < 5ms, of 2 that gave a result; 1 gave none.\n");
     pairs[1].broken = true;
     tune_judge(&t);
-    assert_true(tune_known(&t) && tune_all_broken(&t));
+    assert_true(tune_has_result(&t) && tune_all_broken(&t));
     buf_clear(&text);
     assert_true(tune_print_recommendation(&t, &text));
     assert_string_equal(buf_str(&text),
