@@ -7,10 +7,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "check/stages.h"
-#include "ledger/ledger.h"
 #include "measure/stats.h"
 #include "tune/model.h"
-#include "tune/queries.h"
 
 static double cost_number(const json_t *result, const char *object, const char *key)
 {
@@ -79,7 +77,8 @@ void measured_fini(struct measured *o)
     *o = (struct measured){0};
 }
 
-static size_t tried(const struct measured *o)
+// Returns the number of runs, inconclusive ones too, but not those that only counted round trips.
+static size_t count_timed(const struct measured *o)
 {
     size_t count = 0;
 
@@ -94,7 +93,7 @@ struct schedule_pair measured_schedule(const struct measured *o)
         .p99 = o->p99,
         .tokens = o->tokens,
         .count = o->used,
-        .tried = tried(o),
+        .tried = count_timed(o),
         .broken = o->broken};
 }
 
@@ -129,7 +128,7 @@ void measured_summarise(const struct measured *o, struct tune_pair *p)
             median_at(o, offsetof(struct measurement, cost.collector_cpu_ms), false),
         .round_trips = median_at(o, offsetof(struct measurement, cost.round_trips), true),
     };
-    p->runs = tried(o);
+    p->runs = count_timed(o);
     p->inconclusive = p->runs - o->used;
     p->broken = o->broken;
 }
@@ -137,10 +136,10 @@ void measured_summarise(const struct measured *o, struct tune_pair *p)
 // --- the model beside the measurement -------------------------------------------------
 
 bool measured_queries(
-    struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e)
+    struct queries *q, const struct measured *all, size_t count, size_t except, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; i != but && k < all[i].count; k++) {
+        for (size_t k = 0; i != except && k < all[i].count; k++) {
             if (is_conclusive(&all[i].items[k]) &&
                 !queries_join(q, &all[i].items[k].recording.queries, e))
                 return false;
@@ -249,7 +248,7 @@ static bool take_arrivals(struct recording *r, const struct ledger *l, struct er
 // Finds how long the query of each line took: from when its batch fired until the line was read.
 static bool record_queries(struct recording *r, const struct ledger *l, struct err *e)
 {
-    int64_t before_ns = 0;
+    int64_t previous_ns = 0;
     bool ok = true;
 
     for (size_t i = 0; ok && i < l->log->line_count; i++) {
@@ -258,14 +257,14 @@ static bool record_queries(struct recording *r, const struct ledger *l, struct e
         int64_t fire_ns = stages_fire_ns(l, line, &why);
         if (line->state != LINE_WHOLE || fire_ns == CLOCK_NEVER)
             continue;
-        // A batch that fired before the previous line was written had to wait for that line. Its
-        // time counts from that line on and is a "turn".
-        if (fire_ns > before_ns)
+        // A batch that fired before the previous line was read had to wait for that line. Its time
+        // counts from that line on and is a "turn"; any other time is a "read" (queries.h).
+        if (fire_ns > previous_ns)
             ok = queries_add(&r->queries.reads, line->tokens,
                 line->read_ns > fire_ns ? line->read_ns - fire_ns : 0, e);
         else
-            ok = queries_add(&r->queries.turns, line->tokens, line->read_ns - before_ns, e);
-        before_ns = line->read_ns;
+            ok = queries_add(&r->queries.turns, line->tokens, line->read_ns - previous_ns, e);
+        previous_ns = line->read_ns;
     }
     return ok;
 }

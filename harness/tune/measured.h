@@ -45,8 +45,9 @@ struct tune_cost cost_of(const json_t *result, bool local);
 struct measured {
     struct measurement *items; // owned, including what the items own
     size_t count;
-    double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
-    size_t used; // number of conclusive runs, each of which has a value in the arrays above
+    double judged[MEASURED_MAX]; // values of the objective's metric, or of latency.p99
+    double p99[MEASURED_MAX], tokens[MEASURED_MAX]; // ms, and tokens per batch
+    size_t used; // number of conclusive runs, each of which has a value in the three arrays
     bool broken;
 };
 
@@ -62,11 +63,11 @@ struct schedule_pair measured_schedule(const struct measured *o);
 // Fills in the pair's medians, precision and numbers of runs.
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
-// Adds the query times of the conclusive runs of all pairs except number `but` (`but` == count: of
-// all pairs), then calls queries_ready. Without any such time it leaves q as it was, which is no
-// error.
+// Adds the query times of the conclusive runs of all pairs except number `except` (`except` >=
+// count: of all pairs), then calls queries_ready. Without any such time it leaves q as it was,
+// which is no error.
 MUST_USE bool measured_queries(
-    struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
+    struct queries *q, const struct measured *all, size_t count, size_t except, struct err *e);
 
 // Simulates each conclusive run of each pair and fills in the errors of the model. The simulation
 // uses the run's own arrivals but the query times of the other pairs, because the pair's own query

@@ -8,14 +8,15 @@
 
 enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // numbers of the streams of random numbers
 
+// The arrivals of the load, whose phases are repeated.
 struct arrivals_cycle {
     const struct model *model;
     struct arrivals_source source;
     struct rng rows;
     size_t phase;
     int64_t phase_start_ns;
-    int64_t at_ns; // time of the latest transaction
-    int left;      // number of that transaction's tokens that next_arrival has not yet returned
+    int64_t at_ns;   // time of the latest transaction
+    int tokens_left; // number of its tokens that next_arrival has not yet returned
 };
 
 double model_rate(const struct model *m)
@@ -53,8 +54,8 @@ static int64_t next_arrival(struct arrivals_cycle *a)
 {
     int64_t at_ns;
 
-    if (a->left > 0) {
-        a->left--;
+    if (a->tokens_left > 0) {
+        a->tokens_left--;
         return a->at_ns;
     }
     while (!arrivals_next(&a->source, &at_ns)) {
@@ -65,18 +66,19 @@ static int64_t next_arrival(struct arrivals_cycle *a)
     const struct load_phase *p = &a->model->phases[a->phase];
     a->at_ns = a->phase_start_ns + at_ns;
     // All tokens of a transaction arrive at the same time, when it commits.
-    a->left = p->rows_from - 1;
+    a->tokens_left = p->rows_from - 1;
     if (p->rows_to > p->rows_from)
-        a->left += (int)rng_below(&a->rows, (uint64_t)p->rows_to - (uint64_t)p->rows_from + 1);
+        a->tokens_left +=
+            (int)rng_below(&a->rows, (uint64_t)p->rows_to - (uint64_t)p->rows_from + 1);
     return a->at_ns;
 }
 
 struct window {
     int64_t *waiting; // owned; when each waiting token arrived
     int count;
-    int64_t next_ns;    // when the first token arrives that is not in the window yet
-    int64_t written_ns; // when the last batch was written
-    double sender_free_ns;
+    int64_t next_ns;       // when the first token arrives that is not in the window yet
+    int64_t written_ns;    // when the last batch was written
+    double sender_free_ns; // when the sender has sent all mails so far
 };
 
 // Takes the tokens that arrive up to `until` into the window, as long as there is room.
@@ -91,7 +93,7 @@ static void admit_arrivals(
 
 // Simulates one batch: fills the window, and decides when its line is written. A window that fired
 // after the previous line takes one read, any other one turn (queries.h).
-static void model_batch(
+static void simulate_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
     // The next token to arrive opens the window.
@@ -110,7 +112,7 @@ static void model_batch(
 }
 
 // Counts the tokens of the written batch and their latencies. False without memory.
-static bool deliver(struct window *w, const struct model *m, struct model_result *r)
+static bool count_batch(struct window *w, const struct model *m, struct model_result *r)
 {
     for (int i = 0; i < w->count; i++) {
         double sent_ns = (double)w->written_ns;
@@ -129,6 +131,7 @@ static bool deliver(struct window *w, const struct model *m, struct model_result
     return true;
 }
 
+// Simulates one batch after the other until the period is over. False without memory.
 static bool simulate_windows(struct model_result *r, const struct model *m, struct window *w)
 {
     struct arrivals_cycle a = {.model = m};
@@ -144,8 +147,8 @@ static bool simulate_windows(struct model_result *r, const struct model *m, stru
     w->written_ns = -1; // no line is written yet, so the first one takes a read
     w->next_ns = next_arrival(&a);
     while (ok && w->next_ns < m->period_ns) {
-        model_batch(w, m, &a, &queries);
-        ok = deliver(w, m, r);
+        simulate_batch(w, m, &a, &queries);
+        ok = count_batch(w, m, r);
     }
     r->end_ns = w->written_ns;
     return ok;

@@ -112,7 +112,7 @@ static void append_map(const struct tune *t, enum tune_figure figure, struct buf
     buf_append_str(out, "</tr></table></div>\n");
 }
 
-static bool has_map(const struct tune *t, enum tune_figure figure)
+static bool is_any_measured(const struct tune *t, enum tune_figure figure)
 {
     for (size_t i = 0; i < t->count; i++) {
         if (!isnan(figure_of(&t->pairs[i], figure)))
@@ -132,7 +132,7 @@ static void print_maps(const struct tune *t, struct buf *out)
         FIGURE_ROUND_TRIPS, FIGURE_WAL, FIGURE_BACKEND_CPU, FIGURE_COLLECTOR_CPU};
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (has_map(t, order[i]))
+        if (is_any_measured(t, order[i]))
             append_map(t, order[i], out);
     }
 }
@@ -187,6 +187,7 @@ bool export_html(const struct tune *t, struct buf *out)
         print_rows};
     const char *rest = tune_page_page;
 
+    // The part of the page at marks[i] is written by prints[i].
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;)
         prints[mark](t, out);
     return buf_str(out);

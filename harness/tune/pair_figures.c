@@ -88,6 +88,7 @@ void figure_print_short(
     if (isnan(value))
         buf_append_str(out, none);
     else
+        // At 9.995, two digits after the point would round to 10.00, which has four digits.
         buf_printf(out, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
 }
 

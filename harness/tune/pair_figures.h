@@ -24,7 +24,7 @@ struct figure_text {
     const char *above, *below; // its heading on two lines
     const char *title;         // its heading on one line
     const char *help;
-    int digits;
+    int digits; // after the point
     bool more_is_better;
 };
 

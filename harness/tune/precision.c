@@ -5,10 +5,10 @@
 
 // The numbers of values at which the interval is checked. They are few, because all checks share
 // PRECISION_ALPHA, and each further check widens the interval.
-static const size_t looks[] = {3, 5, 8, 13, 20, 32, 50, 80};
+static const size_t check_counts[] = {3, 5, 8, 13, 20, 32, 50, 80};
 
-#define LOOKS (sizeof looks / sizeof *looks)
-_Static_assert(LOOKS == PRECISION_LOOKS, "each look has its share");
+#define CHECK_COUNTS (sizeof check_counts / sizeof *check_counts)
+_Static_assert(CHECK_COUNTS == PRECISION_CHECKS, "each check has its share");
 
 // Student's quantiles by degrees of freedom, as a table, because every round needs them and they
 // are slow to compute. A test compares the table with stats_student.
@@ -29,14 +29,13 @@ double precision_quantile(size_t degrees)
     return quantiles[degrees < PRECISION_DEGREES ? degrees : PRECISION_DEGREES];
 }
 
-size_t precision_look(size_t count)
+size_t precision_checked(size_t count)
 {
-    size_t look = 0;
+    size_t checked = 0;
 
-    // Values beyond the latest check are not used until the next check.
-    for (size_t i = 0; i < LOOKS && looks[i] <= count; i++)
-        look = looks[i];
-    return look;
+    for (size_t i = 0; i < CHECK_COUNTS && check_counts[i] <= count; i++)
+        checked = check_counts[i];
+    return checked;
 }
 
 static int by_size(const void *a, const void *b)
@@ -88,7 +87,7 @@ void precision_print(const struct precision *p, const char *none, struct buf *ou
 
     // For two values, Student's quantile is 115, so their interval is very wide even if they nearly
     // agree.
-    if (p->count < looks[0])
+    if (p->count < check_counts[0])
         buf_append_str(out, none);
     else if (!(share <= 1))
         buf_append_str(out, "not known yet");

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 #define PRECISION_ALPHA 0.05 // probability that the interval misses the true value at any check
-#define PRECISION_LOOKS 8    // number of checks before the final one
+#define PRECISION_CHECKS 8   // number of checks before the final one
 // Largest number of degrees of freedom in the table; with more, the interval is a little too wide.
 #define PRECISION_DEGREES 99
 
@@ -26,12 +26,13 @@ struct precision {
 // Returns the precision of these values. Ignores values that are not positive and finite.
 struct precision precision_of(const double *values, size_t count);
 
-// Returns the number of values at the latest check among `count` values: only that many, the first
-// ones, may decide about further runs; 0: too few for any check.
-size_t precision_look(size_t count);
+// Returns how many values there were at the latest check, when there are `count` now. Only these
+// first values may decide about further runs; the later ones wait for the next check. 0: too few
+// for any check.
+size_t precision_checked(size_t count);
 
-// Returns by what share of its middle the interval reaches upwards: 0.1 means ± 10%. The middle is
-// the geometric one. Infinity when the interval is not known.
+// Returns by what share of its geometric middle the interval reaches upwards: 0.1 means ± 10%.
+// Infinity when the interval is not known.
 double precision_share(const struct precision *p);
 
 // Appends the share as "± 10%", or "not known yet" if it is above 100%; `none` for fewer than three

@@ -8,9 +8,10 @@
 
 #define WIDTH 9
 
-static void pad(struct buf *out, size_t before, size_t width)
+// Appends blanks until the text that begins at `start` is `width` bytes long.
+static void pad(struct buf *out, size_t start, size_t width)
 {
-    while (out->len - before < width)
+    while (out->len - start < width)
         buf_append_char(out, ' ');
 }
 
@@ -32,11 +33,11 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
     if (t->simulated)
         return;
     buf_append_str(out, "  ");
-    size_t before = out->len;
+    size_t start = out->len;
     precision_print(&p->judged, "-", out);
     // The sign ± is one column wide but two bytes long.
-    bool sign = out->len > before && memchr(out->data + before, '\xc2', out->len - before);
-    pad(out, before, sign ? 14 : 13);
+    bool sign = out->len > start && memchr(out->data + start, '\xc2', out->len - start);
+    pad(out, start, sign ? 14 : 13);
     buf_printf(out, "%5zu", p->runs - p->inconclusive);
 }
 
@@ -52,7 +53,7 @@ static void print_head(const struct tune *t, struct buf *out)
     buf_append_str(out, t->simulated ? "\n" : "  within         runs\n");
 }
 
-static const char *mark(const struct tune *t, const struct tune_pair *p)
+static const char *stars(const struct tune *t, const struct tune_pair *p)
 {
     return p == tune_recommend(t) ? "** " : p->on_front ? "*  " : "   ";
 }
@@ -64,14 +65,14 @@ bool print_table(const struct tune *t, struct buf *out)
         const struct tune_pair *p = &t->pairs[i];
         const char *remark = tune_remark(t, p);
         buf_printf(out, "  %5d  ", p->limit);
-        size_t before = out->len;
+        size_t start = out->len;
         units_print_duration(out, p->timeout_ns);
-        pad(out, before, 7);
+        pad(out, start, 7);
         for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
             print_figure(p, f, out);
         print_margin(t, p, out);
-        // The mark says already that a pair is on the front.
-        buf_printf(out, "  %s%s\n", mark(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
+        // The stars say already that a pair is on the front.
+        buf_printf(out, "  %s%s\n", stars(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
     // Simulated figures do not vary from run to run, so they have no precision.
@@ -99,7 +100,7 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
         print_figure(p, figure, out);
     else
         buf_printf(out, "%*s", WIDTH, "");
-    buf_append_str(out, p ? mark(t, p) : "   ");
+    buf_append_str(out, p ? stars(t, p) : "   ");
     if (colours && !isnan(heat))
         buf_append_str(out, "\033[0m");
 }

@@ -24,7 +24,7 @@ bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct er
     return true;
 }
 
-static bool join_queries(struct query_list *to, const struct query_list *from, struct err *e)
+static bool append_queries(struct query_list *to, const struct query_list *from, struct err *e)
 {
     for (size_t i = 0; i < from->count; i++) {
         if (!queries_add(to, from->items[i].tokens, from->items[i].ns, e))
@@ -35,7 +35,8 @@ static bool join_queries(struct query_list *to, const struct query_list *from, s
 
 bool queries_join(struct queries *to, const struct queries *from, struct err *e)
 {
-    return join_queries(&to->reads, &from->reads, e) && join_queries(&to->turns, &from->turns, e);
+    return append_queries(&to->reads, &from->reads, e) &&
+           append_queries(&to->turns, &from->turns, e);
 }
 
 static int by_tokens(const void *a, const void *b)
@@ -47,7 +48,7 @@ static int by_tokens(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-static void sort(struct query_list *list)
+static void sort_by_tokens(struct query_list *list)
 {
     if (list->count > 0)
         qsort(list->items, list->count, sizeof *list->items, by_tokens);
@@ -60,12 +61,12 @@ bool queries_ready(struct queries *q, struct err *e)
         return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
     // If no batch, or every batch, had to wait for the previous line, only one of the lists has
     // times. Use them for the other list, too, because both kinds take about as long.
-    if (q->reads.count == 0 && !join_queries(&q->reads, &q->turns, e))
+    if (q->reads.count == 0 && !append_queries(&q->reads, &q->turns, e))
         return false;
-    if (q->turns.count == 0 && !join_queries(&q->turns, &q->reads, e))
+    if (q->turns.count == 0 && !append_queries(&q->turns, &q->reads, e))
         return false;
-    sort(&q->reads);
-    sort(&q->turns);
+    sort_by_tokens(&q->reads);
+    sort_by_tokens(&q->turns);
     return true;
 }
 
@@ -92,9 +93,9 @@ int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng 
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);
 
     if (to - from < neighbours) {
-        size_t more = (neighbours - (to - from) + 1) / 2;
-        from = from > more ? from - more : 0;
-        to = list->count - to > more ? to + more : list->count;
+        size_t on_each_side = (neighbours - (to - from) + 1) / 2;
+        from = from > on_each_side ? from - on_each_side : 0;
+        to = list->count - to > on_each_side ? to + on_each_side : list->count;
     }
     // Draw a time instead of taking the average, because the long times make the p99.
     return list->items[from + rng_below(rng, to - from)].ns;
@@ -162,8 +163,7 @@ double queries_median_ms(const struct query_list *list)
         ns[i] = list->items[i].ns;
     if (ns && list->count > 0) {
         qsort(ns, list->count, sizeof *ns, by_ns);
-        size_t middle = list->count / 2;
-        median = (double)ns[middle] / NS_PER_MS;
+        median = (double)ns[list->count / 2] / NS_PER_MS;
     }
     free(ns);
     return median;

@@ -34,14 +34,14 @@ struct labels {
     size_t count;
 };
 
-static double height_of(const struct scatter *s, const struct tune_pair *p)
+static double latency_of(const struct scatter *s, const struct tune_pair *p)
 {
     return p->values[s->metric];
 }
 
 static bool is_drawn(const struct scatter *s, const struct tune_pair *p)
 {
-    return p->tokens_per_batch > 0 && height_of(s, p) > 0 && isfinite(height_of(s, p));
+    return p->tokens_per_batch > 0 && latency_of(s, p) > 0 && isfinite(latency_of(s, p));
 }
 
 // Returns the metric of the vertical axis: the objective's, if it is a latency; otherwise the p99,
@@ -75,7 +75,7 @@ static size_t fit_axes(struct scatter *s)
             continue;
         drawn++;
         axis_widen(&s->x, p->tokens_per_batch);
-        axis_widen(&s->y, height_of(s, p));
+        axis_widen(&s->y, latency_of(s, p));
     }
     // The objective's line is drawn, too, and may lie far from all pairs.
     if (drawn > 0 && has_limit(s))
@@ -85,6 +85,7 @@ static size_t fit_axes(struct scatter *s)
 
 // --- the frame ---------------------------------------------------------------------------
 
+// Draws a line of the grid with its value; `upwards`: the axis is the vertical one.
 static void put_tick(const struct axis *a, bool upwards, double value, struct buf *out)
 {
     double at = axis_place(a, value);
@@ -133,9 +134,7 @@ static void put_budget(const struct tune *t, struct buf *out)
         buf_printf(out,
             "<rect class=\"missed-area\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
             "<text class=\"limit-name\" x=\"%d\" y=\"%d\" text-anchor=\"end\">the load exceeds the "
-            "budget, whatever "
-            "the "
-            "pair</text>",
+            "budget, whatever the pair</text>",
             LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, RIGHT - 6, BOTTOM - 8);
 }
 
@@ -178,9 +177,10 @@ static void put_front(const struct scatter *s, struct buf *out)
     if (!p)
         return;
     buf_append_str(out, "<path class=\"front\" d=\"");
+    // In SVG, M moves the pen to a point, and L draws a line to it.
     for (char pen = 'M'; p; pen = 'L', p = next_on_front(s, p))
         buf_printf(out, "%c%.1f %.1f", pen, axis_place(&s->x, p->tokens_per_batch),
-            axis_place(&s->y, height_of(s, p)));
+            axis_place(&s->y, latency_of(s, p)));
     buf_append_str(out, "\"/>");
 }
 
@@ -205,7 +205,7 @@ static void put_interval(
 // Draws a pair as a dot with its interval and a tooltip. The recommended pair has a larger dot.
 static void put_point(const struct scatter *s, const struct tune_pair *p, struct buf *out)
 {
-    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
+    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
     bool pick = p == tune_recommend(s->tune);
 
     put_interval(s, p, x, out);
@@ -217,7 +217,7 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         x, y, pick ? 8 : 5);
     tune_print_name(p, out);
     buf_printf(out, ": %.1f tokens a batch, %s %.4g ms; %s</title></circle>", p->tokens_per_batch,
-        metrics[s->metric].name, height_of(s, p),
+        metrics[s->metric].name, latency_of(s, p),
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
@@ -239,7 +239,7 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     struct labels *l, struct buf *out)
 {
     bool pick = p == tune_recommend(s->tune);
-    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
+    double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
     bool found = false;
     struct buf name;
 
@@ -247,8 +247,8 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
-    // The left edges of eight places around the point, the best first: right, left, then above and
-    // below.
+    // Eight places around the point, the best first: right, left, then above and below. lefts,
+    // anchors and tops have one item for each.
     const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
         x + gap, x - width / 2, x - width / 2};
     // On a telephone the letters may be larger than assumed here. The text is anchored so that it
@@ -284,26 +284,26 @@ static void avoid_line(struct labels *l, double x1, double y1, double x2, double
 }
 
 // Keeps labels off the line of the front.
-static void take_front(const struct scatter *s, struct labels *l)
+static void avoid_front(const struct scatter *s, struct labels *l)
 {
     const struct tune_pair *p = next_on_front(s, NULL), *next;
 
     for (; p && (next = next_on_front(s, p)); p = next)
-        avoid_line(l, axis_place(&s->x, p->tokens_per_batch), axis_place(&s->y, height_of(s, p)),
-            axis_place(&s->x, next->tokens_per_batch), axis_place(&s->y, height_of(s, next)));
+        avoid_line(l, axis_place(&s->x, p->tokens_per_batch), axis_place(&s->y, latency_of(s, p)),
+            axis_place(&s->x, next->tokens_per_batch), axis_place(&s->y, latency_of(s, next)));
 }
 
-// Keeps labels off the points, the front and the objective's name.
-static void avoid_points(const struct scatter *s, struct labels *l)
+// Keeps labels off all that is drawn: the front, the objective's name and the points.
+static void avoid_drawn(const struct scatter *s, struct labels *l)
 {
-    take_front(s, l);
+    avoid_front(s, l);
     if (has_limit(s)) {
         double y = axis_place(&s->y, s->tune->objective->value);
         l->taken[l->count++] = (struct box){LEFT, y - 17, LEFT + 160, y};
     }
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
-        double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, height_of(s, p));
+        double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
         if (is_drawn(s, p))
             l->taken[l->count++] = (struct box){x - 5, y - 5, x + 5, y + 5};
     }
@@ -317,7 +317,7 @@ static void put_labels(const struct scatter *s, struct buf *out)
 
     // What is drawn already takes its place first. The recommended pair's label comes next, and is
     // tried with narrow letters as well, because it is the most important one.
-    avoid_points(s, &labels);
+    avoid_drawn(s, &labels);
     if (pick && is_drawn(s, pick) && !put_label(s, pick, LETTER_WIDE, &labels, out))
         (void)put_label(s, pick, LETTER, &labels, out);
     for (size_t i = 0; i < s->tune->count; i++) {

@@ -10,22 +10,22 @@
 
 // A pair is given up when this many runs of it were made and all were inconclusive, because the
 // machine is too busy.
-static const size_t spoilt_max = 10;
+static const size_t inconclusive_max = 10;
 
 // Returns the precision at the latest check, which decides whether more runs follow.
-static struct precision known_of(const double *values, size_t count)
+static struct precision precision_at_check(const double *values, size_t count)
 {
-    return precision_of(values, precision_look(count));
+    return precision_of(values, precision_checked(count));
 }
 
 // True when `a` certainly has larger batches and a lower p99 than `b`. A few runs are enough to
 // tell, because the batch sizes of a pair hardly vary.
-static bool is_above(const struct schedule_pair *a, const struct schedule_pair *b)
+static bool certainly_beats(const struct schedule_pair *a, const struct schedule_pair *b)
 {
-    struct precision a_tokens = known_of(a->tokens, a->count);
-    struct precision b_tokens = known_of(b->tokens, b->count);
-    struct precision a_p99 = known_of(a->p99, a->count);
-    struct precision b_p99 = known_of(b->p99, b->count);
+    struct precision a_tokens = precision_at_check(a->tokens, a->count);
+    struct precision b_tokens = precision_at_check(b->tokens, b->count);
+    struct precision a_p99 = precision_at_check(a->p99, a->count);
+    struct precision b_p99 = precision_at_check(b->p99, b->count);
 
     return a_tokens.low > b_tokens.high && a_p99.high < b_p99.low;
 }
@@ -34,7 +34,7 @@ static bool beaten(const struct schedule *s, size_t pair)
 {
     for (size_t i = 0; i < s->count; i++) {
         // A pair that loses mail cannot be recommended, so it beats no other pair.
-        if (i != pair && !s->pairs[i].broken && is_above(&s->pairs[i], &s->pairs[pair]))
+        if (i != pair && !s->pairs[i].broken && certainly_beats(&s->pairs[i], &s->pairs[pair]))
             return true;
     }
     return false;
@@ -42,34 +42,34 @@ static bool beaten(const struct schedule *s, size_t pair)
 
 // True when a pair certainly misses the objective, because neither end of its interval meets it.
 // Objectives with "=" or "!=" are never certainly missed.
-static bool misses(const struct expectation *x, const struct precision *known)
+static bool misses(const struct expectation *x, const struct precision *p)
 {
     bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
 
-    return bounded && known->low > 0 && !tune_holds(x, known->low) && !tune_holds(x, known->high);
+    return bounded && p->low > 0 && !tune_holds(x, p->low) && !tune_holds(x, p->high);
 }
 
 enum schedule_state schedule_state(const struct schedule *s, size_t pair)
 {
     const struct schedule_pair *p = &s->pairs[pair];
-    struct precision known = known_of(p->values, p->count);
+    struct precision interval = precision_at_check(p->values, p->count);
 
     if (p->left_out)
         return SCHEDULE_LEFT_OUT;
     if (p->broken)
         return SCHEDULE_BROKEN;
     // A pair whose runs are all inconclusive would only take time from the other pairs.
-    if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
+    if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= inconclusive_max))
         return SCHEDULE_GIVEN_UP;
     // After fewer runs than runs_min, the spread of the figures is not known, so nothing is
     // certain.
     if (p->tried < s->runs_min)
         return SCHEDULE_OPEN;
-    if (misses(s->objective, &known))
+    if (misses(s->objective, &interval))
         return SCHEDULE_MISSES;
     if (beaten(s, pair))
         return SCHEDULE_BEATEN;
-    return precision_share(&known) <= s->precision ? SCHEDULE_PRECISE : SCHEDULE_OPEN;
+    return precision_share(&interval) <= s->precision ? SCHEDULE_PRECISE : SCHEDULE_OPEN;
 }
 
 const char *schedule_state_name(enum schedule_state state)
@@ -87,14 +87,14 @@ const char *schedule_state_name(enum schedule_state state)
     return names[state];
 }
 
-// Writes the open pairs to `order`, shuffled: with `known` those that have conclusive runs,
+// Writes the open pairs to `order`, shuffled: with `with_runs` those that have conclusive runs,
 // otherwise those that have none. Returns their number.
-static size_t open_pairs(const struct schedule *s, bool known, struct rng *rng, size_t *order)
+static size_t open_pairs(const struct schedule *s, bool with_runs, struct rng *rng, size_t *order)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == known)
+        if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == with_runs)
             order[count++] = i;
     }
     // Shuffle them, so that a machine which gets slower during a round does not always slow the

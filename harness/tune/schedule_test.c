@@ -129,7 +129,7 @@ static void quantiles_are_students(void **state)
     (void)state;
     assert_true(isinf(precision_quantile(0)));
     for (size_t degrees = 1; degrees <= PRECISION_DEGREES; degrees++) {
-        double want = stats_student(degrees, PRECISION_ALPHA / (PRECISION_LOOKS + 1));
+        double want = stats_student(degrees, PRECISION_ALPHA / (PRECISION_CHECKS + 1));
         assert_near(precision_quantile(degrees), want, 1e-5 * want);
     }
 }
@@ -137,11 +137,11 @@ static void quantiles_are_students(void **state)
 static void looks_are_few(void **state)
 {
     (void)state;
-    assert_int_equal(precision_look(2), 0);
-    assert_int_equal(precision_look(3), 3);
-    assert_int_equal(precision_look(4), 3);
-    assert_int_equal(precision_look(12), 8);
-    assert_int_equal(precision_look(100), 80);
+    assert_int_equal(precision_checked(2), 0);
+    assert_int_equal(precision_checked(3), 3);
+    assert_int_equal(precision_checked(4), 3);
+    assert_int_equal(precision_checked(12), 8);
+    assert_int_equal(precision_checked(100), 80);
 }
 
 // 95% of the intervals hold the true value. This is so whether the runs ended because the interval

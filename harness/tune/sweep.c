@@ -35,14 +35,14 @@ static const size_t runs_max = 20; // most runs of a pair, unless --repeat asks 
 struct sweeping {
     struct tuning *tuning;
     struct server server;
-    bool shared;
+    bool shared; // true: all runs use `server`; false: each has a server of its own
     int64_t began_ns, longest_ns; // when the sweep began, and the duration of the longest run so
                                   // far
 };
 
 // --- one run --------------------------------------------------------------------------
 
-static bool take_cost(struct measurement *m, const char *folder, bool local, struct err *e)
+static bool read_cost(struct measurement *m, const char *folder, bool local, struct err *e)
 {
     json_t *result = parse_file(folder, "result.json", e);
 
@@ -52,56 +52,55 @@ static bool take_cost(struct measurement *m, const char *folder, bool local, str
     return result;
 }
 
-static bool take_recording(
-    struct measurement *o, const struct scenario *s, const char *folder, struct err *e)
+static bool read_recording(
+    struct measurement *m, const struct scenario *s, const char *folder, struct err *e)
 {
     struct history h = {0};
     char path[PATH_MAX];
     bool ok = path_join(path, folder, HISTORY_NAME, e) && history_read(&h, path, s, e) &&
-              recording_take(&o->recording, &h.ledger, e);
+              recording_take(&m->recording, &h.ledger, e);
 
     history_fini(&h);
     return ok;
 }
 
-static void tell_pair_run(const struct tuning *t, size_t pair, const struct measurement *o)
+static void print_pair_run(const struct tuning *t, size_t pair, const struct measurement *m)
 {
     const struct tune_pair *p = &t->pairs[pair];
 
     if (t->options->quiet)
         return;
     printf("  limit %d, timeout %g ms: ", p->limit, (double)p->timeout_ns / NS_PER_MS);
-    if (o->counted && isnan(o->cost.round_trips))
+    if (m->counted && isnan(m->cost.round_trips))
         printf("round trips could not be counted\n");
-    else if (o->counted)
-        printf("%.2f round trips per token\n", o->cost.round_trips);
-    else if (isnan(o->run.values[METRIC_LATENCY_P99]))
-        printf("%s\n", verdict_name(o->run.verdict));
+    else if (m->counted)
+        printf("%.2f round trips per token\n", m->cost.round_trips);
+    else if (isnan(m->run.values[METRIC_LATENCY_P99]))
+        printf("%s\n", verdict_name(m->run.verdict));
     else
-        printf("%s, latency.p99 %.4g ms\n", verdict_name(o->run.verdict),
-            o->run.values[METRIC_LATENCY_P99]);
+        printf("%s, latency.p99 %.4g ms\n", verdict_name(m->run.verdict),
+            m->run.values[METRIC_LATENCY_P99]);
     fflush(stdout);
 }
 
 // Each run is an item of the record, whose number tells the run's round and pair. A round is made
-// on one machine, so that each machine measures all pairs alike. The first round counts round
-// trips.
-#define COUNTING_ROUND 0
+// on one machine, so that each machine measures all pairs alike.
+#define COUNTING_ROUND 0 // counts the round trips
 
-static json_int_t number_of(uint64_t round, size_t pair)
+static json_int_t run_number(uint64_t round, size_t pair)
 {
     return (json_int_t)round * TUNE_PAIRS_MAX + (json_int_t)pair;
 }
 
 // True when the record has a run of this pair in this round.
-static bool is_pair_run(const struct tuning *t, uint64_t round, size_t pair)
+static bool is_recorded(const struct tuning *t, uint64_t round, size_t pair)
 {
     size_t i;
     json_t *line;
 
     json_array_foreach(t->record.lines, i, line)
     {
-        if (parse_integer(line, "n") == number_of(round, pair))
+        if (parse_integer(line, "n") == run_number(round, pair))
             return true;
     }
     return false;
@@ -109,15 +108,15 @@ static bool is_pair_run(const struct tuning *t, uint64_t round, size_t pair)
 
 // Reads a run's figures from its result folder and adds them to the pair, whether the run was made
 // now, earlier or on another machine.
-static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
+static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
 {
     const int64_t number = parse_integer(line, "n");
     const size_t pair = (size_t)(number % TUNE_PAIRS_MAX);
-    struct measurement o = {.counted = number / TUNE_PAIRS_MAX == COUNTING_ROUND};
+    struct measurement m = {.counted = number / TUNE_PAIRS_MAX == COUNTING_ROUND};
     bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
     char folder[PATH_MAX];
 
-    // The record may come from another machine where the grid was another one.
+    // The record may come from another machine, where the grid had other pairs.
     if (number < 0 || pair >= t->tune.count)
         return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
             RECORD_NAME, pair);
@@ -125,20 +124,20 @@ static bool take_pair_run(struct tuning *t, const json_t *line, struct err *e)
     t->scenario.collector.batch_limit = t->pairs[pair].limit;
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
     bool ok = command_record_path(folder, &t->record, line, "folder", e) &&
-              stored_read(&o.run, folder, e) && take_cost(&o, folder, local, e) &&
-              (o.counted || take_recording(&o, &t->scenario, folder, e));
+              stored_read(&m.run, folder, e) && read_cost(&m, folder, local, e) &&
+              (m.counted || read_recording(&m, &t->scenario, folder, e));
     if (!ok) {
-        recording_fini(&o.recording);
+        recording_fini(&m.recording);
         return false;
     }
     // If the collector did not deliver everything through the proxy, its round trips stay unknown.
-    double delivered = o.run.values[METRIC_DELIVERED];
-    if (o.counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
-        o.cost.round_trips = parse_number(line, "trips") / delivered;
+    double delivered = m.run.values[METRIC_DELIVERED];
+    if (m.counted && delivered > 0 && delivered >= m.run.values[METRIC_EXPECTED])
+        m.cost.round_trips = parse_number(line, "trips") / delivered;
     // Do not print merged runs, because the shard that made them has printed them.
     if (!t->record.merged)
-        tell_pair_run(t, pair, &o);
-    return measured_add(&t->runs[pair], &o, t->tune.objective, e);
+        print_pair_run(t, pair, &m);
+    return measured_add(&t->runs[pair], &m, t->tune.objective, e);
 }
 
 // Makes a run of the pair, adds its figures to the pair, and the run to the record. False also
@@ -162,10 +161,10 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     // A signal cuts the load short, so the run's figures do not count.
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
-    json_t *line = json_pack("{s:I, s:s, s:f}", "n", number_of(round, pair), "folder",
+    json_t *line = json_pack("{s:I, s:s, s:f}", "n", run_number(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
     // Read the figures back from the folder, as a merge does, so that both get the same figures.
-    bool ok = (line || err_memory(e)) && take_pair_run(t, line, e);
+    bool ok = (line || err_memory(e)) && read_pair_run(t, line, e);
     return record_add(&t->record, line, e) && ok;
 }
 
@@ -185,7 +184,7 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
             scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
     }
     for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
-        ok = s->tuning->pairs[i].left_out || is_pair_run(s->tuning, COUNTING_ROUND, i) ||
+        ok = s->tuning->pairs[i].left_out || is_recorded(s->tuning, COUNTING_ROUND, i) ||
              run_pair(s, COUNTING_ROUND, i, e);
     for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
@@ -207,9 +206,9 @@ static struct schedule schedule_of(const struct tuning *t, struct schedule_pair 
         .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
 }
 
-// True when a run of this pair may begin: it should end in time, or the pair has fewer runs than it
-// needs at least.
-static bool in_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
+// True when a run of this pair may begin: it ends in time if it takes no longer than the longest
+// run so far, or the pair has fewer runs than it needs at least.
+static bool has_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
 {
     int64_t used_ns = clock_now_ns() - s->began_ns;
 
@@ -230,8 +229,8 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     *any = false;
     for (size_t i = 0; i < count; i++) {
         int64_t began_ns = clock_now_ns();
-        // Go on with the next pair, which may still lack its least number of runs.
-        if (!in_time(s, &plan, order[i]))
+        // Without time, go on with the next pair, which may still lack its least number of runs.
+        if (!has_time(s, &plan, order[i]))
             continue;
         if (!run_pair(s, round, order[i], e))
             return false;
@@ -278,7 +277,7 @@ static bool run_shard(struct sweeping *s, struct err *e)
         size_t order[TUNE_PAIRS_MAX];
         size_t count = schedule_round(&plan, t->scenario.seed, round, order);
         for (size_t i = 0; ok && i < count && record_has(&t->record, round); i++)
-            ok = is_pair_run(t, round, order[i]) || run_pair(s, round, order[i], e);
+            ok = is_recorded(t, round, order[i]) || run_pair(s, round, order[i], e);
     }
     return ok;
 }
@@ -310,15 +309,17 @@ static bool run_rounds(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// If no pair that was run can be recommended, takes in the pairs that the model left out. True if
+// If no pair that was run can be recommended, admits the pairs that the model left out. True if
 // there are such pairs; they are to be run now.
-static bool take_others_in(struct tuning *t)
+static bool admit_left_out(struct tuning *t)
 {
     bool any = false;
 
     summarise(t);
     tune_judge(&t->tune);
-    for (size_t i = 0; i < t->tune.count && !tune_recommend(&t->tune); i++) {
+    if (tune_recommend(&t->tune))
+        return false;
+    for (size_t i = 0; i < t->tune.count; i++) {
         any = any || t->pairs[i].left_out;
         t->pairs[i].left_out = false;
     }
@@ -333,7 +334,7 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
     for (uint64_t round = first; round < first + rounds; round++)
         for (size_t i = 0; i < t->tune.count; i++)
             left +=
-                !t->pairs[i].left_out && record_has(&t->record, round) && !is_pair_run(t, round, i);
+                !t->pairs[i].left_out && record_has(&t->record, round) && !is_recorded(t, round, i);
     return left;
 }
 
@@ -368,7 +369,7 @@ static bool make_runs(struct tuning *t, struct err *e)
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
     // If none of the pairs that the model preferred can be recommended, run those that it left out.
-    if (ok && !t->options->shard.of && take_others_in(t))
+    if (ok && !t->options->shard.of && admit_left_out(t))
         ok = run_rounds(&s, e);
     if (s.shared)
         shared_close(&s.server);
@@ -376,7 +377,7 @@ static bool make_runs(struct tuning *t, struct err *e)
 }
 
 // Adds the runs that the record holds already.
-static bool take_known(struct tuning *t, struct err *e)
+static bool read_recorded(struct tuning *t, struct err *e)
 {
     json_t *sorted = record_sorted(&t->record), *line;
     bool ok = sorted || err_memory(e);
@@ -384,7 +385,7 @@ static bool take_known(struct tuning *t, struct err *e)
 
     json_array_foreach(sorted, i, line)
     {
-        ok = ok && take_pair_run(t, line, e);
+        ok = ok && read_pair_run(t, line, e);
     }
     json_decref(sorted);
     return ok;
@@ -404,7 +405,8 @@ static bool open_sweep_record(struct tuning *t, struct err *e)
 
 bool sweep(struct tuning *t, struct err *e)
 {
-    bool ok = open_sweep_record(t, e) && take_known(t, e) && (t->record.merged || make_runs(t, e));
+    bool ok =
+        open_sweep_record(t, e) && read_recorded(t, e) && (t->record.merged || make_runs(t, e));
 
     t->tune.interrupted = !ok && interrupt_signal();
     // After a signal, recommend a pair by the runs made so far. The recommendation says on what it

@@ -13,7 +13,8 @@
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
-// Calls `add` for each item of a list separated by commas. False as soon as `add` fails.
+// Calls `add` for each item of a list separated by commas. An item is cut after 39 characters,
+// which is more than any valid one has. False as soon as `add` fails.
 static bool each_item(const char *list,
     bool (*add)(struct tuning *t, const char *item, struct err *e), struct tuning *t, struct err *e)
 {
@@ -30,7 +31,7 @@ static bool each_item(const char *list,
     }
 }
 
-// Adds the pair of the present limit and this timeout to the grid.
+// Adds the pair of the limit in t->model.limit and this timeout to the grid.
 static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
 {
     struct tune_pair *p = &t->pairs[t->tune.count];
@@ -58,7 +59,7 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
         return err_prefix(e, "--limit");
     if (count < 1 || count > 100000)
         return err_set(e, ERR_USAGE, "--limit takes 1 to 100000, not '%s'", limit);
-    // add_pair reads the limit here, as each limit is combined with each timeout.
+    // add_pair reads the limit here. Each limit is combined with each timeout.
     t->model.limit = (int)count;
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
@@ -78,9 +79,9 @@ static bool read_money(struct tuning *t, struct err *e)
         !(count > 0))
         return err_set(e, ERR_USAGE, "--price is money for e-mails, e.g. 0.10/1000, not '%.40s'",
             t->options->tune.price);
-    int read = 0;
-    if (sscanf(t->options->tune.budget, "$%lf/month%n", &money, &read) != 1 || read == 0 ||
-        t->options->tune.budget[read] || !(money > 0))
+    int length = 0;
+    if (sscanf(t->options->tune.budget, "$%lf/month%n", &money, &length) != 1 || length == 0 ||
+        t->options->tune.budget[length] || !(money > 0))
         return err_set(
             e, ERR_USAGE, "--budget is 0.38/s or $100/month, not '%.40s'", t->options->tune.budget);
     t->budget_per_s = money / price * count / month_s;
@@ -101,8 +102,8 @@ static bool read_budget(struct tuning *t, struct err *e)
            (t->budget_per_s > 0 || err_set(e, ERR_USAGE, "--budget must be more than 0/s"));
 }
 
-// Rewrites an error about the objective so that it names --for: the objective was parsed as --set
-// expect..., and the error names that. Always returns false.
+// Rewrites an error about the objective so that it names --for: load_scenario passes the objective
+// on as --set expect..., and the parser's error names that. Always returns false.
 static bool blame_objective(const char *set, struct err *e)
 {
     char blame[220], why[sizeof e->text];
@@ -134,7 +135,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
         items[sets.count++] = set;
     }
     sets.items = items;
-    // A scenario that is skipped here (ERR_SKIP) is no mistake in the objective.
+    // A scenario that this machine cannot run (ERR_SKIP) is no mistake in the objective.
     bool ok = (scenario_load(&t->scenario, t->path, &sets, e) && needs_met(&t->scenario, e)) ||
               (objective && e->kind != ERR_SKIP && blame_objective(set, e));
     free(items);
@@ -315,7 +316,7 @@ static bool read_on_off(struct tuning *t, const char *text, double rate, struct 
     return true;
 }
 
-static bool read_kind(struct tuning *t, const char *kind, double rate, struct err *e)
+static bool read_arrivals(struct tuning *t, const char *kind, double rate, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
 
@@ -345,8 +346,9 @@ static bool make_arrivals(struct tuning *t, struct err *e)
     t->model.phases = t->arrivals;
     t->model.phase_count = 1;
     t->arrivals[0].rows_from = t->arrivals[0].rows_to = 1;
-    if ((o->tune.arrivals && strcmp(o->tune.arrivals, "trace") == 0) ||
-        (!o->tune.arrivals && o->tune.trace)) {
+    bool from_trace = (o->tune.arrivals && strcmp(o->tune.arrivals, "trace") == 0) ||
+                      (!o->tune.arrivals && o->tune.trace);
+    if (from_trace) {
         if (!read_trace(t, e))
             return false;
         // By default the trace is used once. A longer --period repeats it.
@@ -354,23 +356,23 @@ static bool make_arrivals(struct tuning *t, struct err *e)
             t->model.period_ns = t->arrivals[0].for_ns;
         return true;
     }
-    return read_kind(t, o->tune.arrivals ? o->tune.arrivals : "poisson", rate, e);
+    return read_arrivals(t, o->tune.arrivals ? o->tune.arrivals : "poisson", rate, e);
 }
 
 // Reads the query times of the model from --query-time; by default every query takes 2 ms.
 static bool read_queries(struct tuning *t, struct err *e)
 {
-    const char *told = t->options->tune.query_time;
+    const char *given = t->options->tune.query_time;
     int64_t query_ns = 2 * NS_PER_MS;
     struct err no_file;
     struct buf text;
 
     buf_init(&text, TUNING_QUERIES_MAX);
     // --query-time names a file of measured times, or gives one time for all queries, such as 2ms.
-    bool file = told && path_read(told, &text, ERR_USAGE, &no_file);
-    bool ok = file ? queries_parse_csv(&t->queries, text.data, e)
-                   : (!told || units_duration(told, &query_ns, e)) &&
-                         queries_add(&t->queries.reads, 1, query_ns, e);
+    bool is_file = given && path_read(given, &text, ERR_USAGE, &no_file);
+    bool ok = is_file ? queries_parse_csv(&t->queries, text.data, e)
+                      : (!given || units_duration(given, &query_ns, e)) &&
+                            queries_add(&t->queries.reads, 1, query_ns, e);
     buf_fini(&text);
     return (ok && queries_ready(&t->queries, e)) || err_prefix(e, "--query-time");
 }

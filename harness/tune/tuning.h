@@ -25,9 +25,9 @@ struct tuning {
     struct record record;          // the runs made so far; each run is an item
     struct queries queries;
     struct model model;
-    double budget_per_s; // e-mails per second; 0: no budget was given
-    int64_t within_ns;   // time within which the runs are to be made (--within)
-    char out[PATH_MAX / 2];
+    double budget_per_s;    // e-mails per second; 0: no budget was given
+    int64_t within_ns;      // time within which the runs are to be made (--within)
+    char out[PATH_MAX / 2]; // path of the folder for the results
 };
 
 // Fills in a zeroed struct from the options; `path` is the scenario's file. Call tuning_fini also
