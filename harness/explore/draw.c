@@ -254,11 +254,11 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         // Draw the value even if the verb has no such parameter, so that the random numbers after
         // it stay the same.
         bool drawn = draw_value(rng, path, value, sizeof value);
-        // An instance that does not exist cannot be named.
-        if (!(verb->params & f->param) || !drawn ||
-            (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
+        if (!(verb->params & f->param) || !drawn)
             continue;
-        buf_printf(d->out, ", %s: %s", f->key, value);
+        // An instance that does not exist cannot be named.
+        if (f->param != PARAM_INSTANCE || atoi(value) < d->instances)
+            buf_printf(d->out, ", %s: %s", f->key, value);
     }
 }
 
@@ -391,8 +391,7 @@ static void write_postgres(struct drawing *d)
 // most often.
 static enum dequeue draw_dequeue(const struct drawing *d)
 {
-    static const unsigned weights[] = {
-        [DEQUEUE_CURSOR] = 5, [DEQUEUE_SHARED] = 3, [DEQUEUE_LEASED] = 2};
+    unsigned weights[] = {[DEQUEUE_CURSOR] = 5, [DEQUEUE_SHARED] = 3, [DEQUEUE_LEASED] = 2};
     unsigned allowed = d->limits->dequeues ? d->limits->dequeues : DRAW_DEQUEUES;
     unsigned sum = 0, at = 0;
     struct rng rng;
@@ -401,13 +400,13 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     // Some profiles are made for an invariant that only some modes can break. profile_draw has
     // chosen a profile that has a mode in common with `allowed`.
     allowed &= d->profile->dequeues;
-    for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
-        sum += allowed >> i & 1 ? weights[i] : 0;
-    uint64_t point = rng_below(&rng, sum);
-    while (at < DEQUEUE_LEASED && (!(allowed >> at & 1) || point >= weights[at])) {
-        point -= allowed >> at & 1 ? weights[at] : 0;
-        at++;
+    for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++) {
+        weights[i] *= allowed >> i & 1;
+        sum += weights[i];
     }
+    uint64_t point = rng_below(&rng, sum);
+    while (at < DEQUEUE_LEASED && point >= weights[at])
+        point -= weights[at++];
     return (enum dequeue)at;
 }
 
