@@ -247,26 +247,26 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
-    // Eight places around the point, the best first: right, left, then above and below. lefts,
-    // anchors and tops have one item for each.
-    const double lefts[] = {x + gap, x - gap - width, x - gap - width, x + gap, x - gap - width,
-        x + gap, x - width / 2, x - width / 2};
-    // On a telephone the letters may be larger than assumed here. The text is anchored so that it
-    // grows away from the point.
-    const struct {
-        double x;
-        const char *name;
-    } anchors[] = {{x + gap, "start"}, {x - gap, "end"}, {x - gap, "end"}, {x + gap, "start"},
-        {x - gap, "end"}, {x + gap, "start"}, {x, "middle"}, {x, "middle"}};
     const double above = y - gap - 15, below = y + gap;
-    const double tops[] = {y - 7, y - 7, above, above, below, below, above, below};
-    for (size_t i = 0; buf_str(&name) && !found && i < sizeof lefts / sizeof *lefts; i++) {
-        struct box b = {lefts[i], tops[i], lefts[i] + width, tops[i] + 14};
+    // Eight places around the point, the best first: right, left, then above and below. On a
+    // telephone the letters may be larger than assumed here, so the text is anchored to grow away
+    // from the point.
+    const struct {
+        double left, top, anchor_x;
+        const char *anchor;
+    } places[] = {{x + gap, y - 7, x + gap, "start"}, {x - gap - width, y - 7, x - gap, "end"},
+        {x - gap - width, above, x - gap, "end"}, {x + gap, above, x + gap, "start"},
+        {x - gap - width, below, x - gap, "end"}, {x + gap, below, x + gap, "start"},
+        {x - width / 2, above, x, "middle"}, {x - width / 2, below, x, "middle"}};
+    for (size_t i = 0; buf_str(&name) && !found && i < sizeof places / sizeof *places; i++) {
+        double left = places[i].left, top = places[i].top;
+        struct box b = {left, top, left + width, top + 14};
         if (!is_free(l, &b))
             continue;
         l->taken[l->count++] = b;
         buf_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
-            pick ? "pick-name" : "name", anchors[i].x, b.bottom - 3, anchors[i].name, name.data);
+            pick ? "pick-name" : "name", places[i].anchor_x, b.bottom - 3, places[i].anchor,
+            name.data);
         found = true;
     }
     buf_fini(&name);
@@ -327,7 +327,7 @@ static void put_labels(const struct scatter *s, struct buf *out)
     }
 }
 
-// Appends the legend: what a dot is, and what hollow and dashed dots are if there are such.
+// Appends the legend. It explains hollow and dashed dots only if there are any.
 static void put_scatter_key(const struct scatter *s, struct buf *out)
 {
     const struct tune_pair *pick = tune_recommend(s->tune);
