@@ -65,7 +65,7 @@ static uint64_t draw_number_count(const struct exploring *x)
     return draws ? (uint64_t)draws : UINT64_MAX;
 }
 
-// True when this shard has the number, and it was not tried yet or --only lists it.
+// True when the number is one of this shard, and its draw was not tried yet or is listed in --only.
 static bool is_own_draw(const struct exploring *x, uint64_t number)
 {
     return record_has(&x->journal.record, number) &&

@@ -148,7 +148,7 @@ static bool read_only(struct exploring *x, struct err *e)
     return ok && limit_draws(x, e);
 }
 
-// Reads --breaks, the invariants that are wanted; without it, all are.
+// Reads --breaks, the invariants that are wanted; without --breaks, all are.
 static bool read_breaks(struct exploring *x, struct err *e)
 {
     const char *list = x->options->breaks;

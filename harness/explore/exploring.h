@@ -20,10 +20,10 @@ struct candidate {
 };
 
 enum suspect_state {
-    SUSPECT_CONFIRM, // it is run again, to see whether it fails again
-    SUSPECT_SHRINK,  // it failed again and waits to be shrunk
-    SUSPECT_SHRINKS, // it is being shrunk
-    SUSPECT_OVER,    // it is done, and is in the journal as a failure
+    SUSPECT_CONFIRM, // the draw is run again, to see whether it fails again
+    SUSPECT_SHRINK,  // the draw failed again, and its scenario waits to be shrunk
+    SUSPECT_SHRINKS, // its scenario is being shrunk
+    SUSPECT_OVER,    // done: the journal has the failure
 };
 
 // A draw that broke something.

@@ -139,9 +139,9 @@ static bool append_failure(struct journal *j, const struct failure *f, struct er
     return true;
 }
 
-// Adds a draw that was not investigated, because in its shard another failure explained it. That
-// failure may be missing in j->failures, if the draw that showed it is explained by a failure of
-// another shard; then it is added.
+// Counts a draw that was not investigated, because a failure that was found in its shard explains
+// the draw. If a failure of another shard explains the draw that showed this failure, j->failures
+// does not have it yet; then it is added.
 static bool fold_explained(struct journal *j, const struct tried *t, struct err *e)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);

@@ -4,9 +4,6 @@
 // a separate process, because shrinking takes up to a hundred runs and must not hold up the search.
 // The failure is named by what broke and by the verbs that are left, and its scenario is stored in
 // found/. A suspect that never fails again is stored, too, as not repeated.
-//
-// A draw that a known failure explains is not investigated, because a broken collector breaks
-// something in nearly every draw.
 #include "explore/suspects.h"
 
 #include <signal.h>
@@ -70,7 +67,6 @@ static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
     failure_describe(&f, &small, s->tried.broken);
     snprintf(f.example, sizeof f.example, "%s", s->example);
     const struct failure *known = journal_failure(&x->journal, f.name);
-    // The file of the failure with the lower draw number stays.
     bool file_stays = known && known->draw < f.draw;
     bool ok = (file_stays || store_found(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)

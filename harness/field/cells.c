@@ -10,8 +10,8 @@
 // Each answer is stored under a key that says what was run (experiment_key). So a table that was
 // interrupted, or whose questions were changed, makes only the runs that are missing.
 //
-// Pace, rounds, faults and rates stay together in this file: each makes its runs by ask_question,
-// the pace decides the load of the other runs, and plan_runs must count what each part will ask.
+// All parts stay together in this file, because the pace decides the load of the other runs, and
+// plan_runs must count what each part will ask.
 #include "field/cells.h"
 
 #include <math.h>
@@ -413,6 +413,7 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, 
             return false;
         // fill_rate needs the lower rate if the highest one fails with another seed.
         *lower = sustained ? *good : *lower;
+        // The rate is now the highest good one or the lowest bad one.
         *(sustained ? good : &bad) = rate;
     }
     for (int i = 0; *good > 0 && i < 2; i++) {

@@ -120,7 +120,7 @@ static void read_handlers(struct answer *a, const struct run_outcome *outcome)
     a->failed = outcome->failed;
 }
 
-// Returns a metric's count; NAN when the run itself doubts it, so that it accuses nobody.
+// Returns a metric's count; NAN when the run itself doubts the count, which then accuses nobody.
 static double settled_count(
     const json_t *figures, const struct run_outcome *outcome, enum metric_id id)
 {

@@ -222,6 +222,7 @@ static const char *verdict_mark(const struct grid *g, const struct grid_row *r)
     return count_asked(g, r) > 0 ? "kept" : "empty";
 }
 
+// Returns all that the page and the badge of a subject show.
 static json_t *subject_json(const struct grid *g, const struct grid_row *r, const json_t *findings)
 {
     const size_t verdicts = g->columns - g->speeds;

@@ -230,7 +230,8 @@ static int by_arrival(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool take_arrivals(struct recording *r, const struct ledger *l, struct err *e)
+// Records when the commit of each delivered token was acknowledged.
+static bool record_arrivals(struct recording *r, const struct ledger *l, struct err *e)
 {
     r->length_ns = l->load_end_ns - l->start_ns;
     r->arrivals_ns = calloc(l->plan->token_count + 1, sizeof *r->arrivals_ns);
@@ -274,7 +275,7 @@ bool recording_take(struct recording *r, const struct ledger *l, struct err *e)
     *r = (struct recording){0};
     if (l->scenario->collector.instances != 1 || l->plan->fault_count > 0 || !l->log)
         return true;
-    return take_arrivals(r, l, e) && record_queries(r, l, e);
+    return record_arrivals(r, l, e) && record_queries(r, l, e);
 }
 
 void recording_fini(struct recording *r)

@@ -81,11 +81,11 @@ struct window {
     double sender_free_ns; // when the sender has sent all mails so far
 };
 
-// Takes the tokens that arrive up to `until` into the window, as long as there is room.
+// Takes the tokens that arrive up to until_ns into the window, as long as there is room.
 static void admit_arrivals(
-    struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until)
+    struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until_ns)
 {
-    while (w->count < m->limit && w->next_ns <= until && w->next_ns != CLOCK_NEVER) {
+    while (w->count < m->limit && w->next_ns <= until_ns && w->next_ns != CLOCK_NEVER) {
         w->waiting[w->count++] = w->next_ns;
         w->next_ns = next_arrival(a);
     }

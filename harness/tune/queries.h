@@ -3,7 +3,7 @@
 //
 // A line is written one "read" after its batch fired. If the batch fired before the previous line
 // was written, its line is written one "turn" after that line. A turn includes the time in which
-// the collector moves its cursor past the previous line and flushes that.
+// the collector moves its cursor past the previous line and flushes this change.
 #pragma once
 
 #include <stddef.h>

@@ -97,8 +97,7 @@ static size_t open_pairs(const struct schedule *s, bool with_runs, struct rng *r
         if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == with_runs)
             order[count++] = i;
     }
-    // Shuffle them, so that a machine which gets slower during a round does not always slow the
-    // same pairs.
+    // Shuffle, so that a machine which gets slower in a round does not always slow the same pairs.
     for (size_t i = count; i > 1; i--) {
         size_t k = rng_below(rng, i), swap = order[k];
         order[k] = order[i - 1];

@@ -192,6 +192,7 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
     return ok;
 }
 
+// Fills in `pairs` with the measurements so far, and returns the schedule that refers to them.
 static struct schedule schedule_of(const struct tuning *t, struct schedule_pair *pairs)
 {
     for (size_t i = 0; i < t->tune.count; i++) {
@@ -338,7 +339,7 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
     return left;
 }
 
-static void tell_sweep_forecast(const struct tuning *t)
+static void print_sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
     size_t pairs = 0, rounds = (size_t)t->options->repeat;
@@ -364,7 +365,7 @@ static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
         .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
-    tell_sweep_forecast(t);
+    print_sweep_forecast(t);
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));

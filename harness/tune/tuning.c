@@ -316,6 +316,7 @@ static bool read_on_off(struct tuning *t, const char *text, double rate, struct 
     return true;
 }
 
+// Makes the load from --arrivals, unless that is a trace.
 static bool read_arrivals(struct tuning *t, const char *kind, double rate, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
