@@ -119,8 +119,7 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
 
     for (int mode = 0; mode < MODES; mode++) {
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-            // Leased mode counts only after it was drawn, because a search of a collector without
-            // it never draws it.
+            // Not every collector has leased mode, so this mode counts only after a draw in it.
             bool counts = draw_allows(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += counts;
             share.seen += counts && c->modes[mode][verb] > 0;

@@ -112,7 +112,7 @@ struct suspect *suspects_to_confirm(struct exploring *x)
     return NULL;
 }
 
-// True when both draws broke the same invariant, at least one.
+// True when there is an invariant that both draws broke.
 static bool breaks_the_same(const struct tried *a, const struct tried *b)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -201,9 +201,9 @@ static bool is_sustained(const struct answer *a, double p99_ms)
     return keeps_up(a) && a->p99 < p99_ms;
 }
 
-// Finds the subject's pace: halves m->rate until the subject sustains it while no fault is
-// injected; 0: it does not even sustain the lowest. A fault would say nothing about a queue that is
-// overloaded anyway. False only after a signal.
+// Finds the subject's pace: halves m->rate until the subject sustains this rate without a fault. A
+// fault would say nothing about a queue that is overloaded anyway. m->rate becomes 0 when even the
+// lowest rate is too high. False only after a signal.
 static bool find_pace(struct field_run *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];

@@ -179,7 +179,7 @@ static void tell_attempts(const struct seen *s, char *text, size_t size)
     if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
-    // failed, retried: numbers of jobs that the queue keeps as failed, and that still wait.
+    // The queue keeps s->failed jobs as failed, and s->retried jobs still wait.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else

@@ -19,6 +19,7 @@ enum asks {
 
 // What one run showed. Figures are NAN when they are not known.
 struct seen {
+    // Numbers of jobs that did not run, are not done at the end, or came again; consumer's exits.
     double lost, left, again, exits;
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
     double taken;       // number of jobs that some worker had taken and not finished

@@ -9,7 +9,7 @@ struct excerpt {
     const char *at, *end;
 };
 
-// Returns where `what` is first found in the part; NULL: nowhere, or only beyond its end.
+// Returns where `what` is first found in the excerpt; NULL: nowhere, or only beyond its end.
 static const char *find_prose(struct excerpt p, const char *what)
 {
     const char *found = strstr(p.at, what);

@@ -344,7 +344,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
     if (!found && !tune_has_result(t))
         return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
                                    "says why in its folder.\n");
-    // Without an objective, a pair that has figures can only fail by a broken invariant.
+    // Without an objective, a pair that gave a result can only fail by a broken invariant.
     if (!found && (!t->objective || tune_all_broken(t)))
         return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
             count_broken(t) < t->count ? " or came to no result" : "");
