@@ -15,6 +15,7 @@ static double next_level(double level)
     return next > level ? next : 100;
 }
 
+// Appends the row of a percentile `level` (0 to 100). `seen`: number of values up to `value`.
 static void put_level(struct buf *out, int64_t value, double unit, double level, int64_t seen)
 {
     double share = level / 100;

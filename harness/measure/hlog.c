@@ -14,12 +14,12 @@
 // The C reader keeps a header line in 128 bytes, two of them for the newline and the NUL.
 #define HEADER_LINE_MAX 126
 
-// A histogram is written as one word of text. It is made in three steps: a header and the counts
-// (plain), then a cookie, a length and the compressed form of that (packed), then the base64 of
-// this (text). All numbers are big-endian; readers compare the cookies byte by byte.
+// A histogram is written as one word of text, which is made in three steps. Plain: a header and the
+// counts. Packed: a cookie, a length, and the plain form compressed. Text: base64 of the packed
+// form. A cookie is the fixed number that begins a form, by which readers know its version.
 #define PLAIN_COOKIE UINT32_C(0x1c849313)
 #define PACKED_COOKIE UINT32_C(0x1c849314)
-#define DIGITS 3
+#define DIGITS 3 // significant digits of a value
 
 // The longest number takes nine bytes, which bounds the length after every step.
 #define NUMBER_MAX 9
@@ -36,7 +36,7 @@ static bool fail_full(struct err *e)
     return err_set(e, ERR_SYSTEM, "no room left for the histogram log");
 }
 
-static void comment_line(struct buf *out, const char *comment)
+static void put_comment_line(struct buf *out, const char *comment)
 {
     size_t room = HEADER_LINE_MAX - strlen("#[]");
 
@@ -54,7 +54,7 @@ bool hlog_write_header(struct buf *out, const char *comment, int64_t start_wall_
 
     gmtime_r(&seconds, &utc);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    comment_line(out, comment);
+    put_comment_line(out, comment);
     buf_append_str(out, "#[Histogram log format version 1.3]\n");
     buf_printf(
         out, "#[StartTime: %.3f (seconds since epoch), %s]\n", (double)start_wall_ns / 1e9, date);
@@ -74,7 +74,7 @@ static bool check_tag(const char *tag, struct err *e)
     return true;
 }
 
-static void put_be(struct buf *out, uint64_t v, unsigned bytes)
+static void put_big_endian(struct buf *out, uint64_t v, unsigned bytes)
 {
     while (bytes-- > 0)
         buf_append_char(out, (char)(unsigned char)(v >> (8 * bytes)));
@@ -109,13 +109,13 @@ static void put_counts(struct buf *out, const struct histogram *h)
 
 static void put_plain(struct buf *out, const struct histogram *h, const struct buf *counts)
 {
-    put_be(out, PLAIN_COOKIE, 4);
-    put_be(out, counts->len, 4);
-    put_be(out, 0, 4); // normalizing index offset
-    put_be(out, DIGITS, 4);
-    put_be(out, 1, 8); // lowest discernible value
-    put_be(out, (uint64_t)histogram_highest_at(h->count_len - 1), 8);
-    put_be(out, RATIO_ONE, 8);
+    put_big_endian(out, PLAIN_COOKIE, 4);
+    put_big_endian(out, counts->len, 4);
+    put_big_endian(out, 0, 4); // normalizing index offset
+    put_big_endian(out, DIGITS, 4);
+    put_big_endian(out, 1, 8); // lowest discernible value
+    put_big_endian(out, (uint64_t)histogram_highest_at(h->count_len - 1), 8);
+    put_big_endian(out, RATIO_ONE, 8);
     buf_append(out, counts->data, counts->len);
 }
 
@@ -130,8 +130,8 @@ static bool put_packed(struct buf *out, const struct buf *plain)
     if (compress((Bytef *)room + PACKED_HEADER, &len, (const Bytef *)plain->data,
             (uLong)plain->len) != Z_OK)
         return false;
-    put_be(out, PACKED_COOKIE, 4);
-    put_be(out, len, 4);
+    put_big_endian(out, PACKED_COOKIE, 4);
+    put_big_endian(out, len, 4);
     out->len += len;
     return true;
 }

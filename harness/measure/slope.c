@@ -6,8 +6,8 @@
 
 #include "measure/stats.h"
 
-static const double z = 1.959964; // quantile of the normal distribution for a two-sided confidence
-                                  // of 95%
+// Quantile of the normal distribution for a two-sided confidence of 95%.
+static const double normal_95 = 1.959964;
 
 static int compare_slopes(const void *a, const void *b)
 {
@@ -23,7 +23,8 @@ static double kendall_variance(const double *sorted, size_t count)
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);
 
     for (size_t i = 0, group; i < count; i += group) {
-        for (group = 1; i + group < count && !(sorted[i] < sorted[i + group]);)
+        group = 1;
+        while (i + group < count && !(sorted[i] < sorted[i + group]))
             group++;
         double t = (double)group;
         term -= t * (t - 1) * (2 * t + 5);
@@ -67,7 +68,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
         s->level = stats_median(sorted, count);
         // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above
         // the median of the slopes, rounded outwards.
-        double within = z * sqrt(kendall_variance(sorted, count));
+        double within = normal_95 * sqrt(kendall_variance(sorted, count));
         s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
         s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
         s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));

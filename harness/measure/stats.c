@@ -32,8 +32,8 @@ static double pair_ratio(double a, double b)
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
-// Counts the arrangements of n and m values that give each value of U. The counts are the
-// coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
+// Counts, for each u, the orders of n and m values in which U (see count_wins) is u. The counts are
+// the coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i), i = 1 … n.
 static void count_arrangements(double *counts, size_t n, size_t m)
 {
     size_t top = n * m;
@@ -102,7 +102,8 @@ static double tie_term(const double *a, size_t n, const double *b, size_t m)
         pool[n + j] = b[j];
     qsort(pool, n + m, sizeof *pool, compare_doubles);
     for (size_t i = 0, group; i < n + m; i += group) {
-        for (group = 1; i + group < n + m && !(pool[i] < pool[i + group]);)
+        group = 1;
+        while (i + group < n + m && !(pool[i] < pool[i + group]))
             group++;
         term += (double)group * (double)group * (double)group - (double)group;
     }

@@ -2,8 +2,8 @@
 // normal distribution, because the figures of a busy machine do not follow one.
 //
 // The test is Mann and Whitney's (1947); the ratio and its interval are Hodges and Lehmann's
-// (1963). Theirs is for a shift; here the shift is one of logarithms, so the estimate is the median
-// of all b/a. Test and interval come from the same ranks, so they do not contradict each other.
+// (1963), who estimate a shift. Here it is a shift of logarithms, so the estimate is the median of
+// all b/a. Test and interval come from the same ranks, so they do not contradict each other.
 #pragma once
 
 #include <stddef.h>
