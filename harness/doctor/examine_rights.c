@@ -60,18 +60,18 @@ static void examine_schema(struct patient *p)
 // Examines whether gen_random_bytes, which makes the secrets, is there or can be created.
 static void examine_pgcrypto(struct patient *p)
 {
-    bool there, possible, trusted;
+    bool there, creatable, trusted;
 
     if (!answers_yes(p, "SELECT to_regproc('gen_random_bytes') IS NOT NULL", &there) ||
         !answers_yes(p,
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
             " WHERE v.name = 'pgcrypto' AND r.rolname = current_user AND (r.rolsuper OR"
             " (v.trusted AND has_database_privilege(current_database(), 'CREATE'))))",
-            &possible) ||
+            &creatable) ||
         !answers_yes(p,
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
-            " WHERE v.name = 'pgcrypto' AND r.rolname = current_user AND (r.rolsuper OR "
-            "v.trusted))",
+            " WHERE v.name = 'pgcrypto' AND r.rolname = current_user"
+            " AND (r.rolsuper OR v.trusted))",
             &trusted))
         return;
     // A run creates the extension in a database that it owns, which it may do if the extension is
@@ -82,7 +82,7 @@ static void examine_pgcrypto(struct patient *p)
     // missing.
     if (there)
         patient_good(p, "gen_random_bytes is there");
-    else if (possible)
+    else if (creatable)
         patient_good(p, "the extension pgcrypto can be created");
     else
         patient_breaks(p, "Have an administrator run: CREATE EXTENSION pgcrypto.",
@@ -132,6 +132,7 @@ static void examine_creators(struct patient *p)
             "%s may create objects in the schema, and so act with the rights of others", others);
 }
 
+// The queue's functions (p) that run with the rights of their owners (r), beside the table tokens.
 #define FUNCTIONS                                                                                  \
     " FROM pg_proc AS p JOIN pg_roles AS r ON r.oid = p.proowner"                                  \
     " JOIN pg_class AS t ON t.oid = to_regclass('tokens') AND t.relnamespace = p.pronamespace"     \
@@ -154,7 +155,7 @@ static bool functions_are_there(struct patient *p)
 static void examine_owner(struct patient *p)
 {
     char owners[160];
-    bool command;
+    bool secure_exists;
 
     if (!functions_are_there(p) ||
         !patient_ask(p, p->first,
@@ -162,12 +163,12 @@ static void examine_owner(struct patient *p)
             " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FUNCTIONS
             " AND (r.rolsuper OR r.rolcanlogin)",
             owners, sizeof owners) ||
-        !answers_yes(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &command))
+        !answers_yes(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &secure_exists))
         return;
     if (*owners)
         patient_note(p,
-            command ? "Have a superuser run: SELECT mailroom_secure()"
-                    : "Apply 000023_owner and the migrations after it.",
+            secure_exists ? "Have a superuser run: SELECT mailroom_secure()"
+                          : "Apply 000023_owner and the migrations after it.",
             "the queue's functions act with the rights of %s", owners);
     else
         patient_good(p, "the queue's functions have an owner without other rights");
@@ -185,9 +186,7 @@ static void examine_functions(struct patient *p)
             " r.oid, r.rolname" FUNCTIONS ") AS o (owner, name), LATERAL ("
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
-            "AS "
-            "t"
-            " WHERE to_regclass(t) IS NOT NULL"
+            "AS t WHERE to_regclass(t) IS NOT NULL"
             " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
             " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
             " WHERE f.oid IN (to_regproc('mailroom_walk'), to_regproc('mailroom_untaken'))"
@@ -215,17 +214,16 @@ static void examine_functions(struct patient *p)
 // Examines the collector's own rights, if the schema exists already.
 static void examine_collector(struct patient *p)
 {
-    bool works;
+    bool has_rights;
 
     if (!answers_yes(p,
             "SELECT CASE WHEN to_regclass('tokens') IS NULL OR to_regclass('jobs') IS NULL THEN "
             "true"
-            " ELSE has_table_privilege('tokens', 'SELECT')"
-            " AND (has_table_privilege('jobs', 'UPDATE') OR has_any_column_privilege('jobs', "
-            "'UPDATE')) END",
-            &works))
+            " ELSE has_table_privilege('tokens', 'SELECT') AND (has_table_privilege('jobs',"
+            " 'UPDATE') OR has_any_column_privilege('jobs', 'UPDATE')) END",
+            &has_rights))
         return;
-    if (!works)
+    if (!has_rights)
         patient_breaks(p, "GRANT mailroom_collector TO this role.",
             "this role may not read tokens and move the cursor");
 }
@@ -234,24 +232,24 @@ static void examine_collector(struct patient *p)
 static void examine_run(struct patient *p)
 {
     char alter[200];
-    bool enough, collector;
+    bool may_make, is_collector;
 
     if (!answers_yes(p,
             "SELECT rolsuper OR (rolcreatedb AND rolcreaterole)"
             " FROM pg_roles WHERE rolname = current_user",
-            &enough) ||
+            &may_make) ||
         !answers_yes(p,
             "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mailroom_collector'"
             " AND pg_has_role(oid, 'MEMBER'))",
-            &collector) ||
+            &is_collector) ||
         !patient_ask(p, p->first,
             "SELECT format('ALTER ROLE %I CREATEDB CREATEROLE; or let the run start its own "
             "server.', current_user)",
             alter, sizeof alter))
         return;
-    if (enough)
+    if (may_make)
         patient_good(p, "a run may make its database and roles");
-    else if (collector)
+    else if (is_collector)
         // A collector's role should have no more rights than a collector needs, so do not advise to
         // give it more.
         patient_note(p, "Give a run another role, or let it start its own server.",

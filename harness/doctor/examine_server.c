@@ -125,14 +125,14 @@ static void examine_clock(struct patient *p)
     if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
         return;
     const double after_s = wall_clock_s();
-    // The server read its clock at some moment between the two readings here.
+    // The server read its clock between the two readings here, so the offset may be wrong by
+    // bound_s.
     const double bound_s = (after_s - before_s) / 2;
     const double offset_s = there_s - (before_s + after_s) / 2;
     if (fabs(offset_s) - bound_s > 60)
         patient_breaks(p, "Synchronise both clocks (NTP).",
             "the server's clock is %+.0f s from ours: tokens live for %d s by the server's clock, "
-            "so "
-            "a verifier elsewhere refuses them early or takes them late",
+            "so a verifier elsewhere refuses them early or takes them late",
             offset_s, TOKEN_LIFE_S);
     else if (fabs(offset_s) - bound_s > 1)
         patient_note(p, "Synchronise both clocks (NTP).",
@@ -190,15 +190,13 @@ static void examine_neighbours(struct patient *p)
 
     if (patient_number(p,
             "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)"
-            " FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-            " AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) AND backend_type = 'client "
-            "backend'",
+            " FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (backend_xid IS NOT NULL"
+            " OR backend_xmin IS NOT NULL) AND backend_type = 'client backend'",
             &oldest_s) &&
         oldest_s > 60)
         patient_note(p, "Find it in pg_stat_activity (xact_start) and end it.",
             "a transaction has been open for %.0f s: it keeps dead rows, and delays collectors "
-            "that "
-            "wait for writers",
+            "that wait for writers",
             oldest_s);
     if (patient_number(p,
             "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - prepared)), 0) FROM "

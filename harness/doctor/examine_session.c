@@ -13,7 +13,7 @@
 #define CHANNEL "mailproof_doctor"
 #define ANSWER_NS (2 * NS_PER_S)
 
-static const char own_session[] =
+static const char advice_session_mode[] =
     "Connect to the server itself, or to a pool in session mode (pool_mode = session).";
 
 // Tries a transaction block. A pooler in statement mode refuses every one.
@@ -26,7 +26,7 @@ static void examine_transactions(struct patient *p)
         return;
     }
     patient_breaks(
-        p, own_session, "a transaction of several statements is refused: %.200s", why.text);
+        p, advice_session_mode, "a transaction of several statements is refused: %.200s", why.text);
 }
 
 // True when libpq was told another pid than that of the server process, as by a pooler.
@@ -63,27 +63,26 @@ static void examine_locks(struct patient *p)
     if (!p->second || !lock_is_kept(p, &kept))
         return;
     if (!kept)
-        patient_breaks(p, own_session,
+        patient_breaks(p, advice_session_mode,
             "session locks are not kept: two collectors would both believe that they hold the "
             "queue");
     else if (behind_pooler(p))
         patient_note(p,
             "Give the pool one connection for each collector, beside the application's.",
             "there is a pooler in front of the server; in session mode each collector takes one of "
-            "its "
-            "connections for good");
+            "its connections for good");
     else
         patient_good(p, "session locks are kept");
 }
 
-// True when the session gets a notification within 2 s.
+// True when the session gets a notification within ANSWER_NS.
 static bool session_hears_notify(PGconn *conn)
 {
     const int64_t until_ns = clock_now_ns() + ANSWER_NS;
     PGnotify *notify = NULL;
 
     // The notification may still be on its way, so wait for it.
-    while (!notify && PQconsumeInput(conn) && !(notify = PQnotifies(conn))) {
+    while (PQconsumeInput(conn) && !(notify = PQnotifies(conn))) {
         struct pollfd fd = {.fd = PQsocket(conn), .events = POLLIN};
         int64_t left_ns = until_ns - clock_now_ns();
         if (left_ns <= 0 || poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1) < 0)
@@ -94,6 +93,7 @@ static bool session_hears_notify(PGconn *conn)
     return heard;
 }
 
+// Examines whether a notification from the second session reaches the first one.
 static void examine_listen(struct patient *p)
 {
     struct err why;
@@ -110,7 +110,7 @@ static void examine_listen(struct patient *p)
     else if (session_hears_notify(p->first))
         patient_good(p, "notifications arrive");
     else
-        patient_breaks(p, own_session,
+        patient_breaks(p, advice_session_mode,
             "LISTEN is accepted, but a notification does not arrive: a collector would look at the "
             "queue only at its health checks");
     if (!sql_exec(p->first, "UNLISTEN *", &why)) {
