@@ -17,8 +17,7 @@ void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, st
         .phase = phase,
     };
     a->expected = (a->from + a->to) / 2 * a->seconds;
-    // Constant arrivals stand in the middle of their intervals, so the first comes after half of
-    // one.
+    // Constant arrivals are at 0.5, 1.5, 2.5 and so on in rate time: arrivals_next adds 1 first.
     a->position = a->kind == ARRIVALS_CONSTANT ? -0.5 : 0;
 }
 

@@ -27,7 +27,7 @@ struct arrivals_source {
     double expected; // average number of arrivals in the phase
     double position; // the last arrival, in rate time
     const struct load_phase *phase;
-    size_t taken; // number of a trace's times that were returned so far
+    size_t taken; // number of arrivals that were returned so far; trace and closed loop only
 };
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);

@@ -8,8 +8,8 @@
 #define DIGITS_MAX 9
 #define SEGMENT_DIGITS_MAX 9
 #define CHARACTERS_MAX 254 // longest name that the table accounts takes
-#define SEGMENT '.'
-#define TAIL '~'
+#define SEGMENT '.'        // stands before the segment's number
+#define TAIL '~'           // stands before the tail of a name that is not plain
 #define DOMAIN "@mailproof.invalid"
 #define SIGNED_TEXT_LEN 86 // characters of a secret on the wire
 
@@ -25,7 +25,7 @@ size_t names_email(char out[NAMES_MAX], uint32_t token)
 
 // --- names that are not plain ---------------------------------------------------------
 
-static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
+static const char emoji[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
 
 // Writes a name of CHARACTERS_MAX characters: `start`, copies of the character `filler`, and `end`.
 // The start and end are ASCII.
@@ -63,17 +63,18 @@ static void make_record(char *out, const char *start, const char *between, bool 
             start, start);
 }
 
+// Writes a login of this shape or, with is_email, an address. It begins with `start`.
 static void make_name(
     char *out, const char *start, enum name_shape shape, uint32_t token, bool is_email)
 {
     const char *end = is_email ? DOMAIN : "";
 
     switch (shape) {
-    // Characters of two, three and four bytes, and a combining mark, which belongs to the character
-    // before it.
     case NAME_UTF8:
+        // Characters of two, three and four bytes, and a combining mark, which belongs to the
+        // character before it.
         snprintf(
-            out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, face, end);
+            out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, emoji, end);
         return;
     case NAME_MIXED:
         snprintf(out, NAMES_SHAPED_MAX, "%sO'Neill & \\X\xc3\x89%s", start, end);
@@ -90,14 +91,13 @@ static void make_name(
     case NAME_NEWLINE:
         snprintf(out, NAMES_SHAPED_MAX, "%s\n%s%s", start, start, end);
         return;
-    // Text that forges a whole token, or a whole line, if a collector prints it unchanged.
     case NAME_RECORD:
     case NAME_LINES:
         make_record(out, start, shape == NAME_RECORD ? "," : "\n", is_email);
         return;
     default:
         assert(shape == NAME_LONG || shape == NAME_WIDEST);
-        fill_name(out, start, shape == NAME_LONG ? "x" : face, end);
+        fill_name(out, start, shape == NAME_LONG ? "x" : emoji, end);
     }
 }
 

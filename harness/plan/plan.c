@@ -81,6 +81,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
     for (size_t i = 0; ok && i < s->load_count; i++) {
         m.phase = &s->load[i];
         m.phase_index = (uint8_t)i;
+        // The backlog comes first, because it uses m.streams with seeds of its own.
         if (s->load[i].backlog > 0)
             ok = add_backlog(&m, s->seed, e);
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
@@ -141,19 +142,18 @@ const char *token_kind_name(enum token_kind kind)
     return names[kind];
 }
 
-enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token)
+enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t account)
 {
     // Multiplicative hashing (the factor is 2^32 over the golden ratio) scatters the shapes, so
-    // that neighbouring tokens get different ones.
-    uint32_t choice = (token * UINT32_C(2654435761)) >> 16;
+    // that neighbouring accounts get different ones.
+    uint32_t choice = (account * UINT32_C(2654435761)) >> 16;
 
-    if (p->kinds[token] == TOKEN_BAD_NAME)
+    if (p->kinds[account] == TOKEN_BAD_NAME)
         return NAME_COMMA + choice % (NAME_SHAPES - NAME_COMMA);
     // Every load has some mixed names, because a careless collector would change these on the way,
     // for example by escaping a sign.
-    return txn->flags & TXN_HOSTILE ? choice % NAME_COMMA
-           : choice % 8 == 0        ? NAME_MIXED
-                                    : NAME_PLAIN;
+    enum name_shape simple = choice % 8 == 0 ? NAME_MIXED : NAME_PLAIN;
+    return txn->flags & TXN_HOSTILE ? choice % NAME_COMMA : simple;
 }
 
 void plan_names(
@@ -210,7 +210,7 @@ static bool too_many_tokens(struct err *e)
         PLAN_TOKENS_MAX);
 }
 
-static double planned_tokens(const struct load_phase *phase)
+static double estimate_tokens(const struct load_phase *phase)
 {
     double rate = phase->closed ? ARRIVALS_CLOSED_PER_S : (phase->rate_from + phase->rate_to) / 2;
 
@@ -226,13 +226,8 @@ static bool check_size(const struct scenario *s, struct err *e)
     double tokens = 0;
 
     for (size_t i = 0; i < s->load_count; i++)
-        tokens += planned_tokens(&s->load[i]) + s->load[i].backlog;
+        tokens += estimate_tokens(&s->load[i]) + s->load[i].backlog;
     return tokens <= PLAN_TOKENS_MAX || too_many_tokens(e);
-}
-
-static bool no_memory(struct err *e)
-{
-    return err_memory(e);
 }
 
 static bool draw_share(struct maker *m, enum stream stream, double share)
@@ -264,13 +259,16 @@ static enum token_kind draw_kind(struct maker *m)
     bool conflict =
         draw_share(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
 
+    // Two bits of the variant are used, so that the two choices are independent.
     if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
         return TOKEN_BAD_NAME;
     if (unsendable)
         return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
     if (ineligible)
         return ineligibles[variant % (sizeof ineligibles / sizeof *ineligibles)];
-    return recovery ? TOKEN_RECOVERY : conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
+    if (recovery)
+        return TOKEN_RECOVERY;
+    return conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
 }
 
 static size_t draw_rows(struct maker *m)
@@ -312,13 +310,14 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
     struct rng *rng = &m->streams[STREAM_ACCOUNT];
     bool again = rng_uniform(rng) * m->phase->tokens_per_account >= 1 && m->recent_count > 0;
     size_t choice = rng_below(rng, RECENT_ACCOUNTS);
-    uint32_t *account = &m->recent[choice < m->recent_count ? choice : 0];
+    uint32_t *recent = &m->recent[choice < m->recent_count ? choice : 0];
 
     // Further away, a token's code could equal that of another token of the account.
-    if (again && token - *account < CODES)
-        return *account;
-    account = &m->recent[m->recent_count < RECENT_ACCOUNTS ? m->recent_count++ : choice];
-    *account = token;
+    if (again && token - *recent < CODES)
+        return *recent;
+    // The new account takes a free place among the recent ones, or that of an older account.
+    recent = &m->recent[m->recent_count < RECENT_ACCOUNTS ? m->recent_count++ : choice];
+    *recent = token;
     return token;
 }
 
@@ -331,18 +330,18 @@ static bool add_account(struct maker *m, uint32_t token)
 
     if (!p->accounts && !shares_accounts(m->phase))
         return true;
-    size_t held = p->accounts ? token : 0;
-    if (!array_grow(&p->accounts, held, token + 1 - held, sizeof *p->accounts))
+    size_t count = p->accounts ? token : 0;
+    if (!array_grow(&p->accounts, count, token + 1 - count, sizeof *p->accounts))
         return false;
-    for (size_t i = held; i <= token; i++)
+    for (size_t i = count; i <= token; i++)
         p->accounts[i] = ACCOUNT_OWN;
     if (shares_accounts(m->phase) && p->kinds[token] == TOKEN_RECOVERY)
         p->accounts[token] = draw_account(m, token);
     return true;
 }
 
-// Draws a change for every token, but keeps it only if the token would be delivered and has an
-// account of its own: a change of a shared account would change its other tokens, too.
+// Draws a change for every token, but adds it only if the token would be delivered, waits during
+// the load, and shares its account with no other token, which would change, too.
 static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
@@ -361,7 +360,7 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
     if (change.kind != CHANGE_REACTIVATE)
         change.back_ns = 0;
     if (!array_grow(&p->changes, p->change_count, 1, sizeof change))
-        return no_memory(e);
+        return err_memory(e);
     p->changes[p->change_count++] = change;
     return true;
 }
@@ -386,7 +385,7 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
         return too_many_tokens(e);
     if (!array_grow(&p->txns, p->txn_count, 1, sizeof *p->txns) ||
         !array_grow(&p->kinds, p->token_count, rows, sizeof *p->kinds))
-        return no_memory(e);
+        return err_memory(e);
 
     struct plan_txn *t = &p->txns[p->txn_count++];
     *t = (struct plan_txn){
@@ -400,7 +399,7 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
         uint32_t token = (uint32_t)p->token_count++;
         p->kinds[token] = (uint8_t)draw_kind(m);
         if (!add_account(m, token))
-            return no_memory(e);
+            return err_memory(e);
         if (!add_change(m, t, token, e))
             return false;
     }

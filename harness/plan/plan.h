@@ -61,10 +61,10 @@ static inline bool token_kind_has_account(enum token_kind kind)
 }
 
 enum txn_flags {
-    TXN_ROLLBACK = 1 << 0,
-    TXN_HOLD = 1 << 1,
-    TXN_HOSTILE = 1 << 2, // its accounts have names of all shapes that the wire can carry
-    TXN_BACKLOG = 1 << 3, // committed before the collector starts; has no planned time
+    TXN_ROLLBACK = 1 << 0, // it ends with ROLLBACK
+    TXN_HOLD = 1 << 1,     // it stays open for the phase's hold_for_ns after its insert
+    TXN_HOSTILE = 1 << 2,  // its accounts have names of all shapes that the wire can carry
+    TXN_BACKLOG = 1 << 3,  // committed before the collector starts; has no planned time
 };
 
 struct plan_txn {

@@ -32,7 +32,7 @@ static int compare_planned_faults(const void *a, const void *b)
 }
 
 // Returns when the fault comes for the n-th time, counted from 0. Jitter never moves a repetition
-// past `until`.
+// past `until`. For verbs with PARAM_JITTER the key does not move the fault, but delays bytes.
 static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
 {
     int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
@@ -87,7 +87,7 @@ int64_t plan_lasts_ns(const struct fault_spec *f)
 
 static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec *b)
 {
-    return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
+    return a->instance < 0 || b->instance < 0 || a->instance == b->instance; // -1: all instances
 }
 
 // Returns the things that a fault takes, as bits. A fault of one direction does not take the other.
