@@ -35,7 +35,7 @@ static bool list_scenarios(const char *tag, struct err *e)
     char dir[PATH_MAX];
     size_t count = 0;
 
-    locate_tag(&search, tag);
+    locate_tag_init(&search, tag);
     bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
     for (size_t i = 0; ok && i < paths.count; i++) {
         // Each scenario is loaded as for a run, so that one that cannot be run is an error here,

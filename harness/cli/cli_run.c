@@ -34,7 +34,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
 {
     struct tag_search search;
 
-    locate_tag(&search, o->tag);
+    locate_tag_init(&search, o->tag);
     for (size_t i = 0; i < paths->count; i++) {
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], sets, e))

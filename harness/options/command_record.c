@@ -9,7 +9,7 @@
 
 #define SCENARIO_TEXT_MAX (4u << 20)
 
-static const char *program(void)
+static const char *program_version(void)
 {
     static char text[120];
     const struct durability_proof none = {0};
@@ -68,7 +68,7 @@ void command_record_head(
         .command = command,
         .about = about,
         .asked = (const char *const *)o->asked,
-        .program = program(),
+        .program = program_version(),
         .shard = o->shard,
         .merged = o->merged,
     };
@@ -98,12 +98,13 @@ void command_record_close(struct record *r)
     struct err ignored;
     // A passing record that still has a file was not finished. Without any line in it there is
     // nothing to resume, so it is removed.
-    bool left = r->passing && r->file, any = left && (r->forgot || json_array_size(r->lines) > 0);
+    bool unfinished = r->passing && r->file;
+    bool has_lines = unfinished && (r->forgot || json_array_size(r->lines) > 0);
 
-    if (any)
+    if (has_lines)
         fprintf(
             stderr, "mailproof: what is done is kept; the same command with --resume goes on\n");
-    else if (left && !record_finish(r, &ignored))
+    else if (unfinished && !record_finish(r, &ignored))
         fprintf(stderr, "mailproof: %s\n", ignored.text);
     record_close(r);
 }

@@ -49,8 +49,8 @@ bool file_is_writable(const char *option, const char *path, struct err *e)
     struct stat there;
     FILE *file;
 
-    // Only a plain file is opened as a test. If a pipe or a terminal were opened and closed, its
-    // reader would see the end of the file.
+    // What exists is not opened as a test: a file would be emptied, and the reader of a pipe would
+    // see its end.
     if (stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) {
         if (access(path, W_OK) == 0)
             return true;

@@ -99,13 +99,14 @@ void locate_fini(struct paths *p)
     *p = (struct paths){0};
 }
 
-void locate_tag(struct tag_search *search, const char *tag)
+void locate_tag_init(struct tag_search *search, const char *tag)
 {
     *search = (struct tag_search){.tag = tag};
     suggest_init(&search->near, tag ? tag : "");
 }
 
-static void see_tag(struct tag_search *search, const char *tag)
+// Offers a tag as a suggestion, and adds it to the tags that were seen, once and if it fits.
+static void note_tag(struct tag_search *search, const char *tag)
 {
     char item[100];
     size_t len = strlen(search->seen);
@@ -119,7 +120,7 @@ static void see_tag(struct tag_search *search, const char *tag)
 bool locate_tagged(struct tag_search *search, const struct scenario *s)
 {
     for (char **t = s->tags; *t; t++)
-        see_tag(search, *t);
+        note_tag(search, *t);
     return scenario_has_tag(s, search->tag);
 }
 

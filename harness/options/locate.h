@@ -25,8 +25,8 @@ struct tag_search {
     char seen[400];         // all tags that were seen, as " quick, power,", as far as there is room
 };
 
-void locate_tag(struct tag_search *search, const char *tag);
-// True when the scenario carries the tag, or when no tag is asked for.
+void locate_tag_init(struct tag_search *search, const char *tag);
+// True when the scenario carries the tag, or when no tag is asked for. Notes the scenario's tags.
 bool locate_tagged(struct tag_search *search, const struct scenario *s);
 // Makes the error that no scenario carries the tag, and returns false.
 bool locate_no_tag(const struct tag_search *search, struct err *e);

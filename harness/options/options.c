@@ -55,8 +55,7 @@ static const struct {
         "a queue of another kind to test; 'mailproof list' shows them"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
         "local (default), container, patroni, or the conninfo of an existing server; env:NAME: in "
-        "a "
-        "variable"},
+        "a variable"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
     {"within", "TIME", SCOPE_EXPLORE, TEXT(within),
@@ -160,8 +159,7 @@ static const struct {
         "write the table, a page for each subject, findings, badges and raw results here, and not "
         "below --out"},
     {"finding", "ID", SCOPE_FIELD, TEXT(field.finding),
-        "repeat a finding with ten seeds and say how many runs show it; exit code "
-        "1 when one does"},
+        "repeat a finding with ten seeds and say how many runs show it; exit code 1 when one does"},
     {"control", NULL, SCOPE_FIELD, FLAG(field.control),
         "with --finding: run the subjects that must not show it"},
     {"no-install", NULL, SCOPE_FIELD, FLAG(field.no_install),
@@ -253,19 +251,19 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
 
 bool options_decide(const char *name)
 {
-    static const char *const others[] = {"out", "resume", "shard", "quiet", "help", "junit",
+    static const char *const not_deciding[] = {"out", "resume", "shard", "quiet", "help", "junit",
         "markdown", "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep",
         "postgres", "workers", "pass-env", "trust", "within"};
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(others[i], name) == 0)
+    for (size_t i = 0; i < sizeof not_deciding / sizeof *not_deciding; i++) {
+        if (strcmp(not_deciding[i], name) == 0)
             return false;
     }
     return options_scope(name) != 0;
 }
 
 // Notes an option that decides the result, so that merge can call the command again.
-static bool note(struct options *o, const char *name, const char *value, struct err *e)
+static bool note_option(struct options *o, const char *name, const char *value, struct err *e)
 {
     char text[4096];
 
@@ -316,6 +314,7 @@ static size_t option_row(const char *name, unsigned scope)
     return i;
 }
 
+// Fills in getopt_long's list of the options that the subcommands in `scope` take.
 static void fill_long_options(struct option *longs, unsigned scope)
 {
     size_t n = 0;
@@ -415,12 +414,11 @@ unsigned options_scope(const char *name)
 bool options_parse(struct options *o, enum option_scope scope, int argc, char **argv, struct err *e)
 {
     struct option longs[OPTIONS + 1];
-    char now[GONE_TEXT_MAX];
+    char instead[GONE_TEXT_MAX];
     int id;
 
     *o = (struct options){.out = "results",
-        .repeat =
-            scope == SCOPE_FIELD ? 10 : 1, // `field --finding` takes it for the number of seeds
+        .repeat = scope == SCOPE_FIELD ? 10 : 1, // field: the number of seeds for --finding
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.
@@ -439,8 +437,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         const char *word = word_read(argv);
         // This comes before everything else, because an option of an older version is often the
         // beginning of an option of this version.
-        if (*gone_text(argv[0], word, now))
-            return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, now);
+        if (*gone_text(argv[0], word, instead))
+            return err_set(e, ERR_USAGE, "%s has no option '%s'%s", argv[0], word, instead);
         if ((o->foreign = foreign_name(word, scope)) != NULL)
             return err_set(e, ERR_USAGE, "%s has no option '--%s'", argv[0], o->foreign);
         if (id == ':')
@@ -448,7 +446,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         if (id == '?' || id == 'q')
             return refuse_option(word, argv[0], scope, e);
         if (!take_option(o, (size_t)id - FIRST_ROW, optarg, e) ||
-            !note(o, table[id - FIRST_ROW].name, optarg, e))
+            !note_option(o, table[id - FIRST_ROW].name, optarg, e))
             return false;
     }
     o->args = argv + optind;

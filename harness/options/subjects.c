@@ -22,6 +22,7 @@ static bool print_promises(char **out, int promises)
     return *out;
 }
 
+// Makes the overrides of --subject: its name, its layout and its promises.
 static bool take_subject(struct subject_sets *sets, const char *name, struct err *e)
 {
     struct manifest m = {0};
@@ -67,6 +68,7 @@ void subjects_sets_fini(struct subject_sets *sets)
     *sets = (struct subject_sets){0};
 }
 
+// True when the scenario's subject puts the jobs by a client of its own.
 static bool is_client(const struct scenario *s)
 {
     struct manifest m = {0};

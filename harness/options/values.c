@@ -68,8 +68,9 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
     struct suggestion near;
     char word[SUGGEST_WORD_MAX + 1], text[80];
 
-    for (const char *p = value; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ',')) {
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ","), p);
+    for (const char *p = value, *end; *p; p = *end ? end + 1 : end) {
+        end = p + strcspn(p, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(end - p), p);
         suggest_init(&near, word);
         for (w = promise_words; w->name && strcmp(w->name, word) != 0; w++)
             suggest_offer(&near, w->name);
@@ -102,9 +103,7 @@ static bool take_postgres(struct options *o, const char *value, struct err *e)
     if (!conninfo && !container && !patroni && strcmp(value, "local") != 0)
         return err_set(e, ERR_USAGE,
             "--postgres takes local, container, patroni or a conninfo such as 'host=db "
-            "user=postgres', "
-            "not "
-            "'%.20s'",
+            "user=postgres', not '%.20s'",
             value);
     o->conninfo = conninfo ? value : NULL;
     o->provider = conninfo    ? "postgres.provider=url"
