@@ -368,7 +368,7 @@ static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
 
     snprintf(epoch, sizeof epoch, "%lld", (long long)l->server_epoch_s);
     return each_row(l, conn, ledger_sql_tokens, epoch, end_row, e) &&
-           (!scenario_buries(l->scenario) || read_dead_letters(l, conn, e)) &&
+           (!scenario_keeps_dead_letters(l->scenario) || read_dead_letters(l, conn, e)) &&
            (l->scenario->collector.layout != LAYOUT_REFERENCE || read_reference_layout(l, conn, e));
 }
 

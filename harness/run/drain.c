@@ -63,7 +63,7 @@ static size_t count_undeliverable(const struct run *r)
 
     for (uint32_t token = 0; token < r->plan.token_count; token++)
         count += ledger_committed(&r->ledger, token) && token_kind_unsendable(r->plan.kinds[token]);
-    return scenario_buries(r->scenario) ? count : 0;
+    return scenario_keeps_dead_letters(r->scenario) ? count : 0;
 }
 
 // True when at least `count` tokens are in the table of dead letters. Only this table shows that a

@@ -35,7 +35,7 @@ static bool needs_mail_tables(const struct scenario *s, struct err *e)
 
 static bool can_answer(const struct manifest *m, const struct scenario *s, struct err *e)
 {
-    return m->answers || !scenario_sender_speaks(&s->collector.sender) ||
+    return m->answers || !scenario_sender_deviates(&s->collector.sender) ||
            err_set(e, ERR_SKIP,
                "the handlers of %s take no answers (answers: true in its subject.yaml), which "
                "collector.sender gives",
@@ -244,5 +244,5 @@ double queue_failed(struct run *r)
 
 bool queue_is_answered(const struct run *r)
 {
-    return r->queue.manifest.answers && scenario_sender_speaks(&r->scenario->collector.sender);
+    return r->queue.manifest.answers && scenario_sender_deviates(&r->scenario->collector.sender);
 }

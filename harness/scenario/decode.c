@@ -32,7 +32,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
     for (size_t i = 0; i < t->count; i++) {
         const struct field *f = &t->fields[i];
         const struct node *n = node_child(map, f->key);
-        struct node *written = NULL;
+        struct node *parsed = NULL; // the default, when the key is absent
 
         if (!n && f->optional)
             continue;
@@ -40,12 +40,12 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
             // A default is YAML text, so it can also be a list or a map.
-            if (!parse_yaml(&written, f->default_text, strlen(f->default_text), &map->origin, e))
+            if (!parse_yaml(&parsed, f->default_text, strlen(f->default_text), &map->origin, e))
                 return false;
-            n = written;
+            n = parsed;
         }
         bool ok = decode_field(f, n, base, e);
-        node_free(written);
+        node_free(parsed);
         if (!ok)
             return false;
     }
@@ -56,7 +56,7 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
 {
     for (const struct node *n = map->first; n; n = n->next) {
         struct suggestion near;
-        char text[64], now[GONE_TEXT_MAX];
+        char text[64], instead[GONE_TEXT_MAX];
         size_t i = 0;
 
         suggest_init(&near, n->key);
@@ -66,20 +66,15 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
         // suggests the nearest known key.
         if (i == t->count)
             return node_key_err(n, e, "'%s' is not a key that is known here%s%s", n->key,
-                gone_text("", n->key, now), suggest_text(&near, text, sizeof text));
+                gone_text("", n->key, instead), suggest_text(&near, text, sizeof text));
     }
     return true;
-}
-
-static bool out_of_memory(struct err *e)
-{
-    return err_memory(e);
 }
 
 bool decode_copy(char **to, const char *text, struct err *e)
 {
     *to = strdup(text);
-    return *to || out_of_memory(e);
+    return *to || err_memory(e);
 }
 
 bool decode_want_scalar(const struct node *n, struct err *e)
@@ -119,6 +114,7 @@ static bool find_value_word(
     return true;
 }
 
+// Fails, and lists the words that the field takes: "one, two or three".
 static bool unknown_word(const struct field *f, const struct node *n, struct err *e)
 {
     char list[256] = "";
@@ -153,7 +149,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     // One more, for the NULL at the end. If an item fails, the owner frees the list.
     *list = calloc(n->count + 1, sizeof **list);
     if (!*list)
-        return out_of_memory(e);
+        return err_memory(e);
     for (const struct node *item = n->first; item; item = item->next, i++)
         if (!decode_want_scalar(item, e) || !decode_copy(&(*list)[i], item->text, e))
             return false;
@@ -260,9 +256,11 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
 
     if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
         return false;
-    if (word)
+    if (word) {
         // The only word is `max`. Its flag is the bool right after the two rates in the struct.
-        return *(bool *)(rate + 2) = true;
+        *(bool *)(rate + 2) = true;
+        return true;
+    }
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
     if (rate[0] > (double)f->max || rate[1] > (double)f->max)
@@ -344,12 +342,12 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
         *ns = word->value;
         return true;
     }
-    // Only a field whose minimum is negative, such as the step of a clock, takes a '-', which
-    // units_duration does not read.
-    bool back = f->min < 0 && n->text[0] == '-';
-    if (!units_duration(n->text + back, ns, e))
+    // Only a field whose minimum is negative, such as the step of a clock, takes a '-'. It is
+    // skipped here, because units_duration does not read it.
+    bool negative = f->min < 0 && n->text[0] == '-';
+    if (!units_duration(n->text + negative, ns, e))
         return node_err_here(n, e);
-    *ns = back ? -*ns : *ns;
+    *ns = negative ? -*ns : *ns;
     if (*ns >= f->min && *ns <= f->max)
         return true;
 
@@ -392,7 +390,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
         return node_err(n, e, "this should be a map, such as {name: value}");
     settings->items = calloc(n->count + 1, sizeof *settings->items);
     if (!settings->items)
-        return out_of_memory(e);
+        return err_memory(e);
     for (const struct node *item = n->first; item; item = item->next) {
         // The item counts before it is decoded, so that the owner frees it even when it is half
         // made.
@@ -410,7 +408,7 @@ bool decode_new_array(const struct node *n, size_t size, void *slot, struct err 
     void *items = calloc(n->count + 1, size);
 
     memcpy(slot, &items, sizeof items);
-    return items || out_of_memory(e);
+    return items || err_memory(e);
 }
 
 // Decodes a list of maps. In the struct, the number of items stands right after the pointer to

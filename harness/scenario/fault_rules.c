@@ -68,10 +68,10 @@ static bool check_step(const struct fault_spec *fault, const struct node *n, str
 {
     const struct node *by = node_child(n, "by"), *target = node_child(n, "target");
     bool steps = fault->verb->params & PARAM_STEP;
-    bool clock = fault->target == TARGET_SERVER || fault->target == TARGET_COLLECTOR;
+    bool has_clock = fault->target == TARGET_SERVER || fault->target == TARGET_COLLECTOR;
 
     // Other verbs also have the target collector, but only step-clock has the target server.
-    if (target && steps != clock && (steps || fault->target == TARGET_SERVER))
+    if (target && steps != has_clock && (steps || fault->target == TARGET_SERVER))
         return node_err(target, e,
             steps ? "'%s' has no clock; write collector or server"
                   : "'%s' is a target of step-clock only",
@@ -122,7 +122,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
             node_child(n, "do"), e, "%s needs postgres.standby: async or sync", fault->verb->name);
     if (!check_step(fault, n, e))
         return false;
-    if (fault->verb->needs_cluster && check_says_no_cluster(s, root))
+    if (fault->verb->needs_cluster && check_names_no_cluster(s, root))
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
     if (fault->at_ns > load_ns)
@@ -154,26 +154,26 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
 static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *faults = node_child(root, "faults");
-    const struct fault_spec *first = NULL;
+    const struct fault_spec *previous = NULL;
 
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct fault_spec *fault = &s->faults[i];
         const struct node *n = node_item(faults, i), *through = node_child(n, "through");
         if (fault->verb->hits != HITS_NETWORK)
             continue;
-        if (first && first->through != fault->through)
+        if (previous && previous->through != fault->through)
             return node_err(n, e,
                 "%s would go through the %s and %s before it through the %s; in one scenario all "
                 "go the same way",
-                fault->verb->name, fault_through_name(fault->through), first->verb->name,
-                fault_through_name(first->through));
-        first = fault;
+                fault->verb->name, fault_through_name(fault->through), previous->verb->name,
+                fault_through_name(previous->through));
+        previous = fault;
         if (fault->through != THROUGH_KERNEL)
             continue;
         if (fault->reset)
             return node_key_err(node_child(n, "reset"), e,
                 "the kernel drops what it withholds, and never resets; leave 'reset' out");
-        if (check_says_elsewhere(s, root))
+        if (check_names_other_provider(s, root))
             return node_err(through, e, "through: kernel needs postgres.provider: local");
     }
     return true;

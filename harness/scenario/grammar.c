@@ -368,9 +368,8 @@ static const struct field load_fields[] = {
     {"hold_open", FIELD_MAP, .default_text = "{share: 0, for: 0s}", .table = &hold_table,
         .help = "transactions kept open, so that ids commit out of order"},
     {"ineligible", FIELD_SHARE, PHASE(ineligible), .default_text = "0",
-        .help = "share of tokens made expired or consumed, or whose account has a status that "
-                "does not fit: suspended, active though they activate, provisioned though they "
-                "recover"},
+        .help = "share of tokens made expired or consumed, or whose account has a status that does "
+                "not fit: suspended, active though they activate, provisioned though they recover"},
     {"unsendable", FIELD_SHARE, PHASE(unsendable), .default_text = "0",
         .help = "share of tokens that the wire cannot carry"},
     {"names", FIELD_WORD, PHASE(names), .default_text = "plain", .words = names,
@@ -420,14 +419,12 @@ static const struct field fault_fields[] = {
         .help = "the direction in which nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = -DAY, .max = DAY,
         .param = PARAM_BY | PARAM_STEP, .needed = true,
-        .help =
-            "how much later every byte arrives; with slow-disk: how long a flush takes at least; "
-            "with step-clock: how far, such as 1h or -1h"},
+        .help = "how much later every byte arrives; with slow-disk: how long a flush takes at "
+                "least; with step-clock: how far, such as 1h or -1h"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_JITTER, .any_verb = true,
-        .help =
-            "with every: each time is up to this much later, drawn by the seed; with delay: each "
-            "byte is up to this much later than by"},
+        .help = "with every: each time is up to this much later, drawn by the seed; with delay: "
+                "each byte is up to this much later than by"},
     {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
         .param = PARAM_RATE, .needed = true, .help = "bytes per second, such as 20kB/s"},
     {"reset", FIELD_BOOL, FAULT(reset), .default_text = "false", .param = PARAM_RESET,
@@ -448,9 +445,8 @@ static const struct field fault_fields[] = {
         .help = "how full the notification queue gets"},
     {"bytes", FIELD_INT, FAULT(bytes), .optional = true, .min = 1, .max = 1000000000,
         .param = PARAM_BYTES, .needed = true,
-        .help =
-            "with limit-data: after how many bytes a connection ends; with slice: the size of a "
-            "piece"},
+        .help = "with limit-data: after how many bytes a connection ends; with slice: the size "
+                "of a piece"},
     {"gap", FIELD_DURATION, FAULT(gap_ns), .default_text = "1ms", .min = 0, .max = MINUTE,
         .param = PARAM_GAP, .help = "the pause after each piece"},
 };

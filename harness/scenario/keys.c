@@ -1,3 +1,4 @@
+// Lists the keys of the grammar for the help.
 #include "scenario/scenario.h"
 
 #include <stdio.h>

@@ -13,15 +13,17 @@ static const char *env_text(const struct scenario *s, const char *name)
     return NULL;
 }
 
-// Returns the number that the collector's environment gives to this variable, at most `most`. Text
+// Returns the number that the collector's environment gives to this variable, at most `max`. Text
 // that is no number counts as 0 here; the collector refuses it.
 static double env_number(
-    const struct scenario *s, const char *name, double default_value, double most)
+    const struct scenario *s, const char *name, double default_value, double max)
 {
     const char *text = env_text(s, name);
     double value = text ? strtod(text, NULL) : default_value;
 
-    return value > most ? most : value > 0 ? value : 0;
+    if (value > max)
+        return max;
+    return value > 0 ? value : 0;
 }
 
 // Returns a count of at most 1,000: the collector refuses more, and the checks have room for that
@@ -54,11 +56,11 @@ void leased_read(struct leased *m, const struct scenario *s)
     };
 }
 
-int64_t leased_most_ns(const struct leased *m, int errors)
+int64_t leased_longest_delay_ns(const struct leased *m, int errors)
 {
-    int64_t most = m->retry_base_ns;
+    int64_t delay_ns = m->retry_base_ns;
 
-    for (int i = 0; i < errors && most < m->retry_max_ns; i++)
-        most *= 2;
-    return most < m->retry_max_ns ? most : m->retry_max_ns;
+    for (int i = 0; i < errors && delay_ns < m->retry_max_ns; i++)
+        delay_ns *= 2;
+    return delay_ns < m->retry_max_ns ? delay_ns : m->retry_max_ns;
 }

@@ -22,4 +22,4 @@ struct leased {
 void leased_read(struct leased *m, const struct scenario *s);
 
 // Returns the longest delay before a retry that full jitter may choose after this many errors.
-int64_t leased_most_ns(const struct leased *m, int errors);
+int64_t leased_longest_delay_ns(const struct leased *m, int errors);

@@ -48,18 +48,18 @@ static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
 static void draw_key(const char *path)
 {
     uint8_t key[KEY_LEN];
-    char fresh[PATH_MAX + 32];
+    char temporary[PATH_MAX + 32];
 
-    snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
     bool ok = RAND_bytes(key, KEY_LEN) == 1 && write(fd, key, KEY_LEN) == KEY_LEN;
     ok = close(fd) == 0 && ok;
     // Another run may do the same at the same time. Unlike rename, link lets the first run win, so
     // that a mark which that run has made already stays valid.
-    (void)(ok && link(fresh, path) == 0);
-    unlink(fresh);
+    (void)(ok && link(temporary, path) == 0);
+    unlink(temporary);
     OPENSSL_cleanse(key, sizeof key);
 }
 
@@ -101,9 +101,9 @@ bool mark_holds(const char *text, size_t len)
 
     if (len < LINE_LEN || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
         return false;
-    size_t rest = len - LINE_LEN;
-    bool holds = read_mark_key(path, key) && make_line(key, text, rest, line) &&
-                 CRYPTO_memcmp(line, text + rest, LINE_LEN) == 0;
+    size_t text_len = len - LINE_LEN;
+    bool holds = read_mark_key(path, key) && make_line(key, text, text_len, line) &&
+                 CRYPTO_memcmp(line, text + text_len, LINE_LEN) == 0;
     OPENSSL_cleanse(key, sizeof key);
     return holds;
 }

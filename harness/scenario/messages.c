@@ -72,6 +72,7 @@ const char *message_name(enum message_sender sender, unsigned char type)
     return "unknown";
 }
 
+// Sets the kind's type to that of the message with this name, which the kind's sender must send.
 static bool find_message(struct message_kind *kind, const char *name, struct err *e)
 {
     struct suggestion near;

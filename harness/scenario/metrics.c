@@ -161,20 +161,21 @@ const struct metric *metric_find(const char *name)
     return NULL;
 }
 
-const struct metric *metric_named(const char *name, bool invariant, struct err *e)
+const struct metric *metric_named(const char *name, bool only_invariants, struct err *e)
 {
     const struct metric *metric = metric_find(name);
     struct suggestion near;
     char text[64];
 
-    if (metric && (metric->invariant || !invariant))
+    if (metric && (metric->invariant || !only_invariants))
         return metric;
     suggest_init(&near, name);
     for (size_t i = 0; i < METRIC_COUNT; i++)
-        if (metrics[i].invariant || !invariant)
+        if (metrics[i].invariant || !only_invariants)
             suggest_offer(&near, metrics[i].name);
-    err_set(e, ERR_USAGE, "'%.100s' is not %s%s%s", name, invariant ? "an invariant" : "a metric",
-        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
+    err_set(e, ERR_USAGE, "'%.100s' is not %s%s%s", name,
+        only_invariants ? "an invariant" : "a metric", suggest_text(&near, text, sizeof text),
+        *near.best ? "" : "; `mailproof list` shows them");
     return NULL;
 }
 

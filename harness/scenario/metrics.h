@@ -140,9 +140,9 @@ extern const struct metric metrics[METRIC_COUNT];
 // Finds a metric by its name; NULL when there is none.
 const struct metric *metric_find(const char *name);
 
-// As metric_find, but with `invariant` it finds only invariants. If there is none, it returns NULL
+// As metric_find, but finds only invariants if `only_invariants`. If there is none, returns NULL
 // and sets ERR_USAGE, with the nearest name.
-const struct metric *metric_named(const char *name, bool invariant, struct err *e);
+const struct metric *metric_named(const char *name, bool only_invariants, struct err *e);
 
 // True when the metric is for subjects such as the scenario's.
 bool metric_is_for(enum metric_id id, const struct scenario *s);

@@ -59,7 +59,7 @@ static const struct implied {
 #define IMPLIED (sizeof implied / sizeof *implied)
 
 // True when the first `len` bytes of `program` are the reference collector's name, in any folder.
-static bool is_named(const char *program, size_t len)
+static bool is_reference_name(const char *program, size_t len)
 {
     static const char name[] = "mailroom-collector";
     const char *base = program + len;
@@ -76,11 +76,15 @@ static bool is_reference(const struct scenario *s, const char *collector)
 {
     bool found = collector ? strcmp(collector, "reference") == 0 : !s->collector.command;
 
-    for (const char *p = collector; p && *(p += strspn(p, " \t")); p += strcspn(p, " \t"))
-        // Looks at each word, because `env`, `strace` and the like may stand before the collector.
-        found = found || is_named(p, strcspn(p, " \t"));
-    for (char **word = s->collector.command; !collector && word && *word; word++)
-        found = found || is_named(*word, strlen(*word));
+    const char *word = collector ? collector + strspn(collector, " \t") : "";
+    // Looks at each word, because `env`, `strace` and the like may stand before the collector.
+    while (*word) {
+        size_t len = strcspn(word, " \t");
+        found = found || is_reference_name(word, len);
+        word += len + strspn(word + len, " \t");
+    }
+    for (char **arg = s->collector.command; !collector && arg && *arg; arg++)
+        found = found || is_reference_name(*arg, strlen(*arg));
     return found;
 }
 
@@ -112,7 +116,7 @@ void needs_words(int promises, struct buf *out)
     }
 }
 
-static bool lacks_promise(int missing, struct err *e)
+static bool fail_promises(int missing, struct err *e)
 {
     struct buf words;
 
@@ -131,19 +135,19 @@ bool needs_met(const struct scenario *s, struct err *e)
     int missing = s->needs & ~s->collector.promises;
 
     if (missing)
-        return lacks_promise(missing, e);
+        return fail_promises(missing, e);
     for (size_t i = 0; i < IMPLIED; i++) {
-        struct buf word;
+        struct buf promise;
         // A subject with another layout has tables of its own, about which the numbers of our
         // migrations say nothing.
         if (!(s->needs & (int)implied[i].promise) || s->collector.layout != LAYOUT_REFERENCE ||
             s->postgres.schema == SCHEMA_LATEST || s->postgres.schema >= implied[i].schema)
             continue;
-        buf_init(&word, 100);
-        needs_words((int)implied[i].promise, &word);
+        buf_init(&promise, 100);
+        needs_words((int)implied[i].promise, &promise);
         err_set(e, ERR_SKIP, "it needs %s, which comes with migration %d; postgres.schema is %d",
-            buf_str(&word) ? word.data : "more", implied[i].schema, s->postgres.schema);
-        buf_fini(&word);
+            buf_str(&promise) ? promise.data : "more", implied[i].schema, s->postgres.schema);
+        buf_fini(&promise);
         return false;
     }
     return true;

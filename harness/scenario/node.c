@@ -75,7 +75,6 @@ void node_replace(struct node *n, struct node *with)
     n->count = with->count;
     for (struct node *child = n->first; child; child = child->next)
         child->parent = n;
-    // The node keeps its own key and place in the tree: only the value is new.
     free(with->key);
     free(with);
 }

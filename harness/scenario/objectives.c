@@ -45,7 +45,7 @@ bool objectives_decode_judged(
     const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct judged_least **items = slot;
-    size_t *count = (size_t *)(items + 1);
+    size_t *count = (size_t *)(items + 1); // stands after the pointer
 
     (void)f;
     if (n->kind != NODE_MAP)
@@ -92,7 +92,7 @@ bool objectives_decode_expect(
     const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     struct expectation **items = slot;
-    size_t *count = (size_t *)(items + 1);
+    size_t *count = (size_t *)(items + 1); // stands after the pointer
 
     (void)f;
     if (n->kind != NODE_MAP)

@@ -10,20 +10,20 @@ enum promise {
     PROMISE_TIMEOUT = 1 << 3,
     PROMISE_ORDER = 1 << 4,
     PROMISE_RECONNECT = 1 << 5,
-    PROMISE_SHARING = 1 << 6,
-    PROMISE_SMALL = 1 << 7,
+    PROMISE_SHARING = 1 << 6,           // several instances work at once
+    PROMISE_SMALL = 1 << 7,             // an idle collector rests, and memory does not grow
     PROMISE_WAITS_FOR_WRITERS = 1 << 8, // a way of working, not a promise: with it, `late` counts
                                         // from the end of the writing transactions that were open
     PROMISE_BACKPRESSURE = 1 << 9,
     PROMISE_STOP = 1 << 10,
-    PROMISE_STANDBY = 1 << 11,
+    PROMISE_STANDBY = 1 << 11, // one instance works, and the others stand by
     PROMISE_OUTCOME = 1 << 12,
     PROMISE_BUDGET = 1 << 13,
     PROMISE_LANES = 1 << 14,
     PROMISE_DEAD_LETTERS = 1 << 15,
-    PROMISE_FILLS = 1 << 16,
-    PROMISE_RELEASES = 1 << 17,
-    PROMISE_LEASE = 1 << 18,
+    PROMISE_FILLS = 1 << 16,    // a short line leaves no token behind
+    PROMISE_RELEASES = 1 << 17, // no transaction stays open
+    PROMISE_LEASE = 1 << 18,    // a collector that hangs loses its tokens to another
     PROMISE_RETRIES = 1 << 19,
 
     // What a foreign collector and the reference collector are judged by when nobody says what they

@@ -20,7 +20,7 @@ static const struct table table = {
 static const struct word *want_word(const struct field *f, const struct node *n, struct err *e)
 {
     struct suggestion near;
-    char text[80], now[GONE_TEXT_MAX];
+    char text[80], instead[GONE_TEXT_MAX];
 
     suggest_init(&near, n->key);
     for (const struct word *w = f->words; w->name; w++) {
@@ -28,7 +28,7 @@ static const struct word *want_word(const struct field *f, const struct node *n,
             return w;
         suggest_offer(&near, w->name);
     }
-    node_key_err(n, e, "'%s' is not a promise%s%s", n->key, gone_text("", n->key, now),
+    node_key_err(n, e, "'%s' is not a promise%s%s", n->key, gone_text("", n->key, instead),
         suggest_text(&near, text, sizeof text));
     return NULL;
 }

@@ -16,6 +16,10 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
+static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
+static bool check_load(
+    struct scenario *s, const struct node *load, const char *path, struct err *e);
+
 // True for a table and a column with one point between them.
 static bool is_column(const char *name)
 {
@@ -36,10 +40,6 @@ static bool check_writes(const struct scenario *s, const struct node *collector,
     }
     return true;
 }
-
-static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
-static bool check_load(
-    struct scenario *s, const struct node *load, const char *path, struct err *e);
 
 static bool check_counterparts(const struct scenario *s, const struct node *list, struct err *e)
 {
@@ -88,7 +88,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
-bool check_is_kept(const char *path)
+bool check_is_result_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -110,37 +110,49 @@ static bool check_name(
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
     // A result folder calls the file scenario.yaml, whatever the scenario is called.
-    if (check_is_kept(path))
+    if (check_is_result_file(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
         return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
     return true;
 }
 
-static bool good_setting(const char *name, const char *further)
+// True for a name of letters, digits and `signs` that does not begin with a digit.
+static bool is_setting_name(const char *name, const char *signs)
 {
     for (const char *p = name; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr(further, *p))
+        if (!isalnum((unsigned char)*p) && !strchr(signs, *p))
             return false;
     return *name != '\0' && !isdigit((unsigned char)*name) && strlen(name) <= SETTING_MAX;
 }
 
-bool check_says_elsewhere(const struct scenario *s, const struct node *root)
+static const struct node *provider_node(const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
-    const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
 
-    return provider && !provider->origin.set && !check_is_kept(provider->origin.file) &&
-           strcmp(s->postgres.provider, "local") != 0;
+    return postgres ? node_child(postgres, "provider") : NULL;
 }
 
-bool check_says_no_cluster(const struct scenario *s, const struct node *root)
+// False when the provider may come from an option: from one of this command, or from one of the run
+// that wrote a result folder's file.
+static bool is_authors_choice(const struct node *provider)
 {
-    const struct node *postgres = node_child(root, "postgres");
-    const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
+    return !provider->origin.set && !check_is_result_file(provider->origin.file);
+}
+
+bool check_names_other_provider(const struct scenario *s, const struct node *root)
+{
+    const struct node *provider = provider_node(root);
+
+    return provider && is_authors_choice(provider) && strcmp(s->postgres.provider, "local") != 0;
+}
+
+bool check_names_no_cluster(const struct scenario *s, const struct node *root)
+{
+    const struct node *provider = provider_node(root);
 
     return strcmp(s->postgres.provider, "patroni") != 0 && !s->postgres.rest &&
-           (!provider || (!provider->origin.set && !check_is_kept(provider->origin.file)));
+           (!provider || is_authors_choice(provider));
 }
 
 // The number of the migration that adds the bell. Leased collectors do not use the bell.
@@ -165,23 +177,22 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
 {
     const struct node *postgres = node_child(root, "postgres");
     const struct node *storage = postgres ? node_child(postgres, "storage") : NULL;
-
     const struct node *standby = postgres ? node_child(postgres, "standby") : NULL;
-
     const struct node *route = postgres ? node_child(postgres, "route") : NULL;
-    const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
-    const bool yours = s->postgres.rest; // true: the user's own cluster, with its REST addresses
+    const bool patroni = strcmp(s->postgres.provider, "patroni") == 0;
+    const bool own_cluster = s->postgres.rest; // a cluster of the user's, with REST addresses
 
     // Only what the file itself says is a mistake in it. When an option has chosen the provider,
     // the run is skipped later, with the reason.
-    if (s->postgres.standby != STANDBY_NONE && !cluster && !yours && check_says_elsewhere(s, root))
+    if (s->postgres.standby != STANDBY_NONE && !patroni && !own_cluster &&
+        check_names_other_provider(s, root))
         return node_err(standby ? standby : root, e,
             "only provider: local and provider: patroni can have a standby");
-    if (s->postgres.standby == STANDBY_NONE && cluster && check_says_elsewhere(s, root))
+    if (s->postgres.standby == STANDBY_NONE && patroni && check_names_other_provider(s, root))
         return node_err(root, e, "provider: patroni needs postgres.standby: async or sync");
-    if (s->postgres.route == ROUTE_PROXY && check_says_no_cluster(s, root))
+    if (s->postgres.route == ROUTE_PROXY && check_names_no_cluster(s, root))
         return node_err(route ? route : root, e, "route: proxy needs postgres.provider: patroni");
-    if (s->postgres.storage == STORAGE_CRASHABLE && check_says_elsewhere(s, root))
+    if (s->postgres.storage == STORAGE_CRASHABLE && check_names_other_provider(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(node_child(postgres, "disk"), e, "this needs postgres.storage: crashable");
@@ -195,7 +206,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     for (size_t i = 0; i < s->postgres.settings.count; i++) {
         const struct setting *item = &s->postgres.settings.items[i];
         const struct node *n = node_item(settings, i);
-        if (!good_setting(item->name, "_."))
+        if (!is_setting_name(item->name, "_."))
             return node_key_err(n, e, "'%s' is not the name of a server setting", item->name);
         if (strpbrk(item->value, "\r\n"))
             return node_err(n, e, "a server setting is one line");
@@ -214,7 +225,7 @@ static const char *const own_variables[][2] = {
 
 static bool check_variable(const struct setting *item, const struct node *n, struct err *e)
 {
-    if (!good_setting(item->name, "_"))
+    if (!is_setting_name(item->name, "_"))
         return node_key_err(n, e, "'%s' is not the name of an environment variable", item->name);
     for (size_t i = 0; i < sizeof own_variables / sizeof *own_variables; i++)
         if (strcmp(item->name, own_variables[i][0]) == 0)
@@ -268,7 +279,7 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (!check_dequeue(s, collector, e) || !check_announce(s, root, e) ||
         !check_writes(s, collector, e))
         return false;
-    // An empty list means that there is no command. So from here on a command has a program in it.
+    // An empty list means that there is no command, so `command` is NULL from here on.
     if (!s->collector.command[0]) {
         free(s->collector.command);
         s->collector.command = NULL;
@@ -276,8 +287,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (s->collector.command && s->collector.command[0][0] == '\0')
         return node_err(
             node_item(node_child(collector, "command"), 0), e, "the program's name is empty");
-    // The collector's variable is in whole milliseconds, so with a fraction it would have another
-    // timeout than the one that is judged.
+    // MAILROOM_BATCH_TIMEOUT is in whole milliseconds, so without the fraction the collector would
+    // have another timeout than the one by which it is judged.
     if (s->collector.batch_timeout_ns % NS_PER_MS != 0)
         return node_err(
             node_child(collector, "batch_timeout"), e, "collectors count in whole milliseconds");

@@ -29,12 +29,12 @@ MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct e
 
 // True when the file is called scenario.yaml. A result folder keeps its scenario under this name,
 // with all options applied.
-bool check_is_kept(const char *path);
+bool check_is_result_file(const char *path);
 
-// True when the file itself names a provider other than the local one. False when an option has
-// chosen the provider: that is no mistake in the file, and the run is only skipped. False also for
-// a result folder's scenario.yaml, which has the options' values in it.
-bool check_says_elsewhere(const struct scenario *s, const struct node *root);
-// True when the scenario has no cluster, unless an option has chosen its provider or the file is a
-// result folder's.
-bool check_says_no_cluster(const struct scenario *s, const struct node *root);
+// These two find mistakes of the file. When an option has chosen the provider, they return false,
+// because then the run is skipped; also for a result folder's file, which has the options' values.
+
+// True when the file names another provider than the local one.
+bool check_names_other_provider(const struct scenario *s, const struct node *root);
+// True when the file names no cluster.
+bool check_names_no_cluster(const struct scenario *s, const struct node *root);

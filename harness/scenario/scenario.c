@@ -17,9 +17,9 @@
 #define FILE_MAX ((size_t)1 << 20)
 
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e);
-static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
+static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e);
 static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
-static bool says_promises(const struct node *root);
+static bool states_promises(const struct node *root);
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets);
 static void make_one_line(struct err *e);
 
@@ -39,12 +39,12 @@ bool scenario_load(
     // The order matters. Options are applied before decoding, so that they obey the file's rules;
     // --scale before the rules, which check the scaled lengths; trust is checked before anything
     // opens a file that the scenario names.
-    ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
+    ok = apply_overrides(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
          (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
          check_scenario(s, root, path, e) && keep_sets(s, sets, e);
     if (ok)
-        needs_resolve(s, sets ? sets->collector : NULL, says_promises(root));
+        needs_resolve(s, sets ? sets->collector : NULL, states_promises(root));
 out:
     node_free(root);
     buf_fini(&text);
@@ -91,7 +91,7 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
     return true;
 }
 
-static bool apply_all(struct node *root, const struct overrides *sets, struct err *e)
+static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e)
 {
     for (size_t i = 0; sets && i < sets->count; i++)
         if (!override_apply(root, sets->items[i], NULL, e))
@@ -113,7 +113,7 @@ static bool keep_sets(struct scenario *s, const struct overrides *sets, struct e
     return s->sets || err_memory(e);
 }
 
-static bool says_promises(const struct node *root)
+static bool states_promises(const struct node *root)
 {
     const struct node *collector = node_child(root, "collector");
 
@@ -124,7 +124,8 @@ static bool says_promises(const struct node *root)
 // else's, so its scenario.yaml must also have the mark of one of the user's own runs.
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets)
 {
-    return sets->trust == TRUST_OWN && (!check_is_kept(path) || mark_holds(text->data, text->len));
+    return sets->trust == TRUST_OWN &&
+           (!check_is_result_file(path) || mark_holds(text->data, text->len));
 }
 
 // Replaces line breaks and other control characters, which text that the error quotes may have.
@@ -236,18 +237,18 @@ int64_t scenario_healthcheck_ms(const struct scenario *s)
 
 int64_t scenario_returns_ns(const struct scenario *s)
 {
-    const int64_t usual_ns = NS_PER_S;
+    const int64_t default_ns = NS_PER_S;
     int64_t given_ns = s->collector.returns_within_ns;
 
-    return clock_min(given_ns ? given_ns : usual_ns, s->recovery_limit_ns);
+    return clock_min(given_ns ? given_ns : default_ns, s->recovery_limit_ns);
 }
 
 int64_t scenario_starts_ns(const struct scenario *s)
 {
-    const int64_t usual_ns = NS_PER_S / 2;
+    const int64_t default_ns = NS_PER_S / 2;
     int64_t given_ns = s->collector.starts_within_ns;
 
-    return clock_min(given_ns ? given_ns : usual_ns, s->recovery_limit_ns);
+    return clock_min(given_ns ? given_ns : default_ns, s->recovery_limit_ns);
 }
 
 bool scenario_is_queue(const struct scenario *s)
@@ -255,7 +256,7 @@ bool scenario_is_queue(const struct scenario *s)
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
 }
 
-bool scenario_sender_speaks(const struct scenario_sender *s)
+bool scenario_sender_deviates(const struct scenario_sender *s)
 {
     return s->error > 0 || s->permanent > 0 || s->hang > 0 || s->twice > 0 || s->wrong > 0 ||
            s->dies > 0 || s->delay_to_ns > 0;
@@ -275,7 +276,7 @@ bool scenario_shares(const struct scenario *s)
     return s->collector.dequeue != DEQUEUE_CURSOR;
 }
 
-bool scenario_buries(const struct scenario *s)
+bool scenario_keeps_dead_letters(const struct scenario *s)
 {
     return s->collector.layout == LAYOUT_REFERENCE ||
            (s->collector.promises & PROMISE_DEAD_LETTERS);

@@ -281,7 +281,7 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 bool scenario_is_queue(const struct scenario *s);
 
 // True when the sender does anything but answer each token at once with a success.
-bool scenario_sender_speaks(const struct scenario_sender *s);
+bool scenario_sender_deviates(const struct scenario_sender *s);
 
 // True when a fault of the scenario steps the clock of the server (whose: TARGET_SERVER) or of the
 // collectors (TARGET_COLLECTOR).
@@ -292,7 +292,7 @@ bool scenario_shares(const struct scenario *s);
 
 // True when a token that the wire cannot carry must become a dead letter: always with the reference
 // tables, which have a place for dead letters; otherwise when the subject promises it.
-bool scenario_buries(const struct scenario *s);
+bool scenario_keeps_dead_letters(const struct scenario *s);
 
 // Returns the collector's health-check interval when its environment does not set one. This is the
 // collector's default, or the batch timeout if that is longer, because a collector refuses an

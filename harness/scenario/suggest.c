@@ -12,9 +12,9 @@ static size_t min_size(size_t a, size_t b)
 // string alignment).
 static size_t edit_distance(const char *a, const char *b)
 {
+    // d[i][j] is the distance between the first i letters of `a` and the first j of `b`.
     size_t d[SUGGEST_WORD_MAX + 1][SUGGEST_WORD_MAX + 1];
     const size_t rows = strlen(a), columns = strlen(b);
-    // d[i][j] is the distance between the first i letters of `a` and the first j of `b`.
 
     for (size_t i = 0; i <= rows; i++)
         d[i][0] = i;

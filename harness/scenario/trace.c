@@ -13,7 +13,7 @@
 
 #define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has after the time
 
-static const size_t most = 20000000; // number of times that a plan can hold
+static const size_t times_max = 20000000; // as many recorded times as a plan can hold
 
 static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
 {
@@ -34,7 +34,7 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
 static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
 {
-    if (phase->trace_count == most ||
+    if (phase->trace_count == times_max ||
         !array_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns))
         return err_set(e, ERR_USAGE, "the trace is too long");
     phase->trace_ns[phase->trace_count++] = at_ns;
@@ -67,7 +67,7 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
 {
     FILE *file = NULL;
-    char text[LINE_MAX_LEN + 1], kept[96];
+    char text[LINE_MAX_LEN + 1], copy_name[96];
     size_t line = 0;
 
     if (!open_file(&file, phase->file, scenario_path, e))
@@ -82,9 +82,9 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
         return false;
     // From here on the phase names the copy in the result folder, so that the run can be repeated
     // even when the original has changed.
-    snprintf(kept, sizeof kept, "arrivals-%.64s.csv", phase->name);
+    snprintf(copy_name, sizeof copy_name, "arrivals-%.64s.csv", phase->name);
     free(phase->file);
-    phase->file = strdup(kept);
+    phase->file = strdup(copy_name);
     return phase->file || err_memory(e);
 }
 

@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 
 // The longest text that a refusal quotes, in bytes.
-enum { SHOWN = 160 };
+enum { SHOWN_MAX = 160 };
 
 // Variables of the collector that hold a number or a word. Others name programs, files or
 // addresses, or are read by the loader, a shell or an interpreter before the collector begins.
@@ -48,14 +48,14 @@ struct judge {
     struct err *e;
 };
 
-// Copies somebody else's text for a message, at most SHOWN bytes, with '?' for characters that a
-// terminal might act on. Returns `out`.
-static const char *shown_text(char out[SHOWN + 8], const char *text)
+// Copies somebody else's text for a message, at most SHOWN_MAX bytes, with '?' for characters that
+// a terminal might act on. Returns `out`.
+static const char *shown_text(char out[SHOWN_MAX + 8], const char *text)
 {
     size_t len = 0;
     uint32_t c;
 
-    while (*text && len < SHOWN) {
+    while (*text && len < SHOWN_MAX) {
         const char *start = text;
         if (!utf8_next(&text, &c))
             break;
@@ -72,7 +72,7 @@ static const char *shown_text(char out[SHOWN + 8], const char *text)
 
 // Returns the node of this key if the file itself gives the value; NULL if an option or the default
 // gives it.
-static const struct node *foreign(const struct node *map, const char *key)
+static const struct node *file_node(const struct node *map, const char *key)
 {
     const struct node *n = map ? node_child(map, key) : NULL;
 
@@ -82,17 +82,16 @@ static const struct node *foreign(const struct node *map, const char *key)
 static bool refuse_item(
     const struct judge *j, const struct node *at, const char *doing, const char *what)
 {
-    char shown[SHOWN + 8];
+    char shown[SHOWN_MAX + 8];
     const char *why =
         j->sets->trust == TRUST_OWN
-            ? "; no run of yours on this machine wrote this file: read it, then allow "
-              "it by --trust"
+            ? "; no run of yours on this machine wrote this file: read it, then allow it by --trust"
             : ", which --untrusted refuses";
 
     return node_err(at, j->e, "%s '%s'%s", doing, shown_text(shown, what), why);
 }
 
-static bool listed(const char *const *names, const char *name)
+static bool is_one_of(const char *const *names, const char *name)
 {
     while (*names && strcmp(*names, name) != 0)
         names++;
@@ -101,8 +100,8 @@ static bool listed(const char *const *names, const char *name)
 
 static bool check_named_command(const struct judge *j)
 {
-    const struct node *command = foreign(j->collector, "command");
-    char line[2 * SHOWN] = "";
+    const struct node *command = file_node(j->collector, "command");
+    char line[2 * SHOWN_MAX] = "";
     size_t len = 0;
 
     // With --collector, the scenario's own command is not run.
@@ -115,7 +114,7 @@ static bool check_named_command(const struct judge *j)
 
 static bool check_subject(const struct judge *j)
 {
-    const struct node *subject = foreign(j->collector, "subject");
+    const struct node *subject = file_node(j->collector, "subject");
     const char *name = j->s->collector.subject;
 
     // A name means a subject that comes with mailproof; a path could lead to any program.
@@ -129,8 +128,8 @@ static bool check_env(const struct judge *j)
 
     for (size_t i = 0; i < j->s->collector.env.count; i++) {
         const struct setting *v = &j->s->collector.env.items[i];
-        const struct node *at = foreign(env, v->name);
-        if (at && !listed(plain_variables, v->name))
+        const struct node *at = file_node(env, v->name);
+        if (at && !is_one_of(plain_variables, v->name))
             return refuse_item(j, at, "it gives the collector", v->value);
     }
     return true;
@@ -146,8 +145,8 @@ static bool check_settings(const struct judge *j)
 
     for (size_t i = 0; i < j->s->postgres.settings.count; i++) {
         const struct setting *v = &j->s->postgres.settings.items[i];
-        const struct node *at = foreign(settings, v->name);
-        if (at && (!listed(plain_settings, v->name) || v->value[strspn(v->value, plain)]))
+        const struct node *at = file_node(settings, v->name);
+        if (at && (!is_one_of(plain_settings, v->name) || v->value[strspn(v->value, plain)]))
             return refuse_item(j, at, "it sets", v->value);
     }
     return true;
@@ -166,7 +165,8 @@ static bool is_official(const char *image)
 
 static bool check_server(const struct judge *j)
 {
-    const struct node *image = foreign(j->postgres, "image"), *rest = foreign(j->postgres, "rest");
+    const struct node *image = file_node(j->postgres, "image"),
+                      *rest = file_node(j->postgres, "rest");
 
     if (image && !is_official(j->s->postgres.image))
         return refuse_item(j, image, "it runs the image", j->s->postgres.image);
@@ -194,7 +194,7 @@ static bool check_files(const struct judge *j, const struct node *root)
     const struct node *load = node_child(root, "load");
 
     for (size_t i = 0; i < j->s->load_count; i++) {
-        const struct node *phase = node_item(load, i), *file = foreign(phase, "file");
+        const struct node *phase = node_item(load, i), *file = file_node(phase, "file");
         if (!file || !j->s->load[i].file || is_beside(j->s->load[i].file, file->origin.file))
             continue;
         return j->sets->trust == TRUST_BESIDE

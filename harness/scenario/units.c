@@ -107,11 +107,14 @@ bool units_count(const char *text, int64_t *count, struct err *e)
 {
     char *end;
 
-    // Checks the text first, because strtoll would also take blanks and signs.
-    if (!isdigit((unsigned char)*text) || strlen(text) > 18 ||
-        (*count = strtoll(text, &end, 10), *end != '\0'))
-        return err_set(e, ERR_USAGE, "'%s' is not a whole number", text);
-    return true;
+    // Checks the text first, because strtoll would also take blanks and signs. 18 digits always fit
+    // into 64 bits.
+    bool ok = isdigit((unsigned char)*text) && strlen(text) <= 18;
+    if (ok) {
+        *count = strtoll(text, &end, 10);
+        ok = *end == '\0';
+    }
+    return ok || err_set(e, ERR_USAGE, "'%s' is not a whole number", text);
 }
 
 bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e)

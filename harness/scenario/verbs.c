@@ -12,8 +12,10 @@
 // fault takes effect late.
 #define BUSY_NS (1500 * NS_PER_MS)
 
+// The server is away while the fault lasts. LEADER: a cluster loses its leader, and another member
+// takes over. SILENCE: the network passes nothing, and no error tells so.
 #define AWAY .hits = HITS_SERVER, .does = STOPS, .keeps_away = true, .takes = THING_SERVER
-#define NO_ROOM "53100"   // disk_full
+#define NO_ROOM "53100"   // disk_full; these three are SQLSTATEs for `refuses`
 #define NO_DISK "58030"   // io_error
 #define NO_WRITES "25006" // read_only_sql_transaction
 #define LEADER                                                                                     \
@@ -63,13 +65,12 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(FAIL_FLUSH, "fail-flush", AWAY, .ends = ENDS_SESSIONS, .weight = 1,
         .params = PARAM_N | PARAM_FOR, .needs_disk = true, .refuses = NO_DISK,
         .help = "the n-th flush of the disk from now fails with EIO; when the fault ends, a server "
-                "that "
-                "did not come back by itself is started again; needs postgres.storage: crashable"),
+                "that did not come back by itself is started again; needs postgres.storage: "
+                "crashable"),
     VERB(FILL_DISK, "fill-disk", AWAY, .ends = MAY_END_SESSIONS, .weight = 1,
         .explore_least_ns = BUSY_NS, .params = LASTS, .needs_disk = true, .refuses = NO_ROOM,
         .help = "the disk is full; when the fault ends, a server that has ended is started again; "
-                "needs "
-                "postgres.storage: crashable"),
+                "needs postgres.storage: crashable"),
     VERB(PROMOTE_STANDBY, "promote-standby", AWAY, .ends = ENDS_SESSIONS,
         .loses = LOSES_UNCONFIRMED, .weight = 1, .needs_standby = true,
         .help = "kills the primary for good and promotes its standby; needs postgres.standby"),

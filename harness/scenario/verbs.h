@@ -154,9 +154,9 @@ struct verb {
     bool silent;     // nothing tells the subject: it must notice the fault by its own timers
     bool asks;       // it asks the process to end (SIGTERM), so the process may take a while
     unsigned takes;  // bits of enum verb_thing
-    unsigned wants;  // bits of enum verb_thing: what no other fault may hold when it begins, though
-                     // it holds none of that itself. A paused collector, for example, cannot obey
-                     // stop-collector
+    unsigned wants;  // bits of enum verb_thing: no other fault may hold these when this one begins,
+                     // but this one does not take them. For example, a paused collector cannot
+                     // obey stop-collector
     bool needs_disk; // acts on the harness's own disk, so it needs postgres.storage: crashable
     bool needs_cluster;  // acts on a cluster: needs provider: patroni or postgres.rest
     bool needs_standby;  // acts once, on the standby, so it needs postgres.standby

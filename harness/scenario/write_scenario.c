@@ -45,6 +45,7 @@ static bool is_written(const struct field *f, const void *base)
     return true;
 }
 
+// Writes the keys of a table. `item`: the table is an item of a list, so "- " begins its first key.
 static void write_table(
     const struct table *t, const void *base, int indent, bool item, struct buf *out)
 {
@@ -80,6 +81,7 @@ bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
         buf_init(&value, 4096);
         if (f->type != FIELD_VERB && !is_time(f, fault) && is_written(f, fault)) {
             write_plain_value(f, (const char *)fault + f->offset, &value);
+            // The text begins with a blank, which a default does not have.
             const char *text = buf_str(&value);
             if (text && (!f->default_text || strcmp(text + 1, f->default_text) != 0))
                 buf_printf(out, ", %s:%s", f->key, text);

@@ -136,7 +136,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
                CAUSE_NONE) {
         // Only a retry that nothing disturbed shows the delay that the collector chose.
         w->total_ns += (double)(again_ns - h->last->replied_ns);
-        w->most_ns += (double)leased_most_ns(h->m, h->errors);
+        w->most_ns += (double)leased_longest_delay_ns(h->m, h->errors);
         w->count++;
     }
     judged_add(r, METRIC_RESURRECTED, 1, answered && finished ? cause : CAUSE_IS_NONE);
@@ -185,7 +185,7 @@ static bool had_its_time(const struct chain *h)
     const struct ledger *l = h->c->l;
     int64_t from_ns = h->last->replied_ns ? h->last->replied_ns
                                           : line_of(l, h->last)->read_ns + h->m->answer_timeout_ns;
-    int64_t needed_ns = leased_most_ns(h->m, h->failures) +
+    int64_t needed_ns = leased_longest_delay_ns(h->m, h->failures) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
     return timeline_free(&h->c->timeline, EVERY, from_ns, l->drain_end_ns).ns >= needed_ns;

@@ -194,7 +194,7 @@ static void check_committed(const struct check *c, uint32_t token)
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
         // Only a subject that keeps dead letters has a table to look into.
-        bool looked = scenario_buries(l->scenario);
+        bool looked = scenario_keeps_dead_letters(l->scenario);
         if (looked)
             judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         // A torn or forged line that names the token is counted where the line is judged.

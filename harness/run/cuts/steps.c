@@ -60,7 +60,7 @@ static void set_kinds(struct steps *s)
 
     s->plan.kinds[two->first_token + 1] = TOKEN_RECOVERY;
     s->plan.kinds[batch->first_token + 1] =
-        scenario_buries(&s->scenario) ? TOKEN_SHORT_SECRET : TOKEN_CONSUMED;
+        scenario_keeps_dead_letters(&s->scenario) ? TOKEN_SHORT_SECRET : TOKEN_CONSUMED;
 }
 
 bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
