@@ -14,7 +14,7 @@ static bool is_allowed(uint32_t c)
 void append_escaped(struct buf *out, const char *text)
 {
     while (*text) {
-        const char *from = text;
+        const char *begin = text;
         uint32_t c = 0;
         // A byte that is no UTF-8 becomes one question mark, and the text goes on after it.
         if (!utf8_next(&text, &c))
@@ -28,7 +28,7 @@ void append_escaped(struct buf *out, const char *text)
         else if (c == '"')
             buf_append_str(out, "&quot;");
         else if (is_allowed(c))
-            buf_append(out, from, (size_t)(text - from));
+            buf_append(out, begin, (size_t)(text - begin));
         else
             buf_append_char(out, '?');
     }
@@ -87,6 +87,7 @@ void append_word(struct buf *out, const char *word)
     }
     buf_append_char(out, '\'');
     for (; *word; word++) {
+        // A quote inside of quotes: end them, write an escaped quote, begin them again.
         if (*word == '\'')
             buf_append_str(out, "'\\''");
         else

@@ -14,7 +14,7 @@ void append_markdown(struct buf *out, const char *text);
 // Appends text as a code span of Markdown.
 void append_code(struct buf *out, const char *text);
 
-// Appends a relative path as the address of a link.
+// Appends a relative path as the address of a link: bytes such as blanks become %20.
 void append_url(struct buf *out, const char *path);
 
 // Appends a word, in quotes when a shell would split or change it.

@@ -6,9 +6,9 @@ bool excused_whole(const struct report *r, enum metric_id id)
            !r->result->broken[id] && !r->result->doubted[id];
 }
 
-// Appends how long each kind of fault that struck may excuse the subject after its end, and how
-// long one did.
-static void faults(const struct report *r, struct buf *out)
+// Appends for each verb how long a fault may excuse the subject after its end, and how long one did
+// at most. Verbs of which no fault began are left out.
+static void append_fault_excuses(const struct report *r, struct buf *out)
 {
     for (int id = 0; id < VERB_COUNT; id++) {
         const struct excuse *x = &r->result->excuses[id];
@@ -25,7 +25,7 @@ static void faults(const struct report *r, struct buf *out)
 }
 
 // Appends the judged part of each invariant of which less than `share` was judged.
-static void shares(const struct report *r, double share, struct buf *out)
+static void append_judged_parts(const struct report *r, double share, struct buf *out)
 {
     char text[200];
 
@@ -40,19 +40,19 @@ static void shares(const struct report *r, double share, struct buf *out)
 
 // Appends the invariants that had nothing to judge, because they would otherwise look as if they
 // had held, and the invariants that the subject does not promise.
-static void never(const struct report *r, struct buf *out)
+static void append_not_judged(const struct report *r, struct buf *out)
 {
-    const char *before = "nothing to judge: ";
+    const char *separator = "nothing to judge: ";
     struct buf text;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!excused_whole(r, id) || r->result->judged[id].of > 0)
             continue;
-        buf_printf(out, "%s%s", before, metrics[id].name);
-        before = ", ";
+        buf_printf(out, "%s%s", separator, metrics[id].name);
+        separator = ", ";
     }
-    // A comma: at least one name was appended.
-    if (*before == ',')
+    // A comma: at least one name was appended, so the line must end.
+    if (*separator == ',')
         buf_append_char(out, '\n');
     buf_init(&text, 2000);
     unpromised_text(r->scenario, &text);
@@ -63,7 +63,7 @@ static void never(const struct report *r, struct buf *out)
 
 void excused_lines(const struct report *r, double share, struct buf *out)
 {
-    faults(r, out);
-    shares(r, share, out);
-    never(r, out);
+    append_fault_excuses(r, out);
+    append_judged_parts(r, share, out);
+    append_not_judged(r, out);
 }

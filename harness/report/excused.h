@@ -9,5 +9,6 @@
 // `share` of it was judged; with 1, when any part of it was excused.
 void excused_lines(const struct report *r, double share, struct buf *out);
 
-// True when nothing of an invariant was judged, so it neither holds nor is broken.
+// True for an invariant of the run of which no part could be judged: all was excused, or there was
+// nothing to judge. It neither holds nor is broken.
 bool excused_whole(const struct report *r, enum metric_id id);

@@ -41,9 +41,9 @@ bool folder_finish(struct folder_file *file, bool whole, struct err *e)
     if (ok && whole && rename(file->fresh, file->path) == 0)
         return true;
     // unlink may change errno, which says what failed.
-    int why = errno;
+    int failure = errno;
     unlink(file->fresh);
-    errno = why;
+    errno = failure;
     return !whole || err_sys(e, ERR_SYSTEM, "cannot write %s", file->path);
 }
 
@@ -78,7 +78,7 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
 }
 
 // Copies the files of recorded arrivals, so that the folder is enough to repeat the run.
-static bool write_traces(const struct folder *f, const struct scenario *s, struct err *e)
+static bool copy_arrivals(const struct folder *f, const struct scenario *s, struct err *e)
 {
     bool ok = true;
 
@@ -136,12 +136,12 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
     if (!path_make(parent, e) || !make_unique(f, parent, s, e))
         return err_prefix(e, "--out");
     return path_join(f->logs, f->path, "logs", e) && path_make(f->logs, e) &&
-           write_folder_scenario(f, s, e) && write_traces(f, s, e);
+           write_folder_scenario(f, s, e) && copy_arrivals(f, s, e);
 }
 
 bool folder_open(struct folder *f, const char *path, struct err *e)
 {
-    char name[PATH_MAX], parent[PATH_MAX];
+    char target[PATH_MAX], parent[PATH_MAX];
     size_t len = strlen(path);
 
     *f = (struct folder){0};
@@ -149,17 +149,17 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
         len--;
     if (snprintf(f->path, sizeof f->path, "%.*s", (int)len, path) >= (int)sizeof f->path)
         return err_set(e, ERR_USAGE, "the path %.200s… is too long", path);
-    // The next run moves `latest`, so f->path keeps the folder that it points to now.
-    ssize_t got = readlink(f->path, name, sizeof name - 1);
-    if (got >= 0) {
-        name[got] = '\0';
+    // The next run moves the link `latest`, so f->path becomes the folder to which it leads now.
+    ssize_t target_len = readlink(f->path, target, sizeof target - 1);
+    if (target_len >= 0) {
+        target[target_len] = '\0';
         snprintf(parent, sizeof parent, "%s", f->path);
         char *slash = strrchr(parent, '/');
         if (slash)
             *slash = '\0';
-        if (name[0] == '/' || !slash)
-            snprintf(f->path, sizeof f->path, "%s", name);
-        else if (!path_join(f->path, parent, name, e))
+        if (target[0] == '/' || !slash)
+            snprintf(f->path, sizeof f->path, "%s", target);
+        else if (!path_join(f->path, parent, target, e))
             return false;
     }
     return path_join(f->logs, f->path, "logs", e);
@@ -192,7 +192,7 @@ static void remove_empty_logs(const struct folder *f)
     struct err ignored;
     struct stat st;
 
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++) { // a scenario has at most 64 instances
         char log[PATH_MAX], name[64];
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (path_join(log, f->logs, name, &ignored) && stat(log, &st) == 0 && st.st_size == 0)
@@ -230,12 +230,12 @@ void folder_fini(struct folder *f)
     *f = (struct folder){0};
 }
 
-static FILE *open_log(const char *server_log, long from)
+static FILE *open_server_log(const char *server_log, long from_byte)
 {
     FILE *file = server_log ? fopen(server_log, "re") : NULL;
 
     // A soak's segments share one log. Each copies its own part.
-    if (file && fseek(file, from, SEEK_SET) != 0) {
+    if (file && fseek(file, from_byte, SEEK_SET) != 0) {
         fclose(file);
         return NULL;
     }
@@ -248,7 +248,7 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     char chunk[65536];
     size_t got;
 
-    FILE *file = open_log(server_log, from);
+    FILE *file = open_server_log(server_log, from);
     if (!file)
         return true;
     buf_init(&text, FILE_MAX);

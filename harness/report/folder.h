@@ -21,8 +21,8 @@ struct folder {
 // Writes the present time in the form with which folder names begin: 20240420T133700Z.
 void folder_stamp(char stamp[FOLDER_STAMP_LEN]);
 
-// Makes the folder with its logs/, and writes the resolved scenario.yaml and the files of recorded
-// arrivals into it.
+// Makes the run's folder below `out`, with its logs/, and writes the resolved scenario.yaml and the
+// files of recorded arrivals into it.
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);
 
@@ -39,12 +39,14 @@ MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 // Call it for every folder, at the end. Removes a folder that has neither a verdict nor a log.
 void folder_fini(struct folder *f);
 
-// A file that is being written. It has a temporary name until it is whole.
+// A file that is being written.
 struct folder_file {
-    char path[PATH_MAX], fresh[PATH_MAX];
+    char path[PATH_MAX];
+    char fresh[PATH_MAX]; // its temporary name, until it is whole
     FILE *out;
 };
 
+// Opens a file of the folder under a temporary name; folder_finish must follow.
 MUST_USE bool folder_begin(
     const struct folder *f, const char *name, struct folder_file *file, struct err *e);
 

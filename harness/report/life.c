@@ -64,22 +64,23 @@ static void tell_attempt(const struct ledger *l, const struct delivery *d, unsig
         [REPLY_PERMANENT] = "answered with a permanent error",
         [REPLY_DIED] = "the sender died of it",
     };
-    const bool silent = d->replied_ns == 0 || !answers[d->reply];
+    const bool unanswered = d->replied_ns == 0 || !answers[d->reply];
     const int64_t read_ns = l->log->lines[d->line].read_ns;
     char name[48], read[240], text[320];
 
     name_text(l, d, name, sizeof name);
     life_delivery(l, d, read, sizeof read);
     snprintf(text, sizeof text, "attempt %u, %s: %s%s", attempt, name, read,
-        silent ? "; never answered" : "");
+        unanswered ? "; never answered" : "");
     tell(l, read_ns, text, context);
-    if (silent)
+    if (unanswered)
         return;
     snprintf(text, sizeof text, "attempt %u, %s: %s, after %.1f ms", attempt, name,
         answers[d->reply], (double)(d->replied_ns - read_ns) / 1e6);
     tell(l, d->replied_ns, text, context);
 }
 
+// Tells each delivery of the token, in leased mode as an attempt with its answer.
 static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     unsigned attempt = 0;
@@ -89,8 +90,7 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
         const struct delivery *d = &l->log->deliveries[i];
         if (d->token != token)
             continue;
-        // In leased mode each delivery is an attempt that was answered, or was left without an
-        // answer.
+        // Only leased mode has replies.
         if (d->reply != REPLY_NONE) {
             tell_attempt(l, d, ++attempt, tell, context);
             continue;
@@ -105,18 +105,18 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
 static size_t tell_faults(
     const struct ledger *l, const struct met *met, life_tell *tell, void *context)
 {
-    size_t later = 0;
+    size_t began_too_late = 0;
     char text[320];
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        later += f->began_ns > met->until_ns;
-        if (!met_is(met, f))
+        began_too_late += f->began_ns > met->until_ns;
+        if (!met_includes(met, f))
             continue;
         life_fault(l, f, text, sizeof text);
         tell(l, f->began_ns, text, context);
     }
-    return later;
+    return began_too_late;
 }
 
 // Tells the steps of the insert, the faults and the deliveries, each in the order of their times.
@@ -149,7 +149,7 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
 
 struct event {
     int64_t at_ns;
-    size_t number; // order in which the events were told; sorts events of the same time
+    size_t number; // order in which the events came; sorts events of the same time
     char what[320];
 };
 
@@ -228,7 +228,6 @@ void life_end(const struct ledger *l, uint32_t token, char *out, size_t size)
 
     record_text(l, token, record, sizeof record);
     char deliveries[40] = "never delivered";
-
     if (t->deliveries > 0)
         snprintf(deliveries, sizeof deliveries, "%u deliver%s", t->deliveries,
             t->deliveries == 1 ? "y" : "ies");

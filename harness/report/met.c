@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-static const int64_t before_ns = NS_PER_S, patience_ns = 2 * NS_PER_S;
+static const int64_t before_ns = NS_PER_S, overdue_after_ns = 2 * NS_PER_S;
 
 // Returns the time of the last delivery or answer; 0 without one.
 static int64_t last_seen_ns(const struct ledger *l, uint32_t token)
@@ -21,7 +21,7 @@ static int64_t last_seen_ns(const struct ledger *l, uint32_t token)
 // drain. The time under faults does not count.
 static int64_t overdue_at_ns(const struct ledger *l, int64_t from_ns)
 {
-    int64_t at_ns = from_ns + l->scenario->collector.batch_timeout_ns + patience_ns;
+    int64_t at_ns = from_ns + l->scenario->collector.batch_timeout_ns + overdue_after_ns;
     int64_t counted_ns = from_ns; // end of the faults that were counted so far; overlapping faults
                                   // count once
 
@@ -44,13 +44,14 @@ struct met met_of(const struct ledger *l, uint32_t token)
     const int64_t intended_ns = ledger_intended_ns(l, token);
     const int64_t last_ns = clock_max(last_seen_ns(l, token), intended_ns);
 
-    // The time begins a second earlier, because a fault that has just ended may still be felt.
+    // The time begins a second earlier, because a fault that has just ended may still have an
+    // effect.
     return (struct met){.from_ns = intended_ns - before_ns,
         .until_ns = overdue ? overdue_at_ns(l, last_ns) : last_ns,
         .overdue = overdue};
 }
 
-bool met_is(const struct met *m, const struct fault_record *f)
+bool met_includes(const struct met *m, const struct fault_record *f)
 {
     return f->began_ns && f->ended_ns >= m->from_ns && f->began_ns <= m->until_ns;
 }

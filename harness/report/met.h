@@ -3,9 +3,10 @@
 
 #include "ledger/ledger.h"
 
+// The time, on the run's clock, in which a fault can explain what became of a token.
 struct met {
-    int64_t from_ns, until_ns; // on the run's clock
-    bool overdue;              // the token was never delivered, or in leased mode has no outcome
+    int64_t from_ns, until_ns;
+    bool overdue; // the token was never delivered, or in leased mode has no outcome
 };
 
 // Returns the time in which a fault can explain the token: from a second before its intended time
@@ -14,4 +15,4 @@ struct met {
 struct met met_of(const struct ledger *l, uint32_t token);
 
 // True when the fault was active between m->from_ns and m->until_ns.
-bool met_is(const struct met *m, const struct fault_record *f);
+bool met_includes(const struct met *m, const struct fault_record *f);

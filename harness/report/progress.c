@@ -22,7 +22,7 @@ static void progress_bar(char *out, size_t size, const struct progress *p)
 }
 
 // Updates the rate at most once a second, so that a person can read it.
-static void take_rate(struct progress *p)
+static void update_rate(struct progress *p)
 {
     const int64_t since_ns = p->at_ns - p->rated_ns;
 
@@ -36,9 +36,9 @@ static void take_rate(struct progress *p)
 void progress_show(struct progress *p)
 {
     bool terminal = terminal_is(STDERR_FILENO);
-    char drawn[64];
+    char bar[64];
 
-    take_rate(p);
+    update_rate(p);
     if (p->suite && p->suite->live) {
         suite_show(p->suite, p);
         return;
@@ -48,9 +48,9 @@ void progress_show(struct progress *p)
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;
-    progress_bar(drawn, sizeof drawn, p);
+    progress_bar(bar, sizeof bar, p);
     fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu, %.0f/s",
-        terminal ? "\r" : "", p->scenario, drawn, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
+        terminal ? "\r" : "", p->scenario, bar, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
         p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,
         (unsigned long long)p->delivered, p->rate);
     if (isfinite(p->latency_ms))

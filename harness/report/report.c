@@ -10,28 +10,29 @@
 
 typedef bool write_function(const struct report *r, struct buf *out, struct err *e);
 
-static bool hgrm(const struct histogram *h, struct buf *out, struct err *e)
+// Appends a distribution of latencies in ms; 1e6 is the number of ns in one.
+static bool append_hgrm(const struct histogram *h, struct buf *out, struct err *e)
 {
     return hgrm_write(out, h, 1e6) || err_set(e, ERR_INTERNAL, "the distribution is too long");
 }
 
-static bool hgrm_intended(const struct report *r, struct buf *out, struct err *e)
+static bool append_intended_hgrm(const struct report *r, struct buf *out, struct err *e)
 {
-    return hgrm(&r->result->from_intended, out, e);
+    return append_hgrm(&r->result->from_intended, out, e);
 }
 
-static bool hgrm_commit(const struct report *r, struct buf *out, struct err *e)
+static bool append_commit_hgrm(const struct report *r, struct buf *out, struct err *e)
 {
-    return hgrm(&r->result->from_commit, out, e);
+    return append_hgrm(&r->result->from_commit, out, e);
 }
 
-static bool observed(const struct report *r, struct buf *out, struct err *e)
+static bool append_observed(const struct report *r, struct buf *out, struct err *e)
 {
     return observed_write(r->observed, r->ledger->start_ns, out, e);
 }
 
-// The files of a result folder. result.json is written last, so a folder with a result.json has all
-// the other files.
+// The files of a result folder, in the order in which they are written. result.json is the last, so
+// a folder with a result.json has all the other files.
 struct file {
     const char *name;
     write_function *write;
@@ -39,11 +40,11 @@ struct file {
 
 static const struct file files[] = {
     {"env.json", report_env_json},
-    {"observed.json", observed},
+    {"observed.json", append_observed},
     {"intervals.csv", report_intervals_csv},
     {"latency.hlog", report_latency_log},
-    {"latency.from_intended.hgrm", hgrm_intended},
-    {"latency.from_commit.hgrm", hgrm_commit},
+    {"latency.from_intended.hgrm", append_intended_hgrm},
+    {"latency.from_commit.hgrm", append_commit_hgrm},
     {"junit.xml", report_junit},
     {"summary.md", report_summary},
     {"metrics.txt", report_openmetrics},
@@ -71,8 +72,8 @@ static bool write_files(
     return ok;
 }
 
-// True when the run broke an invariant of this promise, which is a bit of metrics[].promise.
-static bool rests_on(const struct result *result, int promise)
+// True when the run broke an invariant of the promise, a bit of metrics[].promise.
+static bool breaks_promise(const struct result *result, int promise)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (result->broken[id] && (metrics[id].promise & (unsigned)promise))
@@ -85,7 +86,7 @@ const struct quoted *report_broken_promise(const struct report *r, size_t *at)
 {
     while (r->promises && *at < r->promises->count) {
         const struct quoted *q = &r->promises->items[(*at)++];
-        if (rests_on(r->result, q->flag))
+        if (breaks_promise(r->result, q->flag))
             return q;
     }
     return NULL;

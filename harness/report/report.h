@@ -16,7 +16,7 @@ struct json_t;
 struct report_cuts {
     const char *mode;    // "every-cut"
     const char *options; // options that repeat the run, such as "--every-cut"
-    size_t tried, reached, broken, inconclusive; // numbers of trials
+    size_t tried, reached, broken, inconclusive; // trials; reached: came to their message
     struct json_t *strip;                        // data of the page; see run/cutstrip.h
 };
 
@@ -34,8 +34,8 @@ struct report {
                                          // word; NULL: the collector's promises need no quotation
 };
 
-// Returns the next promise that the run broke, with its words; NULL: there is no further one. *at
-// must be 0 for the first call, and is moved on.
+// Returns the next of r->promises that the run broke; NULL: there is no further one. *at is the
+// place to go on from: set it to 0 before the first call.
 const struct quoted *report_broken_promise(const struct report *r, size_t *at);
 
 // Writes every file of the result folder, result.json last.
@@ -51,7 +51,7 @@ bool report_repeat_of(
 // Prints the verdict for a person at a terminal.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 
-// --- one file each -----------------------------------------------------------------
+// --- each appends the text of one file ---------------------------------------------
 
 MUST_USE bool report_result_json(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_env_json(const struct report *r, struct buf *out, struct err *e);

@@ -20,13 +20,13 @@
 // Number of different lines that are told apart. A log that has more has no common line worth
 // printing.
 #define KINDS_MAX 1000
-// When at least this many tokens were committed after the last line, the collector may be silent.
-static const size_t unheard_min = 10;
+// When at least this many tokens are newer than the last line, the collector may be silent.
+static const size_t newer_min = 10;
 
 // --- the likely cause -------------------------------------------------------------------
 
 static const struct {
-    const char *says, *cause;
+    const char *says, *cause; // a part of the line, and what to tell the user
 } causes[] = {
     {"permission denied for",
         "its login role has no right to this; a collector with tables of its own needs --set "
@@ -52,6 +52,7 @@ static const struct {
     {"does not exist", "it asks for something that this schema does not have"},
 };
 
+// Returns the cause to which a line of the log points; NULL: none is known.
 static const char *likely_cause(const char *line, bool foreign)
 {
     // The table would advise layout=foreign, which this run has already.
@@ -68,12 +69,13 @@ static const char *likely_cause(const char *line, bool foreign)
 
 // --- the log ------------------------------------------------------------------------------
 
+// Lines that differ in nothing but their numbers.
 struct kind {
     const char *line; // its last occurrence in the log
     size_t times;
 };
 
-// True when two lines differ in nothing but their numbers.
+// True when two lines are of one kind.
 static bool same_but_for_numbers(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -133,11 +135,11 @@ static void keep_end(struct silence *s, const char *line)
 void silence_read(struct silence *s, char *log, bool foreign)
 {
     struct kind *kinds = calloc(KINDS_MAX, sizeof *kinds);
-    const struct kind *most = kinds;
+    const struct kind *commonest = kinds;
     size_t count = 0;
-    char *rest = log;
+    char *rest = log, *line;
 
-    for (const char *line; kinds && (line = strsep(&rest, "\n"));) {
+    while (kinds && (line = strsep(&rest, "\n"))) {
         if (line[0] == '\0')
             continue;
         count_kind(kinds, &count, line);
@@ -147,10 +149,10 @@ void silence_read(struct silence *s, char *log, bool foreign)
             snprintf(s->cause, sizeof s->cause, "%s", likely_cause(line, foreign));
     }
     for (size_t i = 0; i < count; i++)
-        most = kinds[i].times > most->times ? &kinds[i] : most;
+        commonest = kinds[i].times > commonest->times ? &kinds[i] : commonest;
     if (count > 0) {
-        copy_log_line(s->common, most->line);
-        s->times = most->times;
+        copy_log_line(s->common, commonest->line);
+        s->times = commonest->times;
     }
     free(kinds);
 }
@@ -221,15 +223,15 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
     if (log->line_count == 0)
         return false;
     int64_t last_ns = log->lines[log->line_count - 1].read_ns;
-    size_t unheard = committed_after(l, last_ns);
+    size_t newer = committed_after(l, last_ns);
     // With few tokens or little time left, the collector may just not have written yet: a batch has
     // its timeout, and a few tokens may be ineligible.
-    if (unheard < unheard_min ||
+    if (newer < newer_min ||
         l->drain_end_ns - last_ns < 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S)
         return false;
     snprintf(s->what, sizeof s->what,
         "the collector wrote nothing after %.3f s, though %zu %s committed later",
-        ledger_seconds(l, last_ns), unheard, NOUN(unheard, "token was", "tokens were"));
+        ledger_seconds(l, last_ns), newer, NOUN(newer, "token was", "tokens were"));
     return true;
 }
 
@@ -239,11 +241,11 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
     const struct process_record *last = &log->processes[log->process_count - 1];
-    size_t ended = 0;
+    size_t ended_by_itself = 0;
 
     for (size_t i = 0; i < log->process_count; i++)
-        ended += !log->processes[i].asked;
-    if (ended == 0) {
+        ended_by_itself += !log->processes[i].asked;
+    if (ended_by_itself == 0) {
         snprintf(s->cause, sizeof s->cause, "it ran to the end%s",
             s->common[0]          ? ""
             : log->line_count > 0 ? ", and its log is empty"
@@ -259,8 +261,8 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
             WEXITSTATUS(status));
     else
         snprintf(s->cause, sizeof s->cause,
-            "it ended by itself %zu %s, last with %s %d after %.3f s", ended,
-            NOUN(ended, "time", "times"), WIFEXITED(status) ? "exit code" : "signal",
+            "it ended by itself %zu %s, last with %s %d after %.3f s", ended_by_itself,
+            NOUN(ended_by_itself, "time", "times"), WIFEXITED(status) ? "exit code" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), lived_s);
 }
 

@@ -12,10 +12,10 @@
 
 static const double warm_up = 0.1;
 
-// Where a figure comes from. A level is a value of a sample; in kB, it is collector_rss_kb, the
-// only one that is an integer. A share is the growth of a counter per commit. A column is one of
-// intervals.csv.
-enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_SHARE, KIND_COLUMN };
+// Where a figure comes from. KIND_LEVEL is a value of a sample; KIND_LEVEL_KB is collector_rss_kb,
+// the only one that is an integer. KIND_GROWTH is how much a counter of the samples grew per
+// commit. KIND_COLUMN is a column of intervals.csv.
+enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_GROWTH, KIND_COLUMN };
 
 static const struct {
     const char *name, *unit;
@@ -39,9 +39,9 @@ static const struct {
         NULL, 1},
     [SLOPE_NOTIFY_QUEUE] = {"notification queue, used", "%", KIND_LEVEL,
         offsetof(struct sample, queue_usage), NULL, 100},
-    [SLOPE_DATABASE] = {"database, growth per commit", "B", KIND_SHARE,
+    [SLOPE_DATABASE] = {"database, growth per commit", "B", KIND_GROWTH,
         offsetof(struct sample, database_bytes), NULL, 1},
-    [SLOPE_WAL] = {"WAL per commit", "B", KIND_SHARE, offsetof(struct sample, wal_bytes), NULL, 1},
+    [SLOPE_WAL] = {"WAL per commit", "B", KIND_GROWTH, offsetof(struct sample, wal_bytes), NULL, 1},
     [SLOPE_LATENCY_P50] = {"latency p50", "ms", KIND_COLUMN, 0, "latency_p50_ms", 1},
     [SLOPE_LATENCY_P99] = {"latency p99, of a second", "ms", KIND_COLUMN, 0, "latency_p99_ms", 1},
 };
@@ -56,32 +56,33 @@ struct span {
 };
 
 // Returns the value of a figure in a sample, in the unit of the figure.
-static double level(const struct sample *s, enum slope_id id)
+static double sample_figure(const struct sample *s, enum slope_id id)
 {
     if (figures[id].kind == KIND_LEVEL_KB)
         return (double)s->collector_rss_kb;
     return *(const double *)(const void *)((const char *)s + figures[id].at) * figures[id].scale;
 }
 
-static double window_level(const struct sample *s, size_t count, enum slope_id id, double *room)
+// Returns the median of a figure in a window. `scratch` has room for `count` numbers.
+static double window_median(const struct sample *s, size_t count, enum slope_id id, double *scratch)
 {
     for (size_t i = 0; i < count; i++)
-        room[i] = level(&s[i], id);
-    // The median, because one sample in the midst of a batch says nothing about growth.
-    return stats_median(room, count);
+        scratch[i] = sample_figure(&s[i], id);
+    // One sample in the midst of a batch says nothing about growth.
+    return stats_median(scratch, count);
 }
 
 // Returns the growth of a counter per commit, since the first sample of the window. NAN when
 // nothing was committed, or a crash has reset the counters meanwhile.
-static double window_share(const struct sample *s, size_t count, enum slope_id id)
+static double window_growth_per_commit(const struct sample *s, size_t count, enum slope_id id)
 {
     const struct sample *from = s, *to = &s[count - 1];
     double commits = to->commits - from->commits;
 
-    return commits > 0 ? (level(to, id) - level(from, id)) / commits : NAN;
+    return commits > 0 ? (sample_figure(to, id) - sample_figure(from, id)) / commits : NAN;
 }
 
-static double hours(int64_t ns)
+static double hours_of(int64_t ns)
 {
     return (double)ns / NS_PER_S / 3600;
 }
@@ -104,14 +105,15 @@ static void add_slope_point(struct points *p, double x, double y)
 // harness is never 0, so a row of zeros means that it could not be measured.
 static bool is_measured(const struct points *p, enum slope_id id)
 {
-    bool any = figures[id].kind != KIND_LEVEL_KB && id != SLOPE_HARNESS_MEMORY;
+    bool is_there = figures[id].kind != KIND_LEVEL_KB && id != SLOPE_HARNESS_MEMORY;
 
     for (size_t i = 0; i < p->count; i++)
-        any = any || p->y[i] > 0;
-    return any && p->count >= SLOPE_POINTS_MIN;
+        is_there = is_there || p->y[i] > 0;
+    return is_there && p->count >= SLOPE_POINTS_MIN;
 }
 
-static bool fit(struct slopes *s, enum slope_id id, const struct points *p, struct err *e)
+// Fits the slope of a figure to its points, if the figure was measured. False without memory.
+static bool fit_slope(struct slopes *s, enum slope_id id, const struct points *p, struct err *e)
 {
     s->measured[id] = is_measured(p, id);
     return !s->measured[id] || theil_sen(&s->rows[id], p->x, p->y, p->count, e);
@@ -121,18 +123,18 @@ static bool fit(struct slopes *s, enum slope_id id, const struct points *p, stru
 static bool take_samples(
     struct points *points, const struct span *span, enum slope_id id, struct err *e)
 {
-    double *room = malloc((span->count + 1) * sizeof *room);
+    double *scratch = malloc((span->count + 1) * sizeof *scratch);
 
-    if (!room)
+    if (!scratch)
         return err_memory(e);
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
         const struct sample *first = &span->samples[from];
-        add_slope_point(points, hours(span->samples[(from + to) / 2].at_ns),
-            figures[id].kind == KIND_SHARE ? window_share(first, to - from, id)
-                                           : window_level(first, to - from, id, room));
+        add_slope_point(points, hours_of(span->samples[(from + to) / 2].at_ns),
+            figures[id].kind == KIND_GROWTH ? window_growth_per_commit(first, to - from, id)
+                                            : window_median(first, to - from, id, scratch));
     }
-    free(room);
+    free(scratch);
     return true;
 }
 
@@ -154,7 +156,7 @@ static int column_of(const char *head, const char *name)
 }
 
 // Returns the number in a column of a line. NAN for an empty cell, which is not a zero.
-static double cell(const char *line, int column)
+static double csv_number(const char *line, int column)
 {
     char *end;
 
@@ -174,7 +176,7 @@ static size_t read_column(const char *csv, const char *name, double *values, siz
     size_t n = 0;
 
     for (; column >= 0 && line && line[1] && n < max; line = strchr(line + 1, '\n'))
-        values[n++] = cell(line + 1, column);
+        values[n++] = csv_number(line + 1, column);
     return n;
 }
 
@@ -258,11 +260,11 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
                  span.count, SLOPE_POINTS_MIN * SAMPLES_PER_WINDOW));
     if (ok) {
         s->points = span.windows;
-        s->hours = hours(span.samples[span.count - 1].at_ns - span.samples[0].at_ns);
+        s->hours = hours_of(span.samples[span.count - 1].at_ns - span.samples[0].at_ns);
     }
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {
         points.count = 0;
-        ok = take_points(&points, &span, csv, warm_up, id, e) && fit(s, id, &points, e);
+        ok = take_points(&points, &span, csv, warm_up, id, e) && fit_slope(s, id, &points, e);
     }
     free((void *)span.samples);
     return ok;
@@ -301,7 +303,7 @@ bool slopes_of_soak(
             "the soak is too short for a slope: %zu segments, of %d at least", count,
             SLOPE_POINTS_MIN + 1);
     segments += skip;
-    s->hours = hours(segments[used - 1].at_ns - segments[0].at_ns);
+    s->hours = hours_of(segments[used - 1].at_ns - segments[0].at_ns);
     // If there are more segments than a slope may have points, only every second, third … segment
     // is taken.
     size_t step = (used + SLOPE_POINTS_MAX - 1) / SLOPE_POINTS_MAX;
@@ -310,15 +312,15 @@ bool slopes_of_soak(
         points.count = 0;
         for (size_t i = 0; i < used; i += step)
             add_slope_point(
-                &points, hours(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
-        if (!fit(s, id, &points, e))
+                &points, hours_of(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
+        if (!fit_slope(s, id, &points, e))
             return false;
     }
     return true;
 }
 
 // A figure is steady when the interval of its slope holds zero.
-static const char *word_of(const struct slope *s)
+static const char *trend_word(const struct slope *s)
 {
     return s->low > 0 ? "grows" : s->high < 0 ? "falls" : "steady";
 }
@@ -333,7 +335,7 @@ bool slopes_print(const struct slopes *s, struct buf *out)
         if (s->measured[id])
             buf_printf(out, "| %s | %.4g%s%s | %+.3g%s%s | %+.3g to %+.3g | %s |\n",
                 figures[id].name, r->level, blank, unit, r->estimate, blank, unit, r->low, r->high,
-                word_of(r));
+                trend_word(r));
         else
             buf_printf(out, "| %s | not measured | | | |\n", figures[id].name);
     }

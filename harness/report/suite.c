@@ -73,7 +73,7 @@ int suite_severity_of(enum verdict v)
 }
 
 // Adds two figures; one that is NAN, not measured, is left out.
-static double sum(double a, double b)
+static double sum_measured(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
@@ -106,8 +106,8 @@ void suite_end(struct suite *s, const struct suite_run *run)
         if (suite_severity_of(run->verdict) > suite_severity_of(r->verdict))
             r->verdict = run->verdict;
     }
-    r->lost = sum(r->lost, run->lost);
-    r->duplicated = sum(r->duplicated, run->duplicated);
+    r->lost = sum_measured(r->lost, run->lost);
+    r->duplicated = sum_measured(r->duplicated, run->duplicated);
     r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
     // The row tells what broke in the worst run, whose verdict it shows.
@@ -125,6 +125,7 @@ int suite_severity(const struct suite_run *run)
 
 // --- words -------------------------------------------------------------------------
 
+// Returns in a word the verdict of a judged run, or the state of any other.
 static const char *name_of(enum suite_state state, enum verdict verdict)
 {
     switch (state) {
@@ -214,16 +215,16 @@ static void put_bar(struct terminal_line *l, double share, size_t width)
     terminal_put(l, NULL, 0, "] ");
 }
 
-// Puts a row of the live table: the name in `name` columns, a bar of `bar` columns (0: none), and
-// how far the running scenario is, or how the others ended.
+// Puts a row of the live table: the name, a bar (with bar_columns 0 none), and how far the running
+// scenario is, or how the others ended.
 static void put_suite_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
-    size_t name, size_t bar)
+    size_t name_columns, size_t bar_columns)
 {
     char text[128] = "";
 
-    terminal_put(l, r->state == SUITE_WAITS ? "2" : NULL, name, r->name);
-    if (bar > 0)
-        put_bar(l, done_share(s, r), bar);
+    terminal_put(l, r->state == SUITE_WAITS ? "2" : NULL, name_columns, r->name);
+    if (bar_columns > 0)
+        put_bar(l, done_share(s, r), bar_columns);
     else
         terminal_put(l, NULL, 0, " ");
     if (r->state == SUITE_RUNS) {
@@ -250,28 +251,28 @@ static void put_suite_row(struct terminal_line *l, const struct suite *s, const 
 }
 
 // Estimates how long the remaining runs take; 0 when the present run exceeds the estimate.
-static int64_t time_left(const struct suite *s)
+static int64_t time_left_ns(const struct suite *s)
 {
-    int64_t over_ns = 0, left_ns = 0;
-    int over = 0, to_come = 0;
+    int64_t excess_ns = 0, left_ns = 0;
+    int finished = 0, to_come = 0;
 
     for (size_t i = 0; i < s->count; i++) {
         const struct suite_row *r = &s->rows[i];
         if (r->done > 0 && r->state != SUITE_SKIPPED) {
-            over_ns += r->took_ns - r->planned_ns * r->done;
-            over += r->done;
+            excess_ns += r->took_ns - r->planned_ns * r->done;
+            finished += r->done;
         }
         to_come += r->runs - r->done;
         left_ns += r->planned_ns * (r->runs - r->done);
     }
     // The runs to come are expected to exceed their plan as much as the finished runs did.
-    left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : SUITE_OVERHEAD_NS);
+    left_ns += to_come * (finished > 0 && excess_ns > 0 ? excess_ns / finished : SUITE_OVERHEAD_NS);
     // The present run counts as one to come, so the time that it has taken already is subtracted.
     left_ns -= clock_now_ns() - s->run_began_ns;
     return left_ns > 0 ? left_ns : 0;
 }
 
-static void put_total(struct terminal_line *l, const struct suite *s)
+static void put_totals(struct terminal_line *l, const struct suite *s)
 {
     int runs = 0, done = 0, passed = 0, skipped = 0;
     char text[96];
@@ -286,12 +287,12 @@ static void put_total(struct terminal_line *l, const struct suite *s)
     terminal_put(l, NULL, 0, text);
     snprintf(text, sizeof text, "%d not, ", done - passed - skipped);
     terminal_put(l, done - passed - skipped ? "31" : NULL, 0, text);
-    put_time(l, "about ", time_left(s), " left");
+    put_time(l, "about ", time_left_ns(s), " left");
 }
 
 // Removes the table that is drawn: moves the cursor from the end of its last line to its first, and
 // clears the rest. A line may take several rows after the window was made narrower.
-static void take_away(struct suite *s, size_t columns)
+static void erase_table(struct suite *s, size_t columns)
 {
     size_t up = 0;
 
@@ -314,33 +315,33 @@ static void flush_table(struct suite *s)
     buf_clear(&s->text);
 }
 
-// Draws as many rows as the window has room for. The running row is always among them.
+// Draws the rows around the running one, as many as the window has room for, and the totals.
 static void draw_table(struct suite *s)
 {
     size_t columns, lines;
 
     terminal_size(STDERR_FILENO, &columns, &lines);
     // Of the window's lines, one is for the totals and one stays free.
-    size_t name = name_width(s, columns), fit = lines > 2 ? lines - 2 : 1;
+    size_t name_columns = name_width(s, columns), room = lines > 2 ? lines - 2 : 1;
     // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it.
-    size_t bar = columns >= name + 66 ? 20 : columns >= name + 28 ? 8 : 0;
-    // The rows around the running one are shown.
-    size_t first = s->count <= fit || s->running < fit / 2 ? 0 : s->running - fit / 2;
-    if (s->count > fit && first > s->count - fit)
-        first = s->count - fit;
+    size_t bar_columns = columns >= name_columns + 66 ? 20 : columns >= name_columns + 28 ? 8 : 0;
+    // The running row stands in the middle, unless it is near the first or the last one.
+    size_t first = s->count <= room || s->running < room / 2 ? 0 : s->running - room / 2;
+    if (s->count > room && first > s->count - room)
+        first = s->count - room;
     // The output so far must stand above the table.
     fflush(stdout);
-    take_away(s, columns);
-    for (size_t i = first; i <= s->count && i <= first + fit; i++) {
+    erase_table(s, columns);
+    for (size_t i = first; i <= s->count && i <= first + room; i++) {
         // The last column stays free, because some terminals wrap the line when it is filled.
         struct terminal_line l = {
             .out = &s->text, .room = columns - 1, .colours = terminal_colours(STDERR_FILENO)};
-        bool last = i == s->count || i == first + fit;
-        if (last)
-            put_total(&l, s);
+        bool is_total = i == s->count || i == first + room;
+        if (is_total)
+            put_totals(&l, s);
         else
-            put_suite_row(&l, s, &s->rows[i], name, bar);
-        if (!last)
+            put_suite_row(&l, s, &s->rows[i], name_columns, bar_columns);
+        if (!is_total)
             buf_append_char(&s->text, '\n');
         s->width[s->drawn++] = (unsigned short)l.used;
     }
@@ -352,7 +353,7 @@ void suite_hide(struct suite *s)
     size_t columns, lines;
 
     terminal_size(STDERR_FILENO, &columns, &lines);
-    take_away(s, columns);
+    erase_table(s, columns);
     flush_table(s);
 }
 
@@ -385,9 +386,9 @@ static void put_rate(struct terminal_line *l, const struct suite_row *r)
     terminal_put(l, NULL, 0, text);
 }
 
-static void put_result(struct terminal_line *l, const struct suite_row *r, size_t name)
+static void put_final_row(struct terminal_line *l, const struct suite_row *r, size_t name_columns)
 {
-    terminal_put(l, NULL, name, r->name);
+    terminal_put(l, NULL, name_columns, r->name);
     terminal_put(l, NULL, 0, "  ");
     terminal_put(l, state_colour(r), 12, suite_state_name(r));
     put_figure(l, 6, (double)r->took_ns / 1e9, 1);
@@ -404,19 +405,19 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
 
 void suite_print_counts(const struct suite *s, struct buf *out)
 {
-    size_t skipped = 0, failed = 0, of[VERDICT_MISSED + 1] = {0};
+    size_t skipped = 0, failed = 0, by_verdict[VERDICT_MISSED + 1] = {0};
 
     for (size_t i = 0; i < s->run_count; i++) {
         const struct suite_run *r = &s->runs[i];
         skipped += r->state == SUITE_SKIPPED;
         failed += r->state == SUITE_FAILED;
         if (r->state == SUITE_JUDGED)
-            of[r->verdict]++;
+            by_verdict[r->verdict]++;
     }
-    buf_printf(out, "%zu of %zu runs passed", of[VERDICT_PASS], s->run_count);
+    buf_printf(out, "%zu of %zu runs passed", by_verdict[VERDICT_PASS], s->run_count);
     for (enum verdict v = VERDICT_PASS + 1; v <= VERDICT_MISSED; v++) {
-        if (of[v] > 0)
-            buf_printf(out, ", %zu %s", of[v], verdict_name(v));
+        if (by_verdict[v] > 0)
+            buf_printf(out, ", %zu %s", by_verdict[v], verdict_name(v));
     }
     // A run that could not be made has no verdict, and must not look like one that was skipped.
     if (failed > 0)
@@ -437,12 +438,12 @@ void suite_print(const struct suite *s, FILE *out)
     if (isatty(fileno(out)))
         terminal_size(fileno(out), &columns, &lines);
     buf_init(&text, 1 << 20);
-    size_t name = name_width(s, columns);
+    size_t name_columns = name_width(s, columns);
     // A long name must leave room for the figures.
-    if (columns > FIGURES_WIDTH + 10 && name > columns - 1 - FIGURES_WIDTH)
-        name = columns - 1 - FIGURES_WIDTH;
+    if (columns > FIGURES_WIDTH + 10 && name_columns > columns - 1 - FIGURES_WIDTH)
+        name_columns = columns - 1 - FIGURES_WIDTH;
     struct terminal_line head = {.out = &text, .room = columns - 1};
-    terminal_put(&head, NULL, name, "scenario");
+    terminal_put(&head, NULL, name_columns, "scenario");
     terminal_put(&head, NULL, 0,
         "  verdict          time   p50 ms   p99 ms  lost twice  broke, or why undecided");
     for (size_t i = 0; i < s->count; i++) {
@@ -451,7 +452,7 @@ void suite_print(const struct suite *s, FILE *out)
         if (s->rows[i].done == 0)
             continue;
         buf_append_char(&text, '\n');
-        put_result(&l, &s->rows[i], name);
+        put_final_row(&l, &s->rows[i], name_columns);
     }
     buf_append_char(&text, '\n');
     suite_print_counts(s, &text);

@@ -67,6 +67,7 @@ struct suite {
 MUST_USE bool suite_init(struct suite *s, size_t rows, bool live, struct err *e);
 void suite_fini(struct suite *s);
 
+// Begins a run of this row. suite_show shows how far that run has come.
 void suite_begin(struct suite *s, size_t row);
 void suite_show(struct suite *s, const struct progress *p);
 // Ends the running row's run, and copies its texts. Without memory the run counts in its row, and

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "base/noun.h"
-static double value(const struct report *r, enum metric_id id)
+
+static double figure_in(const struct report *r, enum metric_id id)
 {
     return r->result->values[id];
 }
 
 // Returns the word that fits the subject: a queue has jobs and consumers where a collector of mail
 // lines has tokens and collectors.
-static const char *word(const struct report *r, const char *of_mails, const char *of_jobs)
+static const char *suited_word(const struct report *r, const char *of_mails, const char *of_jobs)
 {
     return scenario_is_queue(r->scenario) ? of_jobs : of_mails;
 }
@@ -21,28 +22,29 @@ static const char *word(const struct report *r, const char *of_mails, const char
 static void print_tokens(const struct report *r, FILE *out)
 {
     fprintf(out, "  %-11s %.0f attempted, %.0f committed, %.0f rolled back, %.0f unknown\n",
-        word(r, "tokens", "jobs"), value(r, METRIC_ATTEMPTED), value(r, METRIC_COMMITTED),
-        value(r, METRIC_ROLLED_BACK), value(r, METRIC_UNKNOWN));
-    fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
-        value(r, METRIC_DELIVERED));
-    // These counts are told only when they are not 0, because in most runs they are 0.
-    if (value(r, METRIC_UNDELIVERABLE) > 0)
-        fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
-    if (value(r, METRIC_CONFLICTED) > 0)
-        fprintf(out, ", %.0f conflicted", value(r, METRIC_CONFLICTED));
-    if (value(r, METRIC_LEFT_BEHIND) > 0)
-        fprintf(
-            out, ", %.0f left behind on the old leader's timeline", value(r, METRIC_LEFT_BEHIND));
-    if (value(r, METRIC_REDELIVERED) > 0)
+        suited_word(r, "tokens", "jobs"), figure_in(r, METRIC_ATTEMPTED),
+        figure_in(r, METRIC_COMMITTED), figure_in(r, METRIC_ROLLED_BACK),
+        figure_in(r, METRIC_UNKNOWN));
+    fprintf(out, "              %.0f expected, %.0f delivered", figure_in(r, METRIC_EXPECTED),
+        figure_in(r, METRIC_DELIVERED));
+    // In most runs these counts are 0, and then they are not printed.
+    if (figure_in(r, METRIC_UNDELIVERABLE) > 0)
+        fprintf(out, ", %.0f undeliverable", figure_in(r, METRIC_UNDELIVERABLE));
+    if (figure_in(r, METRIC_CONFLICTED) > 0)
+        fprintf(out, ", %.0f conflicted", figure_in(r, METRIC_CONFLICTED));
+    if (figure_in(r, METRIC_LEFT_BEHIND) > 0)
+        fprintf(out, ", %.0f left behind on the old leader's timeline",
+            figure_in(r, METRIC_LEFT_BEHIND));
+    if (figure_in(r, METRIC_REDELIVERED) > 0)
         fprintf(out, ", %.0f repeated because the server lost the cursor's move",
-            value(r, METRIC_REDELIVERED));
+            figure_in(r, METRIC_REDELIVERED));
     fprintf(out, "\n  rate        ");
-    if (isnan(value(r, METRIC_RATE_OFFERED)))
+    if (isnan(figure_in(r, METRIC_RATE_OFFERED)))
         fprintf(out, "closed loop (as fast as the connections can), ");
     else
-        fprintf(out, "%.1f/s offered, ", value(r, METRIC_RATE_OFFERED));
-    fprintf(out, "%.1f/s achieved, %.1f/s delivered\n", value(r, METRIC_RATE_ACHIEVED),
-        value(r, METRIC_RATE_DELIVERED));
+        fprintf(out, "%.1f/s offered, ", figure_in(r, METRIC_RATE_OFFERED));
+    fprintf(out, "%.1f/s achieved, %.1f/s delivered\n", figure_in(r, METRIC_RATE_ACHIEVED),
+        figure_in(r, METRIC_RATE_DELIVERED));
 }
 
 // Prints the six metrics from `first`, a p50, on: p50, p90, p99, p99.9, max and mean follow each
@@ -50,17 +52,17 @@ static void print_tokens(const struct report *r, FILE *out)
 static void print_latency_row(
     const struct report *r, FILE *out, const char *name, enum metric_id first)
 {
-    if (isnan(value(r, first)))
+    if (isnan(figure_in(r, first)))
         return;
     fprintf(out, "  %-28s", name);
     for (int i = 0; i < 6; i++)
-        fprintf(out, " %9.2f", value(r, (enum metric_id)((int)first + i)));
+        fprintf(out, " %9.2f", figure_in(r, (enum metric_id)((int)first + i)));
     fputc('\n', out);
 }
 
 static void print_latencies(const struct report *r, FILE *out)
 {
-    if (isnan(value(r, METRIC_LATENCY_P50)) && isnan(value(r, METRIC_COMMIT_LATENCY_P50)))
+    if (isnan(figure_in(r, METRIC_LATENCY_P50)) && isnan(figure_in(r, METRIC_COMMIT_LATENCY_P50)))
         return;
     fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s\n", "latency in ms", "p50", "p90", "p99", "p99.9",
         "max", "mean");
@@ -71,21 +73,21 @@ static void print_latencies(const struct report *r, FILE *out)
 static void print_faults(const struct report *r, FILE *out)
 {
     const struct ledger *l = r->ledger;
-    size_t done = 0, left_out = 0;
+    size_t took_effect = 0, left_out = 0;
 
     if (l->fault_count == 0)
         return;
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        done += !f->left_out && f->began_ns && f->ok;
+        took_effect += !f->left_out && f->began_ns && f->ok;
         left_out += f->left_out != LEFT_OUT_NOT;
     }
     // A fault that was left out is neither a success nor a failure.
-    fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
+    fprintf(out, "  faults      %zu of %zu took effect", took_effect, l->fault_count - left_out);
     if (left_out > 0)
         fprintf(out, " (%zu left out: no target, or another fault still at work)", left_out);
-    if (!isnan(value(r, METRIC_RECOVERY_MAX)))
-        fprintf(out, ", longest recovery %.0f ms", value(r, METRIC_RECOVERY_MAX));
+    if (!isnan(figure_in(r, METRIC_RECOVERY_MAX)))
+        fprintf(out, ", longest recovery %.0f ms", figure_in(r, METRIC_RECOVERY_MAX));
     fputc('\n', out);
 }
 
@@ -96,15 +98,15 @@ static void print_count(FILE *out, double count, const char *one, const char *ma
 
 static void print_collector(const struct report *r, FILE *out)
 {
-    fprintf(out, "  %-11s ", word(r, "collector", "consumer"));
+    fprintf(out, "  %-11s ", suited_word(r, "collector", "consumer"));
     // A queue writes no lines, so it has no batches.
     if (!scenario_is_queue(r->scenario))
-        print_count(out, value(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
-    print_count(out, value(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");
-    if (!isnan(value(r, METRIC_COLLECTOR_RECONNECTS)))
-        print_count(out, value(r, METRIC_COLLECTOR_RECONNECTS), "reconnect", "reconnects");
-    fprintf(out, "%.1f MiB, %.2f s CPU\n", value(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
-        value(r, METRIC_COLLECTOR_CPU_S));
+        print_count(out, figure_in(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
+    print_count(out, figure_in(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");
+    if (!isnan(figure_in(r, METRIC_COLLECTOR_RECONNECTS)))
+        print_count(out, figure_in(r, METRIC_COLLECTOR_RECONNECTS), "reconnect", "reconnects");
+    fprintf(out, "%.1f MiB, %.2f s CPU\n", figure_in(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
+        figure_in(r, METRIC_COLLECTOR_CPU_S));
     fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
@@ -113,7 +115,7 @@ static void print_collector(const struct report *r, FILE *out)
 static void print_excused(const struct report *r, FILE *out)
 {
     struct buf text;
-    const char *label = "excused";
+    const char *label = "excused"; // of the first line; the others have none
 
     buf_init(&text, 1 << 16);
     excused_lines(r, JUDGED_SHOWN, &text);
@@ -150,18 +152,19 @@ static void print_invariants(const struct report *r, FILE *out)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!result_judged(r->result, id))
             continue;
+        // After the ++, the first of all has shown 1, and the first of a row has 1 of PER_ROW.
         if (shown++ % PER_ROW == 0)
             fprintf(out, "%s  %-11s", shown > 1 ? "\n" : "", shown > 1 ? "" : "invariants");
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
-            value(r, id), r->result->broken[id] ? " BROKEN" : "");
+            figure_in(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
-    // Repetitions that are allowed are told, too, because a sender has to live with them.
-    if (value(r, METRIC_REPEATED) > 0)
-        fprintf(out, "\n              %.0f %s of unconfirmed lines", value(r, METRIC_REPEATED),
-            NOUN(value(r, METRIC_REPEATED), "repeated delivery", "repeated deliveries"));
-    if (value(r, METRIC_LATE_LINES) > 0)
-        fprintf(out, ", %.0f %s", value(r, METRIC_LATE_LINES),
-            NOUN(value(r, METRIC_LATE_LINES), "late line", "late lines"));
+    // Allowed repetitions are printed, too, because a sender has to cope with them.
+    if (figure_in(r, METRIC_REPEATED) > 0)
+        fprintf(out, "\n              %.0f %s of unconfirmed lines", figure_in(r, METRIC_REPEATED),
+            NOUN(figure_in(r, METRIC_REPEATED), "repeated delivery", "repeated deliveries"));
+    if (figure_in(r, METRIC_LATE_LINES) > 0)
+        fprintf(out, ", %.0f %s", figure_in(r, METRIC_LATE_LINES),
+            NOUN(figure_in(r, METRIC_LATE_LINES), "late line", "late lines"));
     fputc('\n', out);
     print_excused(r, out);
     print_groups(r, out);
@@ -179,10 +182,10 @@ static void print_expectations(const struct report *r, FILE *out)
         const struct metric *m = metric_find(x->metric);
         char got[40];
         fprintf(out, "  %-11s %s %s: %s, %s\n", i ? "" : "expect", x->metric, x->want,
-            metric_text(m->id, value(r, m->id), got, sizeof got),
-            r->result->holds[i]      ? "holds"
-            : isnan(value(r, m->id)) ? "cannot be judged"
-                                     : "DOES NOT HOLD");
+            metric_text(m->id, figure_in(r, m->id), got, sizeof got),
+            r->result->holds[i]          ? "holds"
+            : isnan(figure_in(r, m->id)) ? "cannot be judged"
+                                         : "DOES NOT HOLD");
     }
     for (size_t i = 0; i < r->result->reason_count; i++)
         fprintf(out, "  because     %s\n", r->result->reasons[i]);
@@ -203,7 +206,7 @@ static void print_repeat(const struct report *r, FILE *out)
     buf_fini(&command);
 }
 
-// Prints after the verdict, in its line, why nothing came, and below it what the collector's log
+// Prints in the line of the verdict why nothing came, and below this line what the collector's log
 // says.
 static void print_silence(const struct silence *s, FILE *out)
 {

@@ -12,13 +12,13 @@
 
 // The sizes of the picture, in its own units. On a telephone it shrinks to two thirds, and its
 // letters must stay legible.
-enum { WIDTH = 540, LEFT = 170, RIGHT = 525, ROW = 30, LANES_MAX = 24 };
+enum { WIDTH = 540, LEFT = 170, RIGHT = 525, ROW_HEIGHT = 30, ROWS_MAX = 24 };
 
 struct picture {
     const struct ledger *l;
     struct met met;
     int64_t from_ns, until_ns;
-    int lanes;
+    int rows;
     struct buf *out;
 };
 
@@ -31,21 +31,21 @@ static double x_of(const struct picture *p, int64_t ns)
     return LEFT + share * (RIGHT - LEFT);
 }
 
-// Begins a row with its name at the left. False when the picture has LANES_MAX rows already.
-static bool lane(struct picture *p, const char *name)
+// Begins a row with its name at the left. False when the picture has ROWS_MAX rows already.
+static bool begin_row(struct picture *p, const char *name)
 {
-    if (p->lanes == LANES_MAX)
+    if (p->rows == ROWS_MAX)
         return false;
     buf_printf(p->out, "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 10,
-        p->lanes * ROW + 19);
+        p->rows * ROW_HEIGHT + 19);
     append_escaped(p->out, name);
     buf_append_str(p->out, "</text>\n");
-    p->lanes++;
+    p->rows++;
     return true;
 }
 
 // Draws a bar into the last row, at least 2 units wide. `what` is its tooltip.
-static void bar(
+static void draw_bar(
     struct picture *p, const char *class, int64_t from_ns, int64_t until_ns, const char *what)
 {
     double x = x_of(p, from_ns), width = x_of(p, until_ns) - x;
@@ -53,8 +53,8 @@ static void bar(
     buf_printf(p->out,
         "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"16\"><title>%.6f to %.6f "
         "s: ",
-        class, x, (p->lanes - 1) * ROW + 7, width < 2 ? 2 : width, ledger_seconds(p->l, from_ns),
-        ledger_seconds(p->l, until_ns));
+        class, x, (p->rows - 1) * ROW_HEIGHT + 7, width < 2 ? 2 : width,
+        ledger_seconds(p->l, from_ns), ledger_seconds(p->l, until_ns));
     append_escaped(p->out, what);
     buf_append_str(p->out, "</title></rect>\n");
 }
@@ -66,13 +66,13 @@ static void draw_insert(struct picture *p, uint32_t token)
     // A transaction that never came to its COMMIT ended during the insert.
     int64_t commit_ns = txn->commit_ns ? txn->commit_ns : txn->ended_ns;
 
-    lane(p, "insert");
+    begin_row(p, "insert");
     // The run ended before the insert was sent.
     if (!txn->sent_ns)
         return;
-    bar(p, "lag", intended_ns, txn->sent_ns, "waited for a connection");
-    bar(p, "sent", txn->sent_ns, commit_ns, "insert sent");
-    bar(p, "commit", commit_ns, txn->ended_ns, life_outcome(p->l, token));
+    draw_bar(p, "lag", intended_ns, txn->sent_ns, "waited for a connection");
+    draw_bar(p, "sent", txn->sent_ns, commit_ns, "insert sent");
+    draw_bar(p, "commit", commit_ns, txn->ended_ns, life_outcome(p->l, token));
 }
 
 // Draws the time from the end of a committed insert to the first delivery, or to the end of the
@@ -84,8 +84,9 @@ static void draw_wait(struct picture *p, uint32_t token)
 
     if (!ledger_committed(p->l, token) || txn->ended_ns == 0 || until_ns <= txn->ended_ns)
         return;
-    lane(p, "in the queue");
-    bar(p, ledger_read_ns(p->l, token) == CLOCK_NEVER ? "never" : "wait", txn->ended_ns, until_ns,
+    begin_row(p, "in the queue");
+    draw_bar(p, ledger_read_ns(p->l, token) == CLOCK_NEVER ? "never" : "wait", txn->ended_ns,
+        until_ns,
         ledger_read_ns(p->l, token) == CLOCK_NEVER ? "never delivered" : "until it was read");
 }
 
@@ -102,13 +103,13 @@ static void draw_deliveries(struct picture *p, uint32_t token, uint32_t process)
         life_delivery(p->l, d, text, sizeof text);
         buf_printf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%d\" r=\"6\"><title>%.6f s: ",
             line->state == LINE_WHOLE && d->flags == 0 ? "read" : "torn", x_of(p, line->read_ns),
-            (p->lanes - 1) * ROW + 15, ledger_seconds(p->l, line->read_ns));
+            (p->rows - 1) * ROW_HEIGHT + 15, ledger_seconds(p->l, line->read_ns));
         append_escaped(p->out, text);
         buf_append_str(p->out, "</title></circle>\n");
     }
 }
 
-static bool is_seen(const struct picture *p, const struct process_record *process)
+static bool is_in_picture(const struct picture *p, const struct process_record *process)
 {
     return process->started_ns <= p->until_ns && process->ended_ns >= p->from_ns;
 }
@@ -121,14 +122,14 @@ static void draw_processes(struct picture *p, uint32_t token)
 
     for (int instance = 0; instance < p->l->scenario->collector.instances; instance++) {
         snprintf(name, sizeof name, "collector %d", instance);
-        if (!lane(p, name))
+        if (!begin_row(p, name))
             return;
         // First all bars, then the dots, which must lie above them.
         for (uint32_t i = 0; i < log->process_count; i++) {
-            if (log->processes[i].instance != instance || !is_seen(p, &log->processes[i]))
+            if (log->processes[i].instance != instance || !is_in_picture(p, &log->processes[i]))
                 continue;
             snprintf(name, sizeof name, "pid %d", (int)log->processes[i].pid);
-            bar(p, "process", log->processes[i].started_ns,
+            draw_bar(p, "process", log->processes[i].started_ns,
                 clock_min(log->processes[i].ended_ns, p->l->drain_end_ns), name);
         }
         for (uint32_t i = 0; i < log->process_count; i++) {
@@ -147,13 +148,13 @@ static void draw_faults(struct picture *p)
         bool any = false;
         for (size_t i = 0; i < p->l->fault_count; i++) {
             const struct fault_record *f = &p->l->faults[i];
-            if (f->spec->verb->id != id || !met_is(&p->met, f))
+            if (f->spec->verb->id != id || !met_includes(&p->met, f))
                 continue;
-            if (!any && !lane(p, f->spec->verb->name))
+            if (!any && !begin_row(p, f->spec->verb->name))
                 return;
             any = true;
             life_fault(p->l, f, text, sizeof text);
-            bar(p, "fault", f->began_ns, f->ended_ns, text);
+            draw_bar(p, "fault", f->began_ns, f->ended_ns, text);
         }
     }
 }
@@ -176,15 +177,15 @@ static void draw_axis(struct picture *p, uint32_t token)
         buf_printf(p->out,
             "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
             "text-anchor=\"middle\">%.6g</text>\n",
-            x, p->lanes * ROW, x, p->lanes * ROW + 16, (double)(at * step_ns) / 1e6);
+            x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + 16, (double)(at * step_ns) / 1e6);
     }
     buf_printf(p->out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ms since the intended insert</text>\n",
-        (LEFT + RIGHT) / 2, p->lanes * ROW + 36);
+        (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + 36);
 }
 
 // Extends the picture's time to include the event.
-static void widen(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+static void include_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct picture *p = context;
 
@@ -200,18 +201,18 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
         .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
-    struct buf lanes;
+    struct buf rows;
 
-    if (!life_each(l, token, widen, &p))
+    if (!life_each(l, token, include_event, &p))
         return false;
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
     // Some room is left on both sides, so that no event lies at the edge.
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;
-    // The lanes are drawn before the picture's head, which has to say how high they are.
-    buf_init(&lanes, 1 << 22);
-    p.out = &lanes;
+    // The rows are drawn before the picture's head, which has to say how high they are.
+    buf_init(&rows, 1 << 22);
+    p.out = &rows;
     draw_insert(&p, token);
     draw_wait(&p, token);
     draw_processes(&p, token);
@@ -219,12 +220,12 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     buf_printf(out,
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"The token's life; the times are in "
         "the table\">\n",
-        WIDTH, p.lanes * ROW + 44);
+        WIDTH, p.rows * ROW_HEIGHT + 44);
     p.out = out;
     draw_axis(&p, token);
-    buf_append_str(out, buf_str(&lanes) ? lanes.data : "");
+    buf_append_str(out, buf_str(&rows) ? rows.data : "");
     buf_append_str(out, "</svg>\n");
-    buf_fini(&lanes);
+    buf_fini(&rows);
     return true;
 }
 
@@ -254,8 +255,9 @@ static void put_end(const struct ledger *l, uint32_t token, struct buf *out)
     const struct txn_record *txn = ledger_txn(l, token);
     char end[200];
 
-    if (token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
-        txn->ended_ns > 0 && ledger_read_ns(l, token) == CLOCK_NEVER)
+    bool due = token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
+               txn->ended_ns > 0;
+    if (due && ledger_read_ns(l, token) == CLOCK_NEVER)
         buf_printf(out, "<p class=\"lost\">Never delivered, though committed at %.3f s.</p>\n",
             ledger_seconds(l, txn->ended_ns));
     life_end(l, token, end, sizeof end);
