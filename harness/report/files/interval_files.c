@@ -15,7 +15,7 @@ struct writer {
     size_t sample; // index of the next sample to look at
 };
 
-static const char head[] =
+static const char csv_head[] =
     "second,intended,committed,delivered,backlog,lines,latency_p50_ms,latency_p99_ms,"
     "latency_max_ms,server_up,server_commits,server_wal_bytes,notify_queue_usage,dead_tuples,"
     "oldest_xmin_age,checkpoints,active_backends,machine_busy,harness_cpu_s,collector_cpu_s,"
@@ -45,19 +45,19 @@ static const struct sample *sample_of(
     return found;
 }
 
-// Writes how much counters grew since the sample before. Their cells stay empty when the server was
-// away then, or a crash has reset its counters.
+// Writes server_up (1) and the server's figures. Counters are written as their growth since the
+// sample before; it is empty if the server was away then, or a crash has reset the counters.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
-    bool counted = before && before->up && now->commits >= before->commits;
+    bool comparable = before && before->up && now->commits >= before->commits;
 
-    if (counted)
+    if (comparable)
         buf_printf(out, ",1,%.0f,%.0f", now->commits - before->commits,
             now->wal_bytes - before->wal_bytes);
     else
         buf_append_str(out, ",1,,");
     buf_printf(out, ",%.6f,%.0f,%.0f", now->queue_usage, now->dead_tuples, now->oldest_xmin_age);
-    if (counted && now->checkpoints >= before->checkpoints)
+    if (comparable && now->checkpoints >= before->checkpoints)
         buf_printf(out, ",%.0f", now->checkpoints - before->checkpoints);
     else
         buf_append_char(out, ',');
@@ -108,7 +108,7 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
 {
     struct writer w = {.report = r, .out = out};
 
-    buf_append_str(out, head);
+    buf_append_str(out, csv_head);
     return intervals_each_second(r->ledger, put_interval_row, &w, e);
 }
 

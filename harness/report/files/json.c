@@ -18,7 +18,7 @@ static json_t *json_number(double value)
     return json_real(rint(value * 1e6) / 1e6);
 }
 
-static json_t *metric(const struct report *r, enum metric_id id)
+static json_t *json_metric(const struct report *r, enum metric_id id)
 {
     return json_number(r->result->values[id]);
 }
@@ -30,7 +30,7 @@ static json_t *metrics_object(const struct report *r, enum metric_id first, enum
 
     for (enum metric_id id = first; id <= last; id++) {
         const char *dot = strrchr(metrics[id].name, '.');
-        json_object_set_new(object, dot ? dot + 1 : metrics[id].name, metric(r, id));
+        json_object_set_new(object, dot ? dot + 1 : metrics[id].name, json_metric(r, id));
     }
     return object;
 }
@@ -42,13 +42,13 @@ static json_t *all_metrics(const struct report *r)
     json_t *object = json_object();
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        json_object_set_new(object, metrics[id].name, metric(r, id));
+        json_object_set_new(object, metrics[id].name, json_metric(r, id));
     return object;
 }
 
 // Returns how much of each invariant was judged, and what excused the rest. "promised" is false
 // when the subject does not promise the invariant; then it was not checked.
-static json_t *judged(const struct report *r)
+static json_t *json_judged(const struct report *r)
 {
     json_t *object = json_object();
 
@@ -72,7 +72,7 @@ static json_t *judged(const struct report *r)
     return object;
 }
 
-static json_t *broken(const struct report *r)
+static json_t *json_broken(const struct report *r)
 {
     json_t *list = json_array();
 
@@ -91,13 +91,13 @@ static json_t *json_expectations(const struct report *r)
         const struct expectation *x = &r->scenario->expect[i];
         json_array_append_new(list,
             json_pack("{s:s, s:s, s:o, s:s, s:b}", "metric", x->metric, "want", x->want, "got",
-                metric(r, metric_find(x->metric)->id), "unit",
+                json_metric(r, metric_find(x->metric)->id), "unit",
                 metric_unit_name(metric_find(x->metric)->unit), "holds", r->result->holds[i]));
     }
     return list;
 }
 
-static json_t *fault(const struct report *r, size_t i)
+static json_t *json_fault(const struct report *r, size_t i)
 {
     const struct ledger *l = r->ledger;
     const struct fault_record *f = &l->faults[i];
@@ -126,7 +126,7 @@ static json_t *json_faults(const struct report *r)
     json_t *list = json_array();
 
     for (size_t i = 0; i < r->ledger->fault_count; i++)
-        json_array_append_new(list, fault(r, i));
+        json_array_append_new(list, json_fault(r, i));
     return list;
 }
 
@@ -165,8 +165,7 @@ static json_t *json_excuses(const struct report *r)
 
     for (int id = 0; id < VERB_COUNT; id++) {
         const struct excuse *x = &r->result->excuses[id];
-        // Only faults that struck are listed: the bound of a fault that never happened would look
-        // like an excuse.
+        // The bound of a fault that never happened would look like an excuse.
         if (x->strikes > 0)
             json_object_set_new(all, verbs[id].name,
                 json_pack("{s:I, s:f, s:f}", "strikes", (json_int_t)x->strikes, "most_ms",
@@ -175,7 +174,7 @@ static json_t *json_excuses(const struct report *r)
     return all;
 }
 
-static json_t *reasons(const struct report *r)
+static json_t *json_reasons(const struct report *r)
 {
     json_t *list = json_array();
 
@@ -186,7 +185,7 @@ static json_t *reasons(const struct report *r)
     return list;
 }
 
-static json_t *cuts(const struct report_cuts *c)
+static json_t *json_cuts(const struct report_cuts *c)
 {
     if (!c)
         return json_null();
@@ -196,7 +195,7 @@ static json_t *cuts(const struct report_cuts *c)
 }
 
 // Appends the JSON as text, and releases `root`. False for a `root` of NULL.
-static bool dump(json_t *root, struct buf *out, struct err *e)
+static bool append_root(json_t *root, struct buf *out, struct err *e)
 {
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
@@ -219,7 +218,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(latency, "from_commit",
         metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
-    json_object_set_new(root, "judged", judged(r));
+    json_object_set_new(root, "judged", json_judged(r));
     json_object_set_new(root, "excuses", json_excuses(r));
     json_object_set_new(root, "slack_ms", json_real((double)v->slack_ns / 1e6));
     json_object_set_new(
@@ -227,7 +226,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(
         root, "program", r->observed->program ? json_string(r->observed->program) : json_null());
     json_object_set_new(root, "silence", json_silence(r->silence));
-    json_object_set_new(root, "reasons", reasons(r));
+    json_object_set_new(root, "reasons", json_reasons(r));
     json_object_set_new(root, "interrupted", json_boolean(r->input->interrupted));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
     json_object_set_new(root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_HOLDS));
@@ -239,16 +238,16 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     // Always null: only version 1 of the rules had a budget for repeats.
     json_object_set_new(root, "duplicate_bound", json_null());
     json_object_set_new(root, "faults", json_faults(r));
-    json_object_set_new(root, "cuts", cuts(r->cuts));
+    json_object_set_new(root, "cuts", json_cuts(r->cuts));
     json_object_set_new(
         root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
     report_add_measurements(r, root);
     json_object_set_new(root, "metrics", all_metrics(r));
-    json_object_set_new(root, "broken", broken(r));
+    json_object_set_new(root, "broken", json_broken(r));
     json_object_set_new(root, "expectations", json_expectations(r));
     json_object_set_new(root, "examples", json_examples(r));
     json_object_set_new(root, "environment", environment_json(r->environment));
-    return dump(root, out, e);
+    return append_root(root, out, e);
 }
 
 bool report_env_json(const struct report *r, struct buf *out, struct err *e)
@@ -256,5 +255,5 @@ bool report_env_json(const struct report *r, struct buf *out, struct err *e)
     json_t *root = environment_json(r->environment);
 
     json_object_set_new(root, "seed", json_integer((json_int_t)r->scenario->seed));
-    return dump(root, out, e);
+    return append_root(root, out, e);
 }

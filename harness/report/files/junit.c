@@ -110,7 +110,7 @@ static void verdict_case(const struct report *r, struct buf *out)
     trouble_case(r, &c, r->result->reasons, r->result->reason_count, out);
 }
 
-static struct junit_counts count(const struct report *r)
+static struct junit_counts count_cases(const struct report *r)
 {
     struct junit_counts c = {.tests = 1, .errors = r->result->reason_count > 0};
 
@@ -125,7 +125,7 @@ static struct junit_counts count(const struct report *r)
     return c;
 }
 
-static void property(const char *name, const char *value, struct buf *out)
+static void append_property(const char *name, const char *value, struct buf *out)
 {
     if (!value)
         return;
@@ -135,7 +135,7 @@ static void property(const char *name, const char *value, struct buf *out)
 }
 
 // Tells which program ran, and where. A CI keeps these properties beside the cases.
-static void properties(const struct report *r, struct buf *out)
+static void append_properties(const struct report *r, struct buf *out)
 {
     const struct environment *v = r->environment;
     char seed[24], harness[100], postgres[24];
@@ -145,23 +145,23 @@ static void properties(const struct report *r, struct buf *out)
     snprintf(
         postgres, sizeof postgres, "%d.%d", v->postgres_version / 10000, v->postgres_version % 100);
     buf_append_str(out, "    <properties>\n");
-    property("collector", r->observed->program, out);
-    property("changed", r->observed->changed, out);
-    property("seed", seed, out);
-    property("mailproof", harness, out);
-    property("postgres", postgres, out);
-    property("result", r->folder->path, out);
+    append_property("collector", r->observed->program, out);
+    append_property("changed", r->observed->changed, out);
+    append_property("seed", seed, out);
+    append_property("mailproof", harness, out);
+    append_property("postgres", postgres, out);
+    append_property("result", r->folder->path, out);
     buf_append_str(out, "    </properties>\n");
 }
 
 bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
 {
     const struct ledger *l = r->ledger;
-    struct junit_counts c = count(r);
+    struct junit_counts c = count_cases(r);
 
     junit_open(r->scenario->name, &c, ledger_seconds(l, l->drain_end_ns), out);
     // JUnit's schema has the properties before the cases.
-    properties(r, out);
+    append_properties(r, out);
     verdict_case(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (result_judged(r->result, id))
@@ -201,7 +201,8 @@ static int junit_count(const char *suites, const char *element)
     return count;
 }
 
-static double seconds_of(const char *suites)
+// Returns the sum of the `time` of all suites, in seconds.
+static double sum_of_times(const char *suites)
 {
     double sum = 0;
 
@@ -227,7 +228,7 @@ bool report_junit_document(struct buf *suites, struct buf *out)
         "<testsuites name=\"mailproof\" tests=\"%d\" failures=\"%d\" errors=\"%d\" "
         "skipped=\"%d\" time=\"%.3f\">\n",
         junit_count(text, "<testcase "), junit_count(text, "<failure "),
-        junit_count(text, "<error "), junit_count(text, "<skipped "), seconds_of(text));
+        junit_count(text, "<error "), junit_count(text, "<skipped "), sum_of_times(text));
     buf_append(out, suites->data, suites->len);
     return buf_append_str(out, "</testsuites>\n");
 }

@@ -17,8 +17,8 @@
 #define TEXT_MAX ((size_t)4 << 20)
 #define RUNS_MAX 100 // each takes about 20 KB
 
-// The facts that the main thread has reported. Guarded by the lock.
-struct told {
+// What the main thread has reported and the other thread serves. Guarded by the lock.
+struct live_facts {
     bool running;
     char scenario[64], phase[16];
     double at_s, whole_s;
@@ -33,13 +33,13 @@ struct live {
     pthread_t thread;
     int stop[2]; // a pipe; a byte in it makes the thread stop
     pthread_mutex_t lock;
-    struct told told;
+    struct live_facts facts;
     struct buf text;
 };
 
 // --- the text -----------------------------------------------------------------------------
 
-static void append_progress(struct buf *out, const struct told *t)
+static void append_progress(struct buf *out, const struct live_facts *t)
 {
     const struct openmetrics_label labels[] = {{"scenario", t->scenario}, {"phase", t->phase}};
     const struct {
@@ -71,7 +71,7 @@ static void append_progress(struct buf *out, const struct told *t)
     }
 }
 
-static void append_live_verdicts(struct buf *out, const struct told *t)
+static void append_live_verdicts(struct buf *out, const struct live_facts *t)
 {
     openmetrics_family(out, "mailproof_runs", OPENMETRICS_COUNTER, "runs that ended, by verdict");
     for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
@@ -84,10 +84,10 @@ static void answer_scrape(struct live *l)
 {
     buf_clear(&l->text);
     pthread_mutex_lock(&l->lock);
-    append_live_verdicts(&l->text, &l->told);
-    if (l->told.running)
-        append_progress(&l->text, &l->told);
-    metrics_text_append(&l->text, l->told.runs, l->told.count);
+    append_live_verdicts(&l->text, &l->facts);
+    if (l->facts.running)
+        append_progress(&l->text, &l->facts);
+    metrics_text_append(&l->text, l->facts.runs, l->facts.count);
     pthread_mutex_unlock(&l->lock);
     bool ok = openmetrics_end(&l->text);
     scrape_answer(&l->scrape, ok ? l->text.data : NULL, l->text.len);
@@ -132,7 +132,7 @@ static void free_live(struct live *l)
     }
     pthread_mutex_destroy(&l->lock);
     buf_fini(&l->text);
-    free(l->told.runs);
+    free(l->facts.runs);
     free(l);
 }
 
@@ -171,14 +171,14 @@ void live_stop(struct live *l)
     free_live(l);
 }
 
-// --- what is told -------------------------------------------------------------------------
+// --- reports of the main thread -----------------------------------------------------------
 
 void live_show(struct live *l, const struct progress *p)
 {
     if (!l)
         return;
     pthread_mutex_lock(&l->lock);
-    struct told *t = &l->told;
+    struct live_facts *t = &l->facts;
     t->running = true;
     snprintf(t->scenario, sizeof t->scenario, "%s", p->scenario);
     snprintf(t->phase, sizeof t->phase, "%s", p->what);
@@ -194,7 +194,7 @@ void live_show(struct live *l, const struct progress *p)
 
 // Returns the entry for the run's scenario and seed: the one that there is, or a new one. When
 // there are too many entries, the new one replaces the oldest. NULL without memory.
-static struct judged_run *live_place_for(struct told *t, const struct judged_run *run)
+static struct judged_run *live_place_for(struct live_facts *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)
         if (strcmp(t->runs[i].scenario, run->scenario) == 0 &&
@@ -217,9 +217,9 @@ void live_judged(struct live *l, const struct scenario *s, const struct result *
         return;
     judged_run_take(&run, s, result);
     pthread_mutex_lock(&l->lock);
-    l->told.running = false;
-    l->told.verdicts[run.verdict]++;
-    struct judged_run *place = live_place_for(&l->told, &run);
+    l->facts.running = false;
+    l->facts.verdicts[run.verdict]++;
+    struct judged_run *place = live_place_for(&l->facts, &run);
     if (place)
         *place = run;
     pthread_mutex_unlock(&l->lock);

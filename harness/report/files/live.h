@@ -2,7 +2,7 @@
 // OpenMetrics (`run --metrics ADDR`).
 //
 // A thread of its own serves them, because the main thread waits while a server starts or a fault
-// is carried out. The thread knows only what the main thread has told it.
+// is carried out. The thread knows only what the main thread reports to it.
 #pragma once
 
 #include "check/check.h"

@@ -12,7 +12,7 @@
 
 // Writes a row for each view of latency. The six metrics of a row follow each other in the table of
 // metrics, from the p50 to the mean.
-static void latencies(const struct report *r, struct buf *out)
+static void append_latencies(const struct report *r, struct buf *out)
 {
     static const struct {
         const char *name;
@@ -37,21 +37,21 @@ static void latencies(const struct report *r, struct buf *out)
     }
 }
 
-// Writes the table of invariants folded away, because the broken ones are already listed above it.
-static void invariants(const struct report *r, struct buf *out)
+// Appends a table of the judged invariants, folded away: the broken ones are already listed above.
+static void append_invariants(const struct report *r, struct buf *out)
 {
-    int count = 0, hold = 0, idle = 0;
+    int count = 0, holding = 0, unjudged = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         // An invariant of which nothing was judged does not count as holding.
         bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
-        hold += judged && !r->result->broken[id] && !r->result->doubted[id];
-        idle += excused_whole(r, id);
+        holding += judged && !r->result->broken[id] && !r->result->doubted[id];
+        unjudged += excused_whole(r, id);
     }
-    buf_printf(out, "\n<details><summary>%d of %d invariants hold", hold, count);
-    if (idle > 0)
-        buf_printf(out, "; %d not judged", idle);
+    buf_printf(out, "\n<details><summary>%d of %d invariants hold", holding, count);
+    if (unjudged > 0)
+        buf_printf(out, "; %d not judged", unjudged);
     buf_append_str(out, "</summary>\n\n| invariant | count | | judged |\n|---|---|---|---|\n");
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         char text[200] = "nothing to judge";
@@ -77,7 +77,7 @@ static void append_line(struct buf *out, const char *before, const char *text)
 }
 
 // Lists what the verdict does not rest on, above the fold.
-static void excused(const struct report *r, struct buf *out)
+static void append_excused(const struct report *r, struct buf *out)
 {
     struct buf text;
 
@@ -92,7 +92,7 @@ static void excused(const struct report *r, struct buf *out)
     buf_fini(&text);
 }
 
-static void expectations(const struct report *r, struct buf *out)
+static void append_expectations(const struct report *r, struct buf *out)
 {
     if (r->scenario->expect_count == 0)
         return;
@@ -109,7 +109,7 @@ static void expectations(const struct report *r, struct buf *out)
     }
 }
 
-static void examples(const struct report *r, struct buf *out)
+static void append_examples(const struct report *r, struct buf *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
@@ -126,7 +126,7 @@ static void examples(const struct report *r, struct buf *out)
     }
 }
 
-static void silence(const struct silence *s, struct buf *out)
+static void append_silence(const struct silence *s, struct buf *out)
 {
     if (!s->what[0])
         return;
@@ -142,7 +142,7 @@ static void silence(const struct silence *s, struct buf *out)
 }
 
 // Writes the promises that the run broke, in the words of the documentation.
-static void promised(const struct report *r, struct buf *out)
+static void append_promises(const struct report *r, struct buf *out)
 {
     const struct quoted *q;
     size_t at = 0;
@@ -160,7 +160,7 @@ static void append_named(struct buf *out, const char *name, const char *code)
     buf_append_char(out, '\n');
 }
 
-static void deliveries(const struct report *r, struct buf *out)
+static void append_deliveries(const struct report *r, struct buf *out)
 {
     const double *v = r->result->values;
 
@@ -176,7 +176,7 @@ static void deliveries(const struct report *r, struct buf *out)
         NOUN(r->ledger->fault_count, "fault", "faults"), r->environment->proof.verdict);
 }
 
-static void trials(const struct report_cuts *c, struct buf *out)
+static void append_trials(const struct report_cuts *c, struct buf *out)
 {
     buf_printf(out,
         "\n%zu %s, %zu reached their message, %zu broke an invariant, %zu inconclusive; each "
@@ -190,7 +190,7 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
 
     buf_printf(out, "## %s: %s\n", r->scenario->name, verdict_name(r->result->verdict));
     append_line(out, "\n", r->scenario->summary);
-    silence(r->silence, out);
+    append_silence(r->silence, out);
     for (size_t i = 0; i < r->result->reason_count; i++)
         append_line(out, "\n- because ", r->result->reasons[i]);
     if (r->input->gave_up)
@@ -198,16 +198,16 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     // A run of trials (--every-cut, --every-kill) has no latencies of its own, but a table of its
     // trials.
     if (r->cuts)
-        trials(r->cuts, out);
+        append_trials(r->cuts, out);
     else
-        deliveries(r, out);
-    examples(r, out);
-    promised(r, out);
-    excused(r, out);
-    invariants(r, out);
-    expectations(r, out);
+        append_deliveries(r, out);
+    append_examples(r, out);
+    append_promises(r, out);
+    append_excused(r, out);
+    append_invariants(r, out);
+    append_expectations(r, out);
     if (!r->cuts)
-        latencies(r, out);
+        append_latencies(r, out);
     if (r->observed->program)
         append_named(
             out, scenario_is_queue(r->scenario) ? "Queue" : "Collector", r->observed->program);

@@ -14,26 +14,26 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(rint(value * 1e6) / 1e6) : json_null();
 }
 
-static json_t *ms(const struct histogram *h, double percentile)
+// Returns a percentile in ms; null for an empty histogram.
+static json_t *json_ms(const struct histogram *h, double percentile)
 {
     return h->total ? real((double)histogram_percentile(h, percentile) / 1e6) : json_null();
 }
 
-static json_t *distribution(const struct histogram *h)
+static json_t *json_distribution(const struct histogram *h)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50", ms(h, 50), "p90", ms(h, 90),
-        "p99", ms(h, 99), "p999", ms(h, 99.9), "p9999", ms(h, 99.99), "max", ms(h, 100), "mean",
-        h->total ? real(histogram_mean(h) / 1e6) : json_null(), "stddev",
-        h->total ? real(histogram_stddev(h) / 1e6) : json_null());
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50", json_ms(h, 50), "p90",
+        json_ms(h, 90), "p99", json_ms(h, 99), "p999", json_ms(h, 99.9), "p9999", json_ms(h, 99.99),
+        "max", json_ms(h, 100), "mean", h->total ? real(histogram_mean(h) / 1e6) : json_null(),
+        "stddev", h->total ? real(histogram_stddev(h) / 1e6) : json_null());
 }
 
-// Adds the figures that latency_ms has beyond those of metrics to one of its views, such as
-// "from_intended".
+// Adds to one view of latency_ms, such as "from_intended", the figures that are no metrics.
 static void add_tail(json_t *latency, const char *view, const struct histogram *h)
 {
     json_t *object = json_object_get(latency, view);
 
-    json_object_set_new(object, "p9999", ms(h, 99.99));
+    json_object_set_new(object, "p9999", json_ms(h, 99.99));
     json_object_set_new(object, "stddev", h->total ? real(histogram_stddev(h) / 1e6) : json_null());
 }
 
@@ -46,9 +46,10 @@ static void add_latency(const struct report *r, json_t *root)
     add_tail(latency, "from_commit", &v->from_commit);
     json_object_set_new(latency, "before_ack", json_integer((json_int_t)v->stages.before_ack));
     json_object_set_new(root, "stages_ms",
-        json_pack("{s:o, s:o, s:o, s:o}", "schedule_lag", distribution(&v->stages.lag),
-            "insert_commit", distribution(&v->stages.insert), "wait_in_batch",
-            distribution(&v->stages.wait), "dequeue_write", distribution(&v->stages.dequeue)));
+        json_pack("{s:o, s:o, s:o, s:o}", "schedule_lag", json_distribution(&v->stages.lag),
+            "insert_commit", json_distribution(&v->stages.insert), "wait_in_batch",
+            json_distribution(&v->stages.wait), "dequeue_write",
+            json_distribution(&v->stages.dequeue)));
 }
 
 static void add_batches(const struct report *r, json_t *root)
@@ -75,12 +76,12 @@ static bool add_phase(void *list, const struct interval *i, struct err *e)
         list, json_pack("{s:s, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "name", i->phase, "from_s",
                   (double)i->from_ns / 1e9, "for_s", (double)i->length_ns / 1e9, "intended",
                   (json_int_t)i->intended, "committed", (json_int_t)i->committed, "delivered",
-                  (json_int_t)i->delivered, "from_intended_ms", distribution(i->from_intended),
-                  "from_commit_ms", distribution(i->from_commit)));
+                  (json_int_t)i->delivered, "from_intended_ms", json_distribution(i->from_intended),
+                  "from_commit_ms", json_distribution(i->from_commit)));
     return true;
 }
 
-static bool any_closed(const struct scenario *s)
+static bool any_closed_loop(const struct scenario *s)
 {
     bool closed = false;
 
@@ -123,7 +124,7 @@ static void add_harness(const struct report *r, json_t *root)
 
     // These figures tell what the harness itself cost, so that a reader can see whether it was the
     // bottleneck.
-    json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
+    json_object_set_new(generator, "closed_loop", json_boolean(any_closed_loop(r->scenario)));
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
     json_object_set_new(
         generator, "ns_per_token", ns_each(in->load->cpu_s, r->result->values[METRIC_ATTEMPTED]));

@@ -36,10 +36,10 @@ static struct family family_of(const struct metric *m)
     for (char *c = bare; *c; c++)
         *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
     // The end of a name such as rss_max_kb is its unit. The suffix for OpenMetrics takes its place.
-    static const char *const said[] = {"_kb", "_ms", "_s"};
-    for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof said / sizeof *said; i++) {
-        char *end = bare + strlen(bare) - strlen(said[i]);
-        if (end > bare && strcmp(end, said[i]) == 0)
+    static const char *const endings[] = {"_kb", "_ms", "_s"};
+    for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof endings / sizeof *endings; i++) {
+        char *end = bare + strlen(bare) - strlen(endings[i]);
+        if (end > bare && strcmp(end, endings[i]) == 0)
             *end = '\0';
     }
     snprintf(f.name, sizeof f.name, "mailproof_%s%s", bare, units[m->unit].suffix);

@@ -60,12 +60,12 @@ static size_t append_override(struct buf *out, const char *const *sets)
     if (strncmp(set, subject, strlen(subject)) == 0) {
         // --subject stands for the layout and the promises, too, because the queue's manifest names
         // them.
-        size_t took = 1;
-        took += sets[took] && strncmp(sets[took], layout, strlen(layout)) == 0;
-        took += sets[took] && strncmp(sets[took], promises, strlen(promises)) == 0;
+        size_t overrides = 1;
+        overrides += sets[overrides] && strncmp(sets[overrides], layout, strlen(layout)) == 0;
+        overrides += sets[overrides] && strncmp(sets[overrides], promises, strlen(promises)) == 0;
         buf_append_str(out, "--subject ");
         append_word(out, set + strlen(subject));
-        return took;
+        return overrides;
     }
     // Only a list in brackets and without blanks can be a value of --promises.
     if (strncmp(set, promises, strlen(promises)) == 0 && set[len - 1] == ']' && !strchr(set, ' '))
@@ -106,7 +106,7 @@ static char *changed_by(const struct scenario *s, const char *collector)
 }
 
 // Makes a text valid UTF-8 for observed.json: a file's name may have any bytes.
-static void mend(char *text)
+static void mend_text(char *text)
 {
     if (text)
         utf8_mend(text);
@@ -126,9 +126,9 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
         .changed = changed_by(scenario, collector),
         .program = program};
     // Words from the command line may be any bytes, and JSON takes only UTF-8.
-    mend(o->collector);
-    mend(o->changed);
-    mend(o->program);
+    mend_text(o->collector);
+    mend_text(o->changed);
+    mend_text(o->program);
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);

@@ -13,12 +13,12 @@
 // Length after which no more summaries of runs are folded in: a job's page at GitHub holds 1 MiB.
 #define FOLDED_MAX (800u << 10)
 
-static bool passed(const struct suite_run *r)
+static bool has_passed(const struct suite_run *r)
 {
     return r->state == SUITE_JUDGED && r->verdict == VERDICT_PASS;
 }
 
-static bool skipped(const struct suite_run *r)
+static bool was_skipped(const struct suite_run *r)
 {
     return r->state == SUITE_SKIPPED;
 }
@@ -30,7 +30,7 @@ static void each_bad(const struct suite *s, struct buf *out,
     for (int severity = SUITE_SEVERITIES - 1; severity > 0; severity--) {
         for (size_t i = 0; i < s->run_count; i++) {
             const struct suite_run *r = &s->runs[i];
-            if (!skipped(r) && suite_severity(r) == severity)
+            if (!was_skipped(r) && suite_severity(r) == severity)
                 put(s, r, out);
         }
     }
@@ -64,7 +64,7 @@ static void put_summary_row(const struct suite *s, const struct suite_run *r, st
 // line.
 static void put_details(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], text[4096];
     struct err ignored;
     FILE *file = r->folder[0] && path_join(path, r->folder, "summary.md", &ignored)
                      ? fopen(path, "re")
@@ -81,7 +81,7 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
     if (out->len > FOLDED_MAX)
         buf_printf(out, "See %s.\n", r->folder);
     else
-        for (char text[4096]; file && got > 0;) {
+        while (file && got > 0) {
             got = fread(text, 1, sizeof text, file);
             buf_append(out, text, got);
         }
@@ -124,7 +124,7 @@ struct hour {
     const struct suite_run *worst;   // the first of its worst segments, whose page is linked
 };
 
-static double plus(double sum, double value)
+static double add_measured(double sum, double value)
 {
     return isnan(value) ? sum : sum + value;
 }
@@ -132,9 +132,9 @@ static double plus(double sum, double value)
 static void add_segment(struct hour *h, const struct suite_run *r)
 {
     h->segments++;
-    h->passed += passed(r);
-    h->lost = plus(h->lost, r->lost);
-    h->duplicated = plus(h->duplicated, r->duplicated);
+    h->passed += has_passed(r);
+    h->lost = add_measured(h->lost, r->lost);
+    h->duplicated = add_measured(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
     // Only one segment of an hour is linked: the one that somebody will want to open.
     if (!h->worst || suite_severity(r) > suite_severity(h->worst))
@@ -156,23 +156,23 @@ static void put_hours(const struct suite *s, struct buf *out)
     const int64_t hour_ns = 3600 * NS_PER_S;
     struct hour hour = {0};
     int64_t took_ns = 0;
-    size_t number = 0;
+    size_t hour_number = 0;
 
     buf_append_str(out, "\n| hour | passed | lost | twice | p99 ms | the worst | broke |\n"
                         "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < s->run_count; i++) {
         took_ns += s->runs[i].took_ns;
-        size_t of = (size_t)(took_ns / hour_ns);
-        // An hour has no row when a segment took longer than an hour.
-        if (of != number && hour.segments > 0) {
-            put_hour(s, number, &hour, out);
+        size_t ended_in = (size_t)(took_ns / hour_ns);
+        // A segment of more than an hour skips hours, which have no row.
+        if (ended_in != hour_number && hour.segments > 0) {
+            put_hour(s, hour_number, &hour, out);
             hour = (struct hour){0};
         }
-        number = of;
+        hour_number = ended_in;
         add_segment(&hour, &s->runs[i]);
     }
     if (hour.segments > 0)
-        put_hour(s, number, &hour, out);
+        put_hour(s, hour_number, &hour, out);
 }
 
 static bool any_judged(const struct suite *s)
@@ -195,7 +195,7 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     buf_append_str(&text, "# mailproof: ");
     suite_print_counts(s, &text);
     buf_append_str(&text, "\n\n| scenario | verdict | broke, or why undecided |\n|---|---|---|\n");
-    // The length of the text tells later whether a row was added.
+    // The length of the text shows later whether a row was added.
     size_t head = text.len;
     each_bad(s, &text, put_summary_row);
     // If all runs were skipped, nothing has passed.
@@ -205,8 +205,8 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     if (s->soak)
         put_hours(s, &text);
     each_bad(s, &text, put_details);
-    put_fold(s, passed, "passed", &text);
-    put_fold(s, skipped, "skipped", &text);
+    put_fold(s, has_passed, "passed", &text);
+    put_fold(s, was_skipped, "skipped", &text);
     bool ok = folder_write(&folder, "summary.md", &text, e);
     buf_fini(&text);
     return ok;

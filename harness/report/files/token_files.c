@@ -9,7 +9,8 @@
 #include "plan/names.h"
 #include "report/report.h"
 
-// Deliveries sorted by token: those of t are at[from[t]] up to, but not including, at[from[t + 1]].
+// The deliveries by token. `at` holds their indexes in the log: those of token t stand from
+// at[from[t]] up to, but not including, at[from[t + 1]].
 struct deliveries {
     uint32_t *from, *at;
 };
@@ -63,7 +64,7 @@ static const char *txn_outcome_name(enum txn_outcome outcome)
     return "unknown";
 }
 
-static const char *state_name(enum line_state state)
+static const char *line_state_name(enum line_state state)
 {
     return state == LINE_WHOLE ? "whole" : state == LINE_TORN ? "torn" : "tail";
 }
@@ -77,7 +78,7 @@ static const char *reply_name(enum reply reply)
 }
 
 // Returns seconds since the load began, or NAN for an event that never happened.
-static double when(const struct ledger *l, int64_t ns)
+static double event_s(const struct ledger *l, int64_t ns)
 {
     return ns == 0 || ns == CLOCK_NEVER ? NAN : ledger_seconds(l, ns);
 }
@@ -127,10 +128,10 @@ static void put_token_row(const struct ledger *l, uint32_t token, FILE *out)
     fprintf(out, "%u,%s,%s", token, login, token_kind_name(l->plan->kinds[token]));
     put_quoted(out, l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name);
     fprintf(out, ",%u", l->txn_of[token]);
-    put_number(out, when(l, ledger_intended_ns(l, token)));
-    put_number(out, when(l, txn->sent_ns));
-    put_number(out, when(l, txn->commit_ns));
-    put_number(out, when(l, txn->ended_ns));
+    put_number(out, event_s(l, ledger_intended_ns(l, token)));
+    put_number(out, event_s(l, txn->sent_ns));
+    put_number(out, event_s(l, txn->commit_ns));
+    put_number(out, event_s(l, txn->ended_ns));
     fprintf(out, ",%s,%d,%d,%d,%u", txn_outcome_name(txn->outcome), ledger_committed(l, token),
         (t->flags & TOKEN_PRESENT) != 0, (t->flags & TOKEN_DEAD_LETTER) != 0, t->deliveries);
     put_first_delivery(l, token, out);
@@ -164,9 +165,9 @@ static json_t *delivery_json(const struct ledger *l, const struct delivery *d)
     return json_pack("{s:o, s:i, s:i, s:I, s:I, s:s, s:b, s:b, s:s?, s:o}", "read_s",
         token_number(ledger_seconds(l, line->read_ns)), "collector", p->instance, "pid",
         (int)p->pid, "line", (json_int_t)d->line, "line_tokens", (json_int_t)line->tokens,
-        "line_state", state_name(line->state), "forged", (d->flags & DELIVERY_FORGED) != 0,
+        "line_state", line_state_name(line->state), "forged", (d->flags & DELIVERY_FORGED) != 0,
         "only_named", (d->flags & DELIVERY_NAMED) != 0, "reply", reply_name((enum reply)d->reply),
-        "replied_s", token_number(when(l, d->replied_ns)));
+        "replied_s", token_number(event_s(l, d->replied_ns)));
 }
 
 static json_t *token_json(const struct ledger *l, uint32_t token, const struct deliveries *d)
@@ -186,13 +187,14 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
         "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
         "phase", l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name, "transaction",
         (json_int_t)l->txn_of[token], "intended_s",
-        token_number(when(l, ledger_intended_ns(l, token))), "sent_s",
-        token_number(when(l, txn->sent_ns)), "commit_sent_s", token_number(when(l, txn->commit_ns)),
-        "answered_s", token_number(when(l, txn->ended_ns)), "outcome",
-        txn_outcome_name(txn->outcome), "committed", ledger_committed(l, token), "in_database",
-        (t->flags & TOKEN_PRESENT) != 0, "in_dead_letters", (t->flags & TOKEN_DEAD_LETTER) != 0,
-        "change", change ? change_kind_name((enum change_kind)change->kind) : NULL, "changed_s",
-        token_number(when(l, ledger_changed_ns(l, token))), "deliveries", list);
+        token_number(event_s(l, ledger_intended_ns(l, token))), "sent_s",
+        token_number(event_s(l, txn->sent_ns)), "commit_sent_s",
+        token_number(event_s(l, txn->commit_ns)), "answered_s",
+        token_number(event_s(l, txn->ended_ns)), "outcome", txn_outcome_name(txn->outcome),
+        "committed", ledger_committed(l, token), "in_database", (t->flags & TOKEN_PRESENT) != 0,
+        "in_dead_letters", (t->flags & TOKEN_DEAD_LETTER) != 0, "change",
+        change ? change_kind_name((enum change_kind)change->kind) : NULL, "changed_s",
+        token_number(event_s(l, ledger_changed_ns(l, token))), "deliveries", list);
 }
 
 static bool write_jsonl(const struct report *r, FILE *out, struct err *e)

@@ -22,8 +22,8 @@ struct span {
     int64_t from_ns, until_ns;
 };
 
-// What a format does for each span: `begin` is called before the span's children, and `end`, unless
-// it is NULL, after them.
+// What a format does for each span: `begin` is called before the spans inside of it, and `end`
+// after them (NULL: nothing is done then).
 struct sink {
     void (*begin)(struct sink *, const struct report *, const struct span *);
     void (*end)(struct sink *, const struct span *);
@@ -142,7 +142,7 @@ static void emit_all(const struct report *r, struct sink *to)
 
 // --- text inside JSON ---------------------------------------------------------------
 
-static void append_text(struct buf *out, const char *text)
+static void append_json_string(struct buf *out, const char *text)
 {
     buf_append_char(out, '"');
     for (; *text; text++) {
@@ -174,7 +174,7 @@ static void append_chrome(struct sink *to, const struct span *s, char phase, int
         ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"id\":\"0x%" PRIx64 "\",\"pid\":1,\"tid\":1,"
         "\"ts\":%.3f,\"name\":",
         phase, s->family, s->track, (double)(at_ns - to->origin_ns) / 1e3);
-    append_text(to->out, s->name);
+    append_json_string(to->out, s->name);
 }
 
 // Writes a span as an asynchronous slice. Slices of one track share an id and nest by their times,
@@ -185,7 +185,7 @@ static void begin_chrome(struct sink *to, const struct report *r, const struct s
     append_chrome(to, s, 'b', s->from_ns);
     if (*s->detail) {
         buf_append_str(to->out, ",\"args\":{\"detail\":");
-        append_text(to->out, s->detail);
+        append_json_string(to->out, s->detail);
         buf_append_char(to->out, '}');
     }
     buf_append_char(to->out, '}');
@@ -202,9 +202,9 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
     struct sink origin = {.begin = find_origin, .origin_ns = CLOCK_NEVER};
 
     buf_append_str(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":");
-    append_text(out, r->scenario->name);
+    append_json_string(out, r->scenario->name);
     buf_append_str(out, ",\"verdict\":");
-    append_text(out, verdict_name(r->result->verdict));
+    append_json_string(out, verdict_name(r->result->verdict));
     buf_append_str(out,
         "},\"traceEvents\":[\n"
         "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"mailproof\"}}");
@@ -236,10 +236,10 @@ static void emit_otlp(struct sink *to, const struct report *r, const struct span
         ",\"kind\":1,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64
         "\",\"name\":",
         s->from_ns - to->origin_ns, s->until_ns - to->origin_ns);
-    append_text(out, s->name);
+    append_json_string(out, s->name);
     if (*s->detail) {
         buf_append_str(out, ",\"attributes\":[{\"key\":\"detail\",\"value\":{\"stringValue\":");
-        append_text(out, s->detail);
+        append_json_string(out, s->detail);
         buf_append_str(out, "}}]");
     }
     buf_append_char(out, '}');
@@ -255,7 +255,7 @@ bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e)
         "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\","
         "\"value\":{\"stringValue\":\"mailproof\"}},{\"key\":\"scenario\",\"value\":{"
         "\"stringValue\":");
-    append_text(out, r->scenario->name);
+    append_json_string(out, r->scenario->name);
     buf_append_str(out, "}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"mailproof\"},\"spans\":[");
     // emit_otlp looks at the last byte of `out`, so there must be one.
     if (!out->failed)
