@@ -54,7 +54,9 @@ double axis_place(const struct axis *a, double value)
 static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
-    bool is_short = a->high / a->low<15, is_long = a->high / a->low> 1e4;
+    double ratio = a->high / a->low;
+    bool is_short = ratio < 15;
+    bool is_long = ratio > 1e4;
     const double *steps = is_short ? fine : coarse;
     size_t steps_count = is_long    ? 1
                          : is_short ? sizeof fine / sizeof *fine

@@ -190,7 +190,8 @@ static json_t *chart_number(double value)
     return isfinite(value) ? json_real(rint(value * 1e4) / 1e4) : json_null();
 }
 
-static void add_series(json_t *columns, const char *name, double value)
+// Appends a value to the column of this name, which is made at its first value.
+static void add_cell(json_t *columns, const char *name, double value)
 {
     json_t *column = json_object_get(columns, name);
 
@@ -205,20 +206,20 @@ static void add_series(json_t *columns, const char *name, double value)
 
 static void add_point(json_t *columns, const struct series_point *p, double per_s)
 {
-    add_series(columns, "t", (double)p->at_ns / 1e9);
-    add_series(columns, "offered", p->offered * per_s);
-    add_series(columns, "achieved", p->achieved * per_s);
-    add_series(columns, "delivered", p->delivered * per_s);
-    add_series(columns, "backlog", (double)p->backlog);
-    add_series(columns, "p50", p->p50_ms);
-    add_series(columns, "p99", p->p99_ms);
-    add_series(columns, "max", p->max_ms);
-    add_series(columns, "commit_p50", p->commit_p50_ms);
-    add_series(columns, "commit_p99", p->commit_p99_ms);
-    add_series(columns, "lag", p->stage_ms[STAGE_LAG]);
-    add_series(columns, "insert", p->stage_ms[STAGE_INSERT]);
-    add_series(columns, "wait", p->stage_ms[STAGE_WAIT]);
-    add_series(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
+    add_cell(columns, "t", (double)p->at_ns / 1e9);
+    add_cell(columns, "offered", p->offered * per_s);
+    add_cell(columns, "achieved", p->achieved * per_s);
+    add_cell(columns, "delivered", p->delivered * per_s);
+    add_cell(columns, "backlog", (double)p->backlog);
+    add_cell(columns, "p50", p->p50_ms);
+    add_cell(columns, "p99", p->p99_ms);
+    add_cell(columns, "max", p->max_ms);
+    add_cell(columns, "commit_p50", p->commit_p50_ms);
+    add_cell(columns, "commit_p99", p->commit_p99_ms);
+    add_cell(columns, "lag", p->stage_ms[STAGE_LAG]);
+    add_cell(columns, "insert", p->stage_ms[STAGE_INSERT]);
+    add_cell(columns, "wait", p->stage_ms[STAGE_WAIT]);
+    add_cell(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
 }
 
 json_t *charts_series(const struct ledger *l, struct err *e)
@@ -246,12 +247,12 @@ static void add_rates(json_t *columns, const struct sample *now, const struct sa
     double for_s = before ? (double)(now->at_ns - before->at_ns) / 1e9 : 0;
 
     counted = counted && for_s > 0;
-    add_series(columns, "wal_kib_per_s",
+    add_cell(columns, "wal_kib_per_s",
         counted ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
-    add_series(
+    add_cell(
         columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
     double total_s = before ? now->total_s - before->total_s : 0;
-    add_series(columns, "machine_busy_percent",
+    add_cell(columns, "machine_busy_percent",
         before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
 }
 
@@ -259,11 +260,11 @@ static void add_sample(json_t *columns, const struct sample *now)
 {
     bool up = now->up;
 
-    add_series(columns, "active_backends", up ? now->active : nothing);
-    add_series(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
-    add_series(columns, "dead_tuples", up ? now->dead_tuples : nothing);
-    add_series(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
-    add_series(columns, "collector_mib",
+    add_cell(columns, "active_backends", up ? now->active : nothing);
+    add_cell(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
+    add_cell(columns, "dead_tuples", up ? now->dead_tuples : nothing);
+    add_cell(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
+    add_cell(columns, "collector_mib",
         now->collector_rss_kb > 0 ? (double)now->collector_rss_kb / 1024 : nothing);
 }
 
@@ -273,7 +274,7 @@ json_t *charts_server(const struct report *r)
     json_t *columns = json_object();
 
     for (size_t i = 0; i < o->count; i++) {
-        add_series(columns, "t", ledger_seconds(r->ledger, o->samples[i].at_ns));
+        add_cell(columns, "t", ledger_seconds(r->ledger, o->samples[i].at_ns));
         add_rates(columns, &o->samples[i], i ? &o->samples[i - 1] : NULL);
         add_sample(columns, &o->samples[i]);
     }
@@ -295,30 +296,30 @@ json_t *charts_percentiles(const struct result *r)
     json_t *columns = json_object();
     const struct histogram *intended = &r->from_intended, *commit = &r->from_commit;
     // A closed loop has no intended times, so its curve is only that from the commit.
-    int64_t most = intended->total > commit->total ? intended->total : commit->total;
-    int steps = most > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)most)) : -1;
+    int64_t values = intended->total > commit->total ? intended->total : commit->total;
+    int steps = values > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)values)) : -1;
 
     // On a linear scale the last percent, which matters most, would share a few pixels.
     for (int i = 0; i <= steps; i++) {
         double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));
-        add_series(columns, "nines", nines);
-        add_series(columns, "from_intended", percentile_ms(intended, percentile));
-        add_series(columns, "from_commit", percentile_ms(commit, percentile));
+        add_cell(columns, "nines", nines);
+        add_cell(columns, "from_intended", percentile_ms(intended, percentile));
+        add_cell(columns, "from_commit", percentile_ms(commit, percentile));
     }
     return columns;
 }
 
 static size_t largest_line(const struct ledger *l)
 {
-    size_t most = 0;
+    size_t largest = 0;
 
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        if (line->state == LINE_WHOLE && line->tokens > most)
-            most = line->tokens;
+        if (line->state == LINE_WHOLE && line->tokens > largest)
+            largest = line->tokens;
     }
-    return most;
+    return largest;
 }
 
 // Returns a row such as {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, with `by` in the order of
@@ -338,8 +339,8 @@ static json_t *size_row(size_t tokens, const size_t *by)
 
 json_t *charts_batches(const struct ledger *l, struct err *e)
 {
-    size_t most = largest_line(l);
-    size_t(*lines)[FIRED_KINDS] = calloc(most + 1, sizeof *lines);
+    size_t largest = largest_line(l);
+    size_t(*lines)[FIRED_KINDS] = calloc(largest + 1, sizeof *lines);
     unsigned char *whys = stages_reasons(l, e);
     json_t *sizes = json_array(), *names = json_array();
 
@@ -348,7 +349,7 @@ json_t *charts_batches(const struct ledger *l, struct err *e)
         if (l->log->lines[i].state == LINE_WHOLE)
             lines[l->log->lines[i].tokens][whys[i]]++;
     }
-    for (size_t tokens = 1; lines && whys && tokens <= most; tokens++)
+    for (size_t tokens = 1; lines && whys && tokens <= largest; tokens++)
         json_array_append_new(sizes, size_row(tokens, lines[tokens]));
     for (enum fired_by why = 0; why < FIRED_KINDS; why++)
         json_array_append_new(names, json_string(fired_name(why)));

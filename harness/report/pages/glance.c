@@ -68,46 +68,47 @@ static size_t group_times(struct group *groups, const int64_t *times, size_t cou
 
 struct nearness {
     const struct verb *verb; // of the faults nearest to the groups; NULL: none, or several verbs
-    int64_t most_ns;         // longest reach of a group away from its fault
+    int64_t farthest_ns;     // longest reach of a group away from its fault
 };
 
-// True when a fault can explain a group: the fault began after the group's start, and the group did
-// not last long after the fault's end. With `after`: the fault began before the group. *far_ns: how
-// far the group reaches away from the fault's beginning.
-static bool explains_group(const struct fault_record *f, const struct group *g, bool after,
-    int64_t gap_ns, int64_t *far_ns)
+// True when a fault can explain a group of lost or late tokens. Without fault_first the fault must
+// have begun after the group's start, and the group must not last long after the fault's end; with
+// it, the fault must have begun before the group. *reach_ns: the time from the fault's beginning to
+// the far end of the group.
+static bool explains_group(const struct fault_record *f, const struct group *g, bool fault_first,
+    int64_t gap_ns, int64_t *reach_ns)
 {
     if (f->began_ns == 0 || f->left_out)
         return false;
-    *far_ns = after ? g->until_ns - f->began_ns : f->began_ns - g->from_ns;
+    *reach_ns = fault_first ? g->until_ns - f->began_ns : f->began_ns - g->from_ns;
     // A group that goes on long after the fault has another cause, too.
-    return after ? f->began_ns <= g->from_ns
-                 : f->began_ns >= g->from_ns && g->until_ns <= f->ended_ns + gap_ns;
+    return fault_first ? f->began_ns <= g->from_ns
+                       : f->began_ns >= g->from_ns && g->until_ns <= f->ended_ns + gap_ns;
 }
 
-// Finds for each group the next fault that explains it or, with `after`, the last one before it.
-// Returns their verb, if they all have the same.
-static struct nearness nearest(
-    const struct ledger *l, const struct group *groups, size_t count, bool after, int64_t gap_ns)
+// Finds for each group the nearest fault that explains it: the next one or, with fault_first, the
+// last one before it. Returns their verb, if they all have the same.
+static struct nearness find_nearest(const struct ledger *l, const struct group *groups,
+    size_t count, bool fault_first, int64_t gap_ns)
 {
     struct nearness n = {0};
 
     for (size_t g = 0; g < count; g++) {
         const struct verb *verb = NULL;
-        int64_t least_ns = INT64_MAX, far_ns = 0;
+        int64_t nearest_ns = INT64_MAX, reach_ns = 0;
         for (size_t i = 0; i < l->fault_count; i++) {
-            if (!explains_group(&l->faults[i], &groups[g], after, gap_ns, &far_ns) ||
-                far_ns >= least_ns)
+            if (!explains_group(&l->faults[i], &groups[g], fault_first, gap_ns, &reach_ns) ||
+                reach_ns >= nearest_ns)
                 continue;
-            least_ns = far_ns;
+            nearest_ns = reach_ns;
             verb = l->faults[i].spec->verb;
         }
         // The report has one sentence for all groups. If two groups lie near faults of different
         // verbs, it would be wrong for one of them.
         if (!verb || (g > 0 && verb != n.verb))
-            return (struct nearness){.most_ns = INT64_MAX};
+            return (struct nearness){.farthest_ns = INT64_MAX};
         n.verb = verb;
-        n.most_ns = least_ns > n.most_ns ? least_ns : n.most_ns;
+        n.farthest_ns = nearest_ns > n.farthest_ns ? nearest_ns : n.farthest_ns;
     }
     return n;
 }
@@ -127,24 +128,24 @@ static void print_span(
 static void append_groups(const struct ledger *l, const struct group *groups, size_t count,
     int64_t gap_ns, struct buf *out)
 {
-    struct nearness before = nearest(l, groups, count, false, gap_ns);
-    struct nearness after = nearest(l, groups, count, true, gap_ns);
+    struct nearness before = find_nearest(l, groups, count, false, gap_ns);
+    struct nearness after = find_nearest(l, groups, count, true, gap_ns);
     // A fault loses tokens that were committed before it, and delays tokens that were committed
     // after it. So if both sides have a fault, the nearer one is named.
-    bool is_before = before.verb && (!after.verb || before.most_ns <= after.most_ns);
+    bool is_before = before.verb && (!after.verb || before.farthest_ns <= after.farthest_ns);
     const struct nearness *n = is_before ? &before : &after;
 
     if (count > 1)
         buf_printf(out, " in %zu groups", count);
     // A fault that is seconds away explains nothing.
-    if (n->verb && n->most_ns <= gap_ns + NS_PER_S) {
+    if (n->verb && n->farthest_ns <= gap_ns + NS_PER_S) {
         const struct group all = {groups[0].from_ns, groups[count - 1].until_ns};
         print_span(l, &all, gap_ns, out);
         buf_printf(out, ",%s within %.0f ms %s a %s",
             count > 1                    ? " each"
             : all.until_ns > all.from_ns ? " all"
                                          : "",
-            ceil((double)n->most_ns / 1e6), is_before ? "before" : "after", n->verb->name);
+            ceil((double)n->farthest_ns / 1e6), is_before ? "before" : "after", n->verb->name);
         return;
     }
     for (size_t i = 0; i < count && i < LISTED_MAX; i++) {
@@ -215,17 +216,17 @@ static json_t *glance_token_json(const struct ledger *l, uint32_t token, enum gl
 static json_t *tokens_json(const struct report *r)
 {
     const struct ledger *l = r->ledger;
-    size_t of[GLANCE_STATES] = {0}, nth[GLANCE_STATES] = {0};
+    size_t counts[GLANCE_STATES] = {0}, seen[GLANCE_STATES] = {0};
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < l->plan->token_count; i++)
-        of[glance_state(l, r->result, i)]++;
+        counts[glance_state(l, r->result, i)]++;
     for (uint32_t i = 0; i < l->plan->token_count; i++) {
         enum glance_state state = glance_state(l, r->result, i);
         // Each state has its own n, so that a few lost tokens are all shown among a million that
         // were delivered.
-        size_t every = (of[state] + SHOWN_MAX - 1) / SHOWN_MAX;
-        if (state != GLANCE_NONE && nth[state]++ % every == 0)
+        size_t every = (counts[state] + SHOWN_MAX - 1) / SHOWN_MAX;
+        if (state != GLANCE_NONE && seen[state]++ % every == 0)
             json_array_append_new(list, glance_token_json(l, i, state));
     }
     return list;

@@ -2,7 +2,7 @@
 // faults.
 //
 // The states say what was seen, and not what the verdict makes of it: an invariant may excuse a
-// token that came late. So the number of tokens in a state is told only if it equals the
+// token that came late. So the number of tokens in a state is shown only if it equals the
 // invariant's count.
 #pragma once
 

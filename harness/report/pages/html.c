@@ -17,7 +17,8 @@
 
 #define PAGE_DATA_MAX (256u << 20)
 
-static json_t *parse_page(bool made, struct buf *text)
+// Parses a JSON text; NULL when the text could not be made.
+static json_t *parse_made(bool made, struct buf *text)
 {
     return made && buf_str(text) ? json_loads(text->data, 0, NULL) : NULL;
 }
@@ -27,7 +28,7 @@ static json_t *result_of(const struct report *r, struct err *e)
     struct buf text;
 
     buf_init(&text, 64u << 20);
-    json_t *result = parse_page(report_result_json(r, &text, e), &text);
+    json_t *result = parse_made(report_result_json(r, &text, e), &text);
     buf_fini(&text);
     return result;
 }
@@ -43,8 +44,7 @@ static json_t *scenario_of(const struct report *r)
     return yaml;
 }
 
-// Lists the names of the invariants that were judged and are marked; with NULL, of all that were
-// judged.
+// Lists the names of the judged invariants: those that are marked; with NULL all.
 static json_t *names_of(const struct report *r, const bool *marked)
 {
     json_t *list = json_array();
