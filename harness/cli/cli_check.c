@@ -179,12 +179,12 @@ static int check_result(const char *path, const struct options *o)
 {
     char scenario[PATH_MAX];
     struct err ignored;
-    bool one = path_join(scenario, path, "scenario.yaml", &ignored) && path_exists(scenario);
+    bool is_result = path_join(scenario, path, "scenario.yaml", &ignored) && path_exists(scenario);
 
-    return one ? check_folder(path, o, NULL) : check_all(path, o);
+    return is_result ? check_folder(path, o, NULL) : check_all(path, o);
 }
 
-// Prints the story with all its defaults.
+// Prints the story again, with all that it left to defaults.
 static bool explain(const struct told *t, struct err *e)
 {
     struct buf text;

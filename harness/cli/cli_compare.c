@@ -72,7 +72,7 @@ static bool write_compare_files(
     return ok;
 }
 
-static bool show_progress(const struct comparison *c, struct err *e)
+static bool print_comparison(const struct comparison *c, struct err *e)
 {
     struct buf text;
 
@@ -86,30 +86,31 @@ static bool show_progress(const struct comparison *c, struct err *e)
 
 // Returns the worst exit code of the comparisons: a regression is worst, then an unknown result. If
 // there is no comparison, the calibration has failed, so the result is unknown.
-static int worst(const struct comparisons *all)
+static int worst_change_code(const struct comparisons *all)
 {
     int code = all->count > 0 ? EXIT_OK : change_exit_code(CHANGE_UNKNOWN);
 
     for (size_t i = 0; i < all->count; i++) {
-        int one = change_exit_code(all->items[i].overall);
+        int own_code = change_exit_code(all->items[i].overall);
         // A worse result has a larger exit code.
-        code = one > code ? one : code;
+        code = own_code > code ? own_code : code;
     }
     return code;
 }
 
 // --- stored results -------------------------------------------------------------------
 
-// True when one of the first `before` runs of the side is a run of this scenario.
-static bool has(const struct side *s, size_t before, const char *scenario)
+// True when one of the first run_count runs of the side is a run of this scenario.
+static bool has_run_of(const struct side *s, size_t run_count, const char *scenario)
 {
-    for (size_t i = 0; i < before; i++) {
+    for (size_t i = 0; i < run_count; i++) {
         if (strcmp(s->runs[i].scenario, scenario) == 0)
             return true;
     }
     return false;
 }
 
+// Compares the stored runs of one scenario on both sides, and prints the comparison.
 static bool compare_scenario(struct comparisons *all, const struct side *base,
     const struct side *new, const char *scenario, double min_effect, struct err *e)
 {
@@ -124,18 +125,19 @@ static bool compare_scenario(struct comparisons *all, const struct side *base,
            collect_scenario(&all->new[i], new, scenario, e) &&
            setup_check(&all->base[i], &all->new[i], e) &&
            compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e) &&
-           (setup_notes(&all->items[i]), show_progress(&all->items[i], e));
+           (setup_notes(&all->items[i]), print_comparison(&all->items[i], e));
 }
 
+// Compares each scenario that both sides have. False when there is none.
 static bool compare_each(struct comparisons *all, const struct side *base, const struct side *new,
     double min_effect, struct err *e)
 {
     for (size_t i = 0; i < base->count; i++) {
         const char *scenario = base->runs[i].scenario;
         // A scenario is compared once, when its first run comes up.
-        if (has(base, i, scenario))
+        if (has_run_of(base, i, scenario))
             continue;
-        if (!has(new, new->count, scenario))
+        if (!has_run_of(new, new->count, scenario))
             fprintf(stderr, "mailproof: %s: in the base only, not compared\n", scenario);
         else if (!compare_scenario(all, base, new, scenario, min_effect, e))
             return false;
@@ -160,10 +162,10 @@ static bool check_stored_options(const struct options *o, struct err *e)
 static bool compare_stored(struct comparisons *all, const struct options *o, struct err *e)
 {
     struct side base = {.name = "base"}, new = {.name = "new"};
-    bool two = o->args[0] && o->args[1] && !o->args[2];
+    bool two_named = o->args[0] && o->args[1] && !o->args[2];
     bool ok = check_stored_options(o, e) &&
-              (two || err_set(e, ERR_USAGE,
-                          "compare: name two results or folders of results, BASE and NEW"));
+              (two_named || err_set(e, ERR_USAGE,
+                                "compare: name two results or folders of results, BASE and NEW"));
 
     ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e);
     size_t interrupted = base.interrupted + new.interrupted;
@@ -262,7 +264,7 @@ static bool compare_collectors(
     b->name = names[1];
     return take_turns(t, a, 0, b, second, e) &&
            compare_sides(&all->items[i], a, b, t->options->compare.min_effect, e) &&
-           show_progress(&all->items[i], e);
+           print_comparison(&all->items[i], e);
 }
 
 // Compares A with itself, where any difference comes from the machine. *steady: the machine can be
@@ -308,7 +310,6 @@ static bool compare_by_turns(
     struct comparisons *all, struct turns *t, const struct options *o, struct err *e)
 {
     bool steady = true;
-
     bool ok = start_turns(t, o, e) && (!o->compare.calibrate || calibrate(t, &steady, e));
     ok = ok && (!steady || compare_collectors(all, t, (const char *[]){"A", "B"}, 1, e));
     if (t->shared)
@@ -333,9 +334,9 @@ static bool load_both(struct turns *t, const char *path, const struct options *o
         sets.collector = t->commands[i] = o->args[i];
         ok = scenario_load(&t->scenarios[i], path, &sets, e);
     }
-    int both = t->scenarios[0].collector.promises & t->scenarios[1].collector.promises;
+    int common = t->scenarios[0].collector.promises & t->scenarios[1].collector.promises;
     for (int i = 0; ok && i < 2; i++) {
-        t->scenarios[i].collector.promises = both;
+        t->scenarios[i].collector.promises = common;
         needs_drop_expectations(&t->scenarios[i]);
         ok = needs_met(&t->scenarios[i], e);
     }
@@ -367,7 +368,7 @@ int cli_compare(const struct options *o)
     bool ok = (all || err_memory(&e)) &&
               (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
               write_compare_files(all, o, &e);
-    int code = ok ? worst(all) : cli_fail(&e);
+    int code = ok ? worst_change_code(all) : cli_fail(&e);
     for (size_t i = 0; all && i < all->count; i++) {
         side_fini(&all->base[i]);
         side_fini(&all->new[i]);

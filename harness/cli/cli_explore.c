@@ -126,7 +126,7 @@ static void take_example(const json_t *result, char *out, size_t size)
 }
 
 // Returns the entry of the draw that a worker is running; NULL when no worker runs it.
-static struct tried *running(struct exploring *x, uint64_t number)
+static struct tried *running_draw(struct exploring *x, uint64_t number)
 {
     for (int i = 0; i < x->jobs; i++) {
         if (x->running[i].number == number && x->running[i].took_s > 0)
@@ -152,13 +152,14 @@ static void remove_run(const char *folder)
     rmdir(parent);
 }
 
+// True when the draw broke one of the invariants that the user looks for (x->wanted).
 static bool is_wanted(const struct exploring *x, const struct tried *t)
 {
-    bool wanted = false;
+    bool broke_wanted = false;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        wanted = wanted || (t->broken[id] && x->wanted[id]);
-    return t->judged && t->verdict == VERDICT_VIOLATED && wanted;
+        broke_wanted = broke_wanted || (t->broken[id] && x->wanted[id]);
+    return t->judged && t->verdict == VERDICT_VIOLATED && broke_wanted;
 }
 
 // Adds the first run of a draw to the journal. A draw that broke a wanted invariant becomes a
@@ -186,7 +187,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
 // Takes a worker's answer, for the first run of a draw or for another run of a suspect.
 static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
-    struct tried *known = running(x, a->number);
+    struct tried *known = running_draw(x, a->number);
     struct tried t = known ? *known : (struct tried){.number = a->number};
     struct suspect *s = suspect_of(x, a->number);
     char example[256] = "";
@@ -244,26 +245,26 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_failed(x));
 }
 
-// Gives each idle worker a run, until `places` workers are busy. *any: false when there was nothing
-// more to run. Suspects come first, because a draw that broke something once may do so again.
-static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
+// Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left.
+// Suspects come first, because a draw that broke something once may do so again.
+static bool fill_places(struct exploring *x, int places, bool *more, struct err *e)
 {
-    *any = true;
-    while (*any && run_pool_busy(&x->runners) < places) {
+    *more = true;
+    while (*more && run_pool_busy(&x->runners) < places) {
         int worker = run_pool_idle(&x->runners);
         struct suspect *s = worker >= 0 ? suspects_to_confirm(x) : NULL;
         struct candidate c;
-        *any = false;
+        *more = false;
         if (worker < 0)
             return true;
         if (s) {
-            *any = true;
+            *more = true;
             if (!give_draw(x, worker, &s->tried, s->path, e))
                 return false;
         } else if (may_draw(x)) {
             err_clear(e);
-            *any = exploring_next(x, &c, e);
-            if (!*any)
+            *more = exploring_next(x, &c, e);
+            if (!*more)
                 return e->kind == ERR_NONE;
             struct tried t = {.number = c.number, .mode = mode_of(&c.scenario)};
             verbs_of(&c.scenario, t.verbs);
@@ -277,7 +278,7 @@ static bool fill_places(struct exploring *x, int places, bool *any, struct err *
 }
 
 // True, with the reason in e, when at least UNJUDGED_MAX draws were made and none could be judged.
-static bool nothing_works(const struct exploring *x, struct err *e)
+static bool no_draw_works(const struct exploring *x, struct err *e)
 {
     // A draw may fail to run by bad luck, but if all of them fail, something is wrong with the
     // machine or the collector.
@@ -292,19 +293,19 @@ static bool nothing_works(const struct exploring *x, struct err *e)
 static bool search_draws(struct exploring *x, struct err *e)
 {
     int shrinking = 0;
-    bool any;
+    bool more;
 
     for (;;) {
         struct run_pool_answer answer;
         if (interrupt_signal())
             return true;
         if (!suspects_shrink(x, x->jobs, &shrinking, e) ||
-            !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
+            !fill_places(x, x->jobs - shrinking, &more, e) || no_draw_works(x, e))
             return false;
         show_search(x);
         // The search is over when no worker runs, nothing is being shrunk, no suspect is open and
         // no draw is left.
-        if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
+        if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !more)
             return true;
         // With --fail-fast no failure is shrunk, so there is nothing to wait for.
         if (x->options->fail_fast && has_failed(x))
@@ -317,7 +318,7 @@ static bool search_draws(struct exploring *x, struct err *e)
 
 // --- the whole command --------------------------------------------------------------------
 
-static int exit_code(const struct exploring *x)
+static int explore_exit_code(const struct exploring *x)
 {
     if (has_failed(x))
         return verdict_exit_code(VERDICT_VIOLATED);
@@ -333,13 +334,13 @@ static int exit_code(const struct exploring *x)
                : EXIT_OK;
 }
 
-// The length and the tokens of a usual draw, for the forecast.
-#define USUAL_NS (7 * NS_PER_S)
-#define USUAL_TOKENS 1000
+// What the forecast takes as a draw's length of load and number of tokens.
+#define DRAW_LOAD_NS (7 * NS_PER_S)
+#define DRAW_TOKENS 1000
 
 static void tell_forecast(const struct exploring *x)
 {
-    int64_t each_ns = (USUAL_NS + SUITE_OVERHEAD_NS) / x->jobs;
+    int64_t each_ns = (DRAW_LOAD_NS + SUITE_OVERHEAD_NS) / x->jobs;
     int64_t draws = (x->deadline_ns - x->began_ns) / each_ns;
     struct forecast f = {0};
 
@@ -347,8 +348,7 @@ static void tell_forecast(const struct exploring *x)
         int shards = x->options->shard.of > 0 ? x->options->shard.of : 1;
         draws = clock_max(0, x->options->explore.draws / shards - (int64_t)x->journal.tried);
     }
-
-    forecast_add(&f, (size_t)draws, USUAL_NS, USUAL_TOKENS, x->jobs);
+    forecast_add(&f, (size_t)draws, DRAW_LOAD_NS, DRAW_TOKENS, x->jobs);
     // forecast_add assumes that runs come one after another, but here several run at a time.
     f.ns = draws * each_ns;
     f.kept = 0; // only draws that broke something keep their results
@@ -381,6 +381,7 @@ static bool copy_found(
     return ok;
 }
 
+// Takes the scenarios of all failures from the folders of the merged shards.
 static bool take_found(struct exploring *x, struct err *e)
 {
     const struct record *r = &x->journal.record;
@@ -441,7 +442,7 @@ int cli_explore(const struct options *o)
     struct err e = {0};
 
     bool ok = (x || err_memory(&e)) && exploring_init(x, o, &e) && explore(x, &e);
-    int code = ok ? exit_code(x) : cli_fail(&e);
+    int code = ok ? explore_exit_code(x) : cli_fail(&e);
     if (x)
         exploring_fini(x);
     free(x);

@@ -121,7 +121,7 @@ static void take_row(struct field_run *f, size_t i, const json_t *line)
 
 // Fills in row i, for the subject `name`, from its manifest and from what is installed here or, in
 // a merge, from the record. Adds the row to the record if it is not in there.
-static bool describe_field(struct field_run *f, size_t i, const char *name, struct err *e)
+static bool describe_row(struct field_run *f, size_t i, const char *name, struct err *e)
 {
     const json_t *known = f->options->merged ? known_row(f, f->items[i]) : NULL;
     struct grid_row *row = &f->grid.rows[i];
@@ -137,8 +137,8 @@ static bool describe_field(struct field_run *f, size_t i, const char *name, stru
         if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
             return false;
         describe_manner(row, &f->manners[i], m);
-        // The shard has looked at its own machine, where the runs were made. What is installed on
-        // this machine does not matter.
+        // A shard has looked at its own machine, where the runs were made. What is installed on
+        // this machine does not matter then.
         if (known)
             ;
         else if (!manifest_installed(m, &why))
@@ -274,7 +274,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
     f->grid.gaps = record_gaps(&f->record);
     describe_run(f);
     for (size_t i = 0; i < rows; i++) {
-        if (!describe_field(f, i, names[f->items[i]], e))
+        if (!describe_row(f, i, names[f->items[i]], e))
             return false;
     }
     return true;

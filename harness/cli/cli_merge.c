@@ -19,7 +19,8 @@ static const struct {
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static size_t find_shards(const char *name)
+// Returns the place of a command in `commands`; COMMANDS: its shards cannot be merged.
+static size_t find_shards_command(const char *name)
 {
     size_t i = 0;
 
@@ -28,39 +29,39 @@ static size_t find_shards(const char *name)
     return i;
 }
 
-// Copies from merge's own options where results are written, and what is written about them. All
-// other options are those of the shards.
-static void choose_files(struct options *own, const struct options *o)
+// Replaces, in the options of the shards, where results are written and what is written about them
+// by those of merge (o). All other options stay as the shards had them.
+static void choose_files(struct options *shard_options, const struct options *o)
 {
-    own->out = o->out;
-    own->quiet = o->quiet;
-    own->shard = (struct shard){0};
-    own->run.junit = o->run.junit;
-    own->markdown = o->markdown;
-    own->json_file = o->json_file;
-    own->csv = o->csv;
-    own->field.site = o->field.site;
-    own->field.commands = o->field.commands;
+    shard_options->out = o->out;
+    shard_options->quiet = o->quiet;
+    shard_options->shard = (struct shard){0};
+    shard_options->run.junit = o->run.junit;
+    shard_options->markdown = o->markdown;
+    shard_options->json_file = o->json_file;
+    shard_options->csv = o->csv;
+    shard_options->field.site = o->field.site;
+    shard_options->field.commands = o->field.commands;
 }
 
 // Parses the shards' words as a command line, replaces the files by those of merge, runs the
 // command with the merged results, and returns its exit code.
-static int call(
+static int run_shards_command(
     size_t command, char **words, int count, const struct merged *m, const struct options *o)
 {
-    struct options own;
+    struct options shard_options;
     struct err e = {0};
     int code;
 
-    if (options_parse(&own, commands[command].scope, count, words, &e)) {
-        choose_files(&own, o);
-        own.merged = m;
-        code = commands[command].run(&own);
+    if (options_parse(&shard_options, commands[command].scope, count, words, &e)) {
+        choose_files(&shard_options, o);
+        shard_options.merged = m;
+        code = commands[command].run(&shard_options);
     } else {
         err_prefix(&e, "the shards' options");
         code = cli_fail(&e);
     }
-    options_fini(&own);
+    options_fini(&shard_options);
     return code;
 }
 
@@ -99,7 +100,7 @@ static int finish_merge(const struct merged *m, const struct options *o, struct 
 {
     const char *name = json_string_value(json_object_get(m->head, "command"));
     const json_t *asked = json_object_get(m->head, "asked");
-    size_t command = find_shards(name ? name : ""), count = json_array_size(asked);
+    size_t command = find_shards_command(name ? name : ""), count = json_array_size(asked);
     char **words = calloc(count + 2, sizeof *words); // the command's name, its words, and NULL
 
     if (!words || command == COMMANDS) {
@@ -115,7 +116,7 @@ static int finish_merge(const struct merged *m, const struct options *o, struct 
         free(words);
         return cli_fail(e);
     }
-    int code = call(command, words, (int)count + 1, m, o);
+    int code = run_shards_command(command, words, (int)count + 1, m, o);
     free(words);
     if (*m->gaps == '\0')
         return code;

@@ -14,7 +14,7 @@
 #include "scenario/needs.h"
 
 // Appends how much of the time a run would judge, so that the user sees beforehand if it is little.
-static void foresee(const struct plan *plan, const struct scenario *s, struct buf *out)
+static void append_judged_time(const struct plan *plan, const struct scenario *s, struct buf *out)
 {
     buf_printf(out,
         "# time is judged in %.1f s of %.1f s of load at least; each fault excuses it until the "
@@ -116,7 +116,7 @@ static bool print_plan(const char *path, const struct options *o, struct err *e)
     for (size_t i = 0; ok && !o->json && i < s.counterpart_count; i++)
         ok = print_counterpart(&s.counterparts[i], &s, path, sets, &out, e);
     if (ok && !o->json && plan.fault_count > 0)
-        foresee(&plan, &s, &out);
+        append_judged_time(&plan, &s, &out);
     if (ok && !(o->json ? plan_print_json(&plan, &s, &out) : plan_print(&plan, &s, &out)))
         ok = err_set(e, ERR_INTERNAL, "the plan is too long to print");
     if (ok)

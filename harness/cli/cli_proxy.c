@@ -26,7 +26,6 @@ static bool parse_listen(const char *text, struct proxy_open *open, struct err *
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
     bool bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
-
     char *end;
     long number = strtol(port, &end, 10);
 

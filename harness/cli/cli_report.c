@@ -12,7 +12,7 @@
 #include "report/pages/index.h"
 #include "report/report.h"
 
-static bool holds(const char *folder, const char *name)
+static bool folder_has(const char *folder, const char *name)
 {
     char path[PATH_MAX];
     struct err ignored;
@@ -76,22 +76,22 @@ static int render_all(const char *dir, const struct options *o)
 {
     struct gathered g;
     struct err e = {0};
-    size_t without = 0;
+    size_t without_history = 0;
     int code = EXIT_OK;
 
     bool ok = gather_results(&g, dir, &e);
     for (size_t i = 0; ok && i < g.count; i++) {
-        if (!holds(g.folders[i], HISTORY_NAME))
-            without++;
+        if (!folder_has(g.folders[i], HISTORY_NAME))
+            without_history++;
         else if (!render_folder(g.folders[i], o, &e))
             code = cli_worse(code, cli_fail(&e));
     }
     if (ok && g.count == 0)
         ok = err_set(&e, ERR_USAGE, "report: %.500s holds no result of a run", dir);
     ok = ok && index_write(dir, &e);
-    if (ok && without > 0)
-        printf("%zu %s\n", without,
-            NOUN(without, "result has no history and stays as it is",
+    if (ok && without_history > 0)
+        printf("%zu %s\n", without_history,
+            NOUN(without_history, "result has no history and stays as it is",
                 "results have no history and stay as they are"));
     if (ok)
         printf("index  %s/index.html\n", dir);
@@ -103,7 +103,7 @@ static int report_path(const char *path, const struct options *o)
 {
     struct err e = {0};
 
-    if (holds(path, "result.json") || holds(path, "scenario.yaml"))
+    if (folder_has(path, "result.json") || folder_has(path, "scenario.yaml"))
         return render_folder(path, o, &e) ? EXIT_OK : cli_fail(&e);
     return render_all(path, o);
 }

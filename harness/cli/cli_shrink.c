@@ -51,13 +51,13 @@ static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 // partly.
 static enum answer judge_candidate(const struct shrinking *h, const struct stored *run)
 {
-    bool all = true;
+    bool breaks_all = true;
 
     if (!run->broken[h->wanted])
         return ANSWER_PASSES;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        all = all && (run->broken[id] || !h->original.broken[id]);
-    return all ? ANSWER_FAILS : ANSWER_PARTLY;
+        breaks_all = breaks_all && (run->broken[id] || !h->original.broken[id]);
+    return breaks_all ? ANSWER_FAILS : ANSWER_PARTLY;
 }
 
 static void tell_candidate(const struct shrinking *h, const struct scenario *s, size_t tokens,

@@ -82,9 +82,9 @@ static bool tell_slopes(const char *folder, struct err *e)
     struct buf text;
     char path[PATH_MAX];
     struct err ignored;
-    bool one = path_join(path, folder, "scenario.yaml", &ignored) && path_exists(path);
+    bool is_result = path_join(path, folder, "scenario.yaml", &ignored) && path_exists(path);
 
-    if (!(one ? take_run : take_soak)(&s, folder, e))
+    if (!(is_result ? take_run : take_soak)(&s, folder, e))
         return false;
     buf_init(&text, 1u << 16);
     bool ok = slopes_print(&s, &text) || err_memory(e);

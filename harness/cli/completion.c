@@ -45,13 +45,13 @@ static const char *section_of(const struct command *c)
     return c->scope == SCOPE_FIELD ? "Subjects" : "Scenarios";
 }
 
-static void print_word(const struct option_text *o, void *unused)
+static void print_bash_option(const struct option_text *o, void *unused)
 {
     (void)unused;
     printf(" --%s", o->name);
 }
 
-static void print_word_with_argument(const struct option_text *o, void *unused)
+static void print_bash_option_with_argument(const struct option_text *o, void *unused)
 {
     (void)unused;
     if (o->argument)
@@ -83,9 +83,9 @@ static void print_bash(const struct command *commands, size_t count)
     puts(" --help --version' ;;");
     for (size_t i = 0; i < count; i++) {
         printf("    *:%s) words='", commands[i].name);
-        options_each(commands[i].scope, print_word, NULL);
+        options_each(commands[i].scope, print_bash_option, NULL);
         printf("' section=%s\n        with_argument='", section_of(&commands[i]));
-        options_each(commands[i].scope, print_word_with_argument, NULL);
+        options_each(commands[i].scope, print_bash_option_with_argument, NULL);
         puts(" ' ;;");
     }
     puts("    esac\n"

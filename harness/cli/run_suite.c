@@ -83,6 +83,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     }
 }
 
+// Fills in the item of a run: its figures and folder or, if it was not judged, why not.
 static void take_outcome(
     struct suite_item *ran, bool judged, const struct run_outcome *outcome, const struct err *e)
 {
@@ -219,9 +220,8 @@ static void forget_lines(struct tally *t)
 }
 
 // Takes run `number` from the record, or makes it. Leaves it out if it belongs to another shard.
-// *code gets the run's exit code; 0 for a run that is left out. Returns false on an error of the
-// record.
-static bool do_item(uint64_t number, size_t scenario, const struct scenario *s,
+// *code gets the run's exit code; 0 for a run that is left out. False on an error of the record.
+static bool make_or_take_run(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
 {
     // With --every-cut the shards share the trials of each run. So each shard has a part of each
@@ -279,7 +279,7 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
 
     for (size_t i = 0; i < count; i++) {
         for (int n = 0; n < t->repeat; n++) {
-            if (!do_item(number++, i, &scenarios[i], o, t, &code, e))
+            if (!make_or_take_run(number++, i, &scenarios[i], o, t, &code, e))
                 return false;
             if (interrupt_signal()) {
                 // The present scenario has a result of its own, so it is not among those that were
