@@ -49,10 +49,12 @@ void append_code(struct buf *out, const char *text)
 
     // A run of as many backticks as the span begins with would end it, so the span begins with one
     // more than the longest run in the text.
-    for (const char *at = text; *(at += strcspn(at, "`"));) {
+    const char *at = text + strcspn(text, "`");
+    while (*at) {
         size_t run = strspn(at, "`");
         longest = run > longest ? run : longest;
         at += run;
+        at += strcspn(at, "`");
     }
     for (size_t i = 0; i <= longest; i++)
         buf_append_char(out, '`');

@@ -336,13 +336,12 @@ static void draw_table(struct suite *s)
         // The last column stays free, because some terminals wrap the line when it is filled.
         struct terminal_line l = {
             .out = &s->text, .room = columns - 1, .colours = terminal_colours(STDERR_FILENO)};
-        bool is_total = i == s->count || i == first + room;
-        if (is_total)
+        if (i == s->count || i == first + room) {
             put_totals(&l, s);
-        else
+        } else {
             put_suite_row(&l, s, &s->rows[i], name_columns, bar_columns);
-        if (!is_total)
             buf_append_char(&s->text, '\n');
+        }
         s->width[s->drawn++] = (unsigned short)l.used;
     }
     flush_table(s);

@@ -215,12 +215,9 @@ static void print_silence(const struct silence *s, FILE *out)
     fputc('\n', out);
     if (s->times > 1)
         fprintf(out, "  its log     %zu times \"%s\"\n", s->times, s->common);
+    const char *label = s->times > 1 ? "  ends with" : "its log";
     for (size_t i = 0; i < s->end_count; i++)
-        fprintf(out, "  %-11s %s\n",
-            i > 0          ? ""
-            : s->times > 1 ? "  ends with"
-                           : "its log",
-            s->ends[i]);
+        fprintf(out, "  %-11s %s\n", i > 0 ? "" : label, s->ends[i]);
 }
 
 bool report_print(const struct report *r, FILE *out, struct err *e)

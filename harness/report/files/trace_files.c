@@ -223,15 +223,15 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 static void emit_otlp(struct sink *to, const struct report *r, const struct span *s)
 {
     struct buf *out = to->out;
+    uint32_t track_id = (uint32_t)(s->track ^ s->track >> 32);
 
     // The first span, which follows the list's bracket, has no comma before it.
     buf_printf(out,
         "%s{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%08" PRIx32 "%08x\"",
         out->data[out->len - 1] == '[' ? "\n" : ",\n", (uint64_t)r->scenario->seed, s->track,
-        (uint32_t)(s->track ^ s->track >> 32), s->number);
+        track_id, s->number);
     if (s->parent)
-        buf_printf(out, ",\"parentSpanId\":\"%08" PRIx32 "%08x\"",
-            (uint32_t)(s->track ^ s->track >> 32), s->parent);
+        buf_printf(out, ",\"parentSpanId\":\"%08" PRIx32 "%08x\"", track_id, s->parent);
     buf_printf(out,
         ",\"kind\":1,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64
         "\",\"name\":",

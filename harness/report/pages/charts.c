@@ -62,7 +62,7 @@ struct gathering {
     double stage_ns[SERIES_STAGES];
 };
 
-static double series_ms(const struct histogram *h, double percentile)
+static double percentile_ms(const struct histogram *h, double percentile)
 {
     return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
 }
@@ -72,11 +72,11 @@ static void close_point(struct series_point *p, struct gathering *g)
 {
     int64_t measured = g->from_intended.total;
 
-    p->p50_ms = series_ms(&g->from_intended, 50);
-    p->p99_ms = series_ms(&g->from_intended, 99);
+    p->p50_ms = percentile_ms(&g->from_intended, 50);
+    p->p99_ms = percentile_ms(&g->from_intended, 99);
     p->max_ms = measured ? (double)g->from_intended.max / 1e6 : NAN;
-    p->commit_p50_ms = series_ms(&g->from_commit, 50);
-    p->commit_p99_ms = series_ms(&g->from_commit, 99);
+    p->commit_p50_ms = percentile_ms(&g->from_commit, 50);
+    p->commit_p99_ms = percentile_ms(&g->from_commit, 99);
     for (int i = 0; i < SERIES_STAGES; i++) {
         p->stage_ms[i] = measured ? g->stage_ns[i] / (double)measured / 1e6 : NAN;
         g->stage_ns[i] = 0;
@@ -282,11 +282,6 @@ json_t *charts_server(const struct report *r)
 }
 
 // --- distributions ---------------------------------------------------------------
-
-static double percentile_ms(const struct histogram *h, double percentile)
-{
-    return h->total > 0 ? (double)histogram_percentile(h, percentile) / 1e6 : nothing;
-}
 
 // Makes the curve on a scale of nines: 1 is 90%, 2 is 99%. The curve ends where only one value of
 // the run is larger.
