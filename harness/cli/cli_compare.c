@@ -121,11 +121,13 @@ static bool compare_scenario(struct comparisons *all, const struct side *base,
     all->base[i].name = base->name;
     all->new[i].name = new->name;
     all->count++;
-    return collect_scenario(&all->base[i], base, scenario, e) &&
-           collect_scenario(&all->new[i], new, scenario, e) &&
-           setup_check(&all->base[i], &all->new[i], e) &&
-           compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e) &&
-           (setup_notes(&all->items[i]), print_comparison(&all->items[i], e));
+    if (!collect_scenario(&all->base[i], base, scenario, e) ||
+        !collect_scenario(&all->new[i], new, scenario, e) ||
+        !setup_check(&all->base[i], &all->new[i], e) ||
+        !compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e))
+        return false;
+    setup_notes(&all->items[i]);
+    return print_comparison(&all->items[i], e);
 }
 
 // Compares each scenario that both sides have. False when there is none.

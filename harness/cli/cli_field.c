@@ -139,11 +139,9 @@ static bool describe_row(struct field_run *f, size_t i, const char *name, struct
         describe_manner(row, &f->manners[i], m);
         // A shard has looked at its own machine, where the runs were made. What is installed on
         // this machine does not matter then.
-        if (known)
-            ;
-        else if (!manifest_installed(m, &why))
+        if (!known && !manifest_installed(m, &why))
             snprintf(row->absent, sizeof row->absent, "%.299s", why.text);
-        else
+        else if (!known)
             manifest_runtime(m, row->runtime, sizeof row->runtime);
     }
     if (known)

@@ -183,12 +183,14 @@ static int end_search(struct shrinking *h, const struct confirmation *c, struct 
         return cli_fail(e);
     if (h->err.kind != ERR_NONE && h->err.kind != ERR_INTERRUPTED)
         return cli_fail(&h->err);
-    if (h->search.kept_count == 1)
+    if (h->search.kept_count == 1) {
+        bool out_of_time = h->search.stopped && !interrupt_signal();
+        const char *hint = h->runs > 0
+                               ? "; more time may help: --within"
+                               : ": --within leaves no time for a first one, and to confirm it";
         printf("in %d %s nothing smaller was found that breaks the same invariant%s\n", h->runs,
-            NOUN(h->runs, "run", "runs"),
-            !h->search.stopped || interrupt_signal() ? ""
-            : h->runs > 0                            ? "; more time may help: --within"
-                          : ": --within leaves no time for a first one, and to confirm it");
+            NOUN(h->runs, "run", "runs"), out_of_time ? hint : "");
+    }
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
     return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
