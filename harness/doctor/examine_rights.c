@@ -36,12 +36,13 @@ static void examine_migrations(struct patient *p, const char *missing)
 // Examines whether the tables are there or, in a new database, whether this role may make them.
 static void examine_schema(struct patient *p)
 {
-    char missing[80], grant[200];
-    bool create;
+    char missing[80]; // the first migration that is missing; "": none
+    char grant[200];  // advice
+    bool may_create;
 
     if (!patient_ask(p, p->first, collector_sql_schema, missing, sizeof missing) ||
         !answers_yes(p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
-            &create) ||
+            &may_create) ||
         !patient_ask(p, p->first,
             "SELECT format('GRANT CREATE ON SCHEMA %I TO %I; or migrate as the schema''s owner.',"
             " coalesce(current_schema(), 'public'), current_user)",
@@ -50,7 +51,7 @@ static void examine_schema(struct patient *p)
     // A database without the tables is no fault: it may be new.
     if (strcmp(missing, FIRST_MIGRATION) != 0)
         examine_migrations(p, missing);
-    else if (create)
+    else if (may_create)
         patient_note(p, "Apply migrations/ before a collector starts.",
             "the tables are not there yet; this role may create them");
     else

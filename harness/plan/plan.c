@@ -284,7 +284,7 @@ static enum change_kind draw_change(struct maker *m)
     const struct load_phase *p = m->phase;
     const double shares[CHANGE_KINDS] = {
         p->consume, p->suspend, p->reactivate, p->expire, p->delete, p->email, p->login};
-    double at = rng_uniform(&m->streams[STREAM_CHANGE]);
+    double at = rng_uniform(&m->streams[STREAM_CHANGE]); // in the stretch of a kind, or behind all
     enum change_kind kind = 0;
 
     while (kind < CHANGE_KINDS && at >= shares[kind])

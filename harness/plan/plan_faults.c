@@ -16,7 +16,7 @@
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
-static size_t count_turns(const struct fault_spec *f)
+static size_t count_occurrences(const struct fault_spec *f)
 {
     return f->every_ns == 0 ? 1 : (size_t)((f->until_ns - f->at_ns) / f->every_ns) + 1;
 }
@@ -43,13 +43,13 @@ static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng
     return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
 }
 
-static void add_planned_fault(struct plan *p, const struct scenario *s, uint32_t spec)
+static void add_occurrences(struct plan *p, const struct scenario *s, uint32_t spec)
 {
     const struct fault_spec *f = &s->faults[spec];
     struct rng rng;
 
     rng_init(&rng, s->seed, FAULT_STREAMS + spec);
-    for (size_t n = 0; n < count_turns(f); n++) {
+    for (size_t n = 0; n < count_occurrences(f); n++) {
         int64_t at_ns = fault_at_ns(f, n, &rng);
         p->faults[p->fault_count++] =
             (struct plan_fault){.at_ns = at_ns, .end_ns = at_ns + plan_lasts_ns(f), .spec = spec};
@@ -63,7 +63,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
     size_t count = 0;
 
     for (size_t i = 0; i < s->fault_count; i++) {
-        count += count_turns(&s->faults[i]);
+        count += count_occurrences(&s->faults[i]);
         if (count > PLAN_FAULTS_MAX)
             return err_set(e, ERR_USAGE,
                 "the scenario comes to more than %u faults, the most that a plan holds",
@@ -73,7 +73,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
     if (!p->faults)
         return err_memory(e);
     for (size_t i = 0; i < s->fault_count; i++)
-        add_planned_fault(p, s, (uint32_t)i);
+        add_occurrences(p, s, (uint32_t)i);
     // Of two faults that collide, the later one is left out, so they must be sorted first.
     qsort(p->faults, p->fault_count, sizeof *p->faults, compare_planned_faults);
     leave_out_collisions(p, s);

@@ -23,8 +23,9 @@ struct printer {
 static size_t next_printed(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;
-    uint8_t phase = p->txns[txn++].phase;
+    uint8_t phase = p->txns[txn].phase;
 
+    txn++;
     // A backlog's transactions are all sent, so all are printed.
     while (pr->scenario->load[phase].closed && !(p->txns[txn - 1].flags & TXN_BACKLOG) &&
            txn < p->txn_count && p->txns[txn].phase == phase)
