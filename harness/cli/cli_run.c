@@ -39,7 +39,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], sets, e))
             return false;
-        subjects_suit(s);
+        subjects_adapt(s);
         bool wanted = locate_tagged(&search, s);
         bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)

@@ -145,7 +145,7 @@ static void run_one(
     if (o->run.soak)
         s = soak_plan_segment(&t->soak, t->item, &how.segment);
     // A skip costs nothing, so it is decided before a server is started.
-    bool judged = skips_none(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
+    bool judged = skips_permit(s, o, &e) && run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     ran->run.scenario = s->name;
     ran->run.took_ns = clock_now_ns() - t->table.run_began_ns;

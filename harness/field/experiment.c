@@ -181,7 +181,7 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
 
     // Kinds of mail mean nothing to a queue, so take them out of the load.
     if (ok)
-        subjects_suit(&s);
+        subjects_adapt(&s);
     ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
          read_answer(a, &outcome, e);
     scenario_fini(&s);

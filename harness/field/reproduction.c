@@ -238,7 +238,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     sets.overrides.trust = TRUST_ALL; // findings come with the program
     ok = ok && scenario_load(&s, path, &sets.overrides, e);
     if (ok)
-        subjects_suit(&s);
+        subjects_adapt(&s);
     ok = ok && run_scenario(&s, &how, &outcome, e) &&
          read_finding_result(f, &outcome, text, sizeof text, &shown, e);
     scenario_fini(&s);

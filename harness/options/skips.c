@@ -69,7 +69,7 @@ bool skips_check(
            check_list("skip-tag", o->run.skip_tag, true, scenarios, count, e);
 }
 
-bool skips_none(const struct scenario *s, const struct options *o, struct err *e)
+bool skips_permit(const struct scenario *s, const struct options *o, struct err *e)
 {
     if (is_listed(o->run.skip, s->name))
         return err_set(e, ERR_SKIP, "--skip names it");

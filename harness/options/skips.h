@@ -11,4 +11,4 @@ MUST_USE bool skips_check(
 // True when nothing keeps the scenario from being run. False, with ERR_SKIP and the reason, when it
 // is left out by an option, because the subject does not make a promise that it needs, or because
 // the schema lacks something.
-MUST_USE bool skips_none(const struct scenario *s, const struct options *o, struct err *e);
+MUST_USE bool skips_permit(const struct scenario *s, const struct options *o, struct err *e);

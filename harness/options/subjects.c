@@ -81,13 +81,13 @@ static bool is_client(const struct scenario *s)
 
 // Changes a phase for a subject whose own client puts the jobs: the client puts one job at a time,
 // and its transactions are not ours to hold open or roll back.
-static void suit_client(struct load_phase *phase)
+static void adapt_to_client(struct load_phase *phase)
 {
     phase->rollback = phase->hold_share = 0;
     phase->rows_from = phase->rows_to = 1;
 }
 
-void subjects_suit(struct scenario *s)
+void subjects_adapt(struct scenario *s)
 {
     needs_drop_expectations(s);
     if (!scenario_is_queue(s))
@@ -99,7 +99,7 @@ void subjects_suit(struct scenario *s)
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         if (client)
-            suit_client(&s->load[i]);
+            adapt_to_client(&s->load[i]);
         s->load[i].recovery = s->load[i].ineligible = s->load[i].unsendable = 0;
         s->load[i].names = NAMES_PLAIN;
         s->load[i].insert = INSERT_ROW;

@@ -17,7 +17,7 @@ void subjects_sets_fini(struct subject_sets *sets);
 
 // Removes the expectations that rest on a promise which the subject does not make. For another
 // queue, also removes the parts of the load that only mails have, because its jobs are all alike.
-void subjects_suit(struct scenario *s);
+void subjects_adapt(struct scenario *s);
 
 // Prints one line for each subject that --subject takes.
 MUST_USE bool subjects_list(struct err *e);
