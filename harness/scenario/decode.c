@@ -99,7 +99,7 @@ bool decode_want_line(const struct node *n, struct err *e)
 
 // Looks the text up in the field's words. *found is NULL when no word matches; that is no error
 // here, because many fields take other values, too. False for a word that is refused.
-static bool find_value_word(
+static bool find_field_word(
     const struct field *f, const struct node *n, const struct word **found, struct err *e)
 {
     *found = NULL;
@@ -131,7 +131,7 @@ static bool decode_string(const struct field *f, const struct node *n, void *slo
 {
     const struct word *word;
 
-    if (!decode_want_line(n, e) || !find_value_word(f, n, &word, e))
+    if (!decode_want_line(n, e) || !find_field_word(f, n, &word, e))
         return false;
     if (f->words && !word)
         return unknown_word(f, n, e);
@@ -160,7 +160,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 {
     const struct word *word;
 
-    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
         return false;
     if (!word)
         return unknown_word(f, n, e);
@@ -186,7 +186,7 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
 {
     const struct word *word;
 
-    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
         return false;
     if (word) {
         *value = word->value;
@@ -254,7 +254,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     const struct word *word;
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
         return false;
     if (word) {
         // The only word is `max`. Its flag is the bool right after the two rates in the struct.
@@ -336,7 +336,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
     const struct word *word;
     int64_t *ns = slot;
 
-    if (!decode_want_scalar(n, e) || !find_value_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
         return false;
     if (word) {
         *ns = word->value;

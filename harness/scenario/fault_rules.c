@@ -71,7 +71,7 @@ static bool check_step(const struct fault_spec *fault, const struct node *n, str
     bool has_clock = fault->target == TARGET_SERVER || fault->target == TARGET_COLLECTOR;
 
     // Other verbs also have the target collector, but only step-clock has the target server.
-    if (target && steps != has_clock && (steps || fault->target == TARGET_SERVER))
+    if (target && (steps ? !has_clock : fault->target == TARGET_SERVER))
         return node_err(target, e,
             steps ? "'%s' has no clock; write collector or server"
                   : "'%s' is a target of step-clock only",
@@ -89,7 +89,7 @@ static bool check_message(const struct fault_spec *fault, const struct node *n, 
            node_err_here(node_child(n, "message"), e);
 }
 
-static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
+static bool refuse_after_load(const struct node *n, int64_t load_ns, struct err *e)
 {
     struct buf text;
 
@@ -126,11 +126,11 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
     if (fault->at_ns > load_ns)
-        return after_load(node_child(n, "at"), load_ns, e);
+        return refuse_after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)
         return node_key_err(until, e, "'until' has no effect without 'every'");
     if (until && fault->until_ns > load_ns)
-        return after_load(until, load_ns, e);
+        return refuse_after_load(until, load_ns, e);
     if (until && fault->until_ns < fault->at_ns)
         return node_err(until, e, "'%s' lies before 'at'", until->text);
     // This default depends on another key, so no row of the grammar can express it.

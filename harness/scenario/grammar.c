@@ -289,9 +289,8 @@ static const struct field collector_fields[] = {
     {"writes", FIELD_STRINGS, AT(collector.writes), .default_text = "[]",
         .help = "columns, as table.column, that it changes itself, though others own them"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
-        .help =
-            "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower rate is "
-            "then judged"},
+        .help = "the rate that it can sustain, such as 2000/s; a backlog that grows at a lower "
+                "rate is then judged"},
     {"returns_within", FIELD_DURATION, AT(collector.returns_within_ns), .optional = true,
         .min = NS_PER_MS, .max = HOUR,
         .help = "how soon it works again after the end of its session (default 1s), at most "

@@ -7,13 +7,14 @@
 #include "scenario/scenario.h"
 
 struct leased {
-    bool on; // true: collector.dequeue is leased
-    int attempts, in_flight;
+    bool on;       // true: collector.dequeue is leased
+    int attempts;  // number of failed attempts that make a token dead
+    int in_flight; // greatest number of lines without an answer
     int64_t answer_timeout_ns, retry_base_ns, retry_max_ns;
     double budget_per_s; // tokens per second; 0: there is no budget
-    double burst;
-    const char *lanes; // joined with commas, the most urgent first; owned by the scenario; NULL:
-                       // there is one lane
+    double burst;        // with a budget: tokens that may be sent at once after a pause
+    const char *lanes;   // joined with commas, the most urgent first; owned by the scenario; NULL:
+                         // there is one lane
     int64_t ageing_ns;
 };
 

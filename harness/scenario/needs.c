@@ -7,7 +7,7 @@
 #include "scenario/leased.h"
 #include "scenario/metrics.h"
 
-static bool is_shared(const struct scenario *s)
+static bool asks_sharing(const struct scenario *s)
 {
     // A queue hands out its jobs in its own way, whatever `dequeue` says, and several consumers
     // share them.
@@ -15,18 +15,18 @@ static bool is_shared(const struct scenario *s)
            (scenario_is_queue(s) && s->collector.instances > 1);
 }
 
-static bool has_standby(const struct scenario *s)
+static bool asks_standby(const struct scenario *s)
 {
     return s->collector.dequeue == DEQUEUE_CURSOR && s->collector.instances > 1 &&
            !scenario_is_queue(s);
 }
 
-static bool needs_leased(const struct scenario *s)
+static bool asks_outcome(const struct scenario *s)
 {
     return s->collector.dequeue == DEQUEUE_LEASED;
 }
 
-static bool has_budget(const struct scenario *s)
+static bool asks_budget(const struct scenario *s)
 {
     struct leased m;
 
@@ -34,7 +34,7 @@ static bool has_budget(const struct scenario *s)
     return m.budget_per_s > 0;
 }
 
-static bool needs_lanes(const struct scenario *s)
+static bool asks_lanes(const struct scenario *s)
 {
     struct leased m;
 
@@ -49,11 +49,11 @@ static const struct implied {
     bool (*asks)(const struct scenario *s);
     int schema;
 } implied[] = {
-    {PROMISE_STANDBY, has_standby, 1},
-    {PROMISE_SHARING, is_shared, 13},
-    {PROMISE_OUTCOME, needs_leased, 21},
-    {PROMISE_BUDGET, has_budget, 21},
-    {PROMISE_LANES, needs_lanes, 21},
+    {PROMISE_STANDBY, asks_standby, 1},
+    {PROMISE_SHARING, asks_sharing, 13},
+    {PROMISE_OUTCOME, asks_outcome, 21},
+    {PROMISE_BUDGET, asks_budget, 21},
+    {PROMISE_LANES, asks_lanes, 21},
 };
 
 #define IMPLIED (sizeof implied / sizeof *implied)

@@ -22,7 +22,7 @@ struct node *node_new(enum node_kind kind, const char *text, const struct origin
     return n;
 }
 
-static void free_content(struct node *n)
+static void free_children_and_text(struct node *n)
 {
     struct node *child = n->first;
 
@@ -38,7 +38,7 @@ void node_free(struct node *n)
 {
     if (!n)
         return;
-    free_content(n);
+    free_children_and_text(n);
     free(n->key);
     free(n);
 }
@@ -47,7 +47,6 @@ bool node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin)
 {
     assert(parent->kind != NODE_SCALAR && !child->parent);
-    // Items of a list have no key.
     if (key) {
         child->key = strdup(key);
         if (!child->key)
@@ -66,7 +65,7 @@ bool node_add(
 
 void node_replace(struct node *n, struct node *with)
 {
-    free_content(n);
+    free_children_and_text(n);
     n->kind = with->kind;
     n->text = with->text;
     n->origin = with->origin;

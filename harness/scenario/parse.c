@@ -78,7 +78,7 @@ static struct origin origin_of_offset(const struct reader *r, size_t offset)
         if (c == '\n') {
             at.line++;
             at.column = 1;
-        } else if ((c & 0xc0) != 0x80) {
+        } else if ((c & 0xc0) != 0x80) { // not a later byte of a character
             at.column++;
         }
     }
@@ -185,7 +185,7 @@ static bool read_node_key(
     return r->key || err_memory(e);
 }
 
-// Adds a node to the innermost open list or map, or makes it the root. A list or map is open then.
+// Adds a node to the innermost open list or map, or makes it the root. Opens a new list or map.
 static bool append_node(struct reader *r, const struct origin *at, enum node_kind kind,
     const yaml_event_t *event, struct err *e)
 {

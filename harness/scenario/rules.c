@@ -72,7 +72,7 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
            check_faults(s, root, e) && check_counterparts(s, node_child(root, "counterparts"), e);
 }
 
-// True for a good name of a scenario, a phase or a tag: such names become parts of names of
+// True for a name that a scenario, a phase or a tag may have. It becomes a part of the names of
 // folders, accounts and columns.
 static bool good_name(const char *name)
 {

@@ -9,7 +9,7 @@
 #include "scenario/metrics.h"
 
 // Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A
-// time that is 0, or a negative mark, stays.
+// time that is 0 or negative stays.
 static int64_t scaled(int64_t ns, double scale)
 {
     if (ns <= 0)

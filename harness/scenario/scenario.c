@@ -58,6 +58,7 @@ out:
 bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
 {
     *s = (struct scenario){0};
+    // In a file scenario.yaml, as a result folder has it, a scenario may have any name.
     if (decode_map(&scenario_table, root, s, e) && check_scenario(s, root, "scenario.yaml", e) &&
         keep_sets(s, NULL, e))
         return true;
@@ -80,9 +81,9 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
     text->len = fread(room, 1, FILE_MAX + 1, file);
     bool failed = ferror(file) != 0;
     // fclose may overwrite errno.
-    int why = errno;
+    int read_errno = errno;
     fclose(file);
-    errno = why;
+    errno = read_errno;
     if (failed)
         return err_sys(e, ERR_USAGE, "%s", path);
     if (text->len > FILE_MAX)

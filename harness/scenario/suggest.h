@@ -8,8 +8,8 @@
 struct suggestion {
     const char *word;                // the unknown word; not owned
     char best[SUGGEST_WORD_MAX + 1]; // the nearest known word; "" while none is near enough
-    size_t distance; // edits from the word to `best`; while there is none: one more than is near
-                     // enough
+    size_t distance; // number of edits from the word to `best`; while there is none, the smallest
+                     // number that is not near enough
 };
 
 // Begins the search for a word. suggest_offer then compares the word with one known word after

@@ -19,9 +19,9 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 {
     char path[PATH_MAX];
     const char *slash = strrchr(scenario_path, '/');
-    int folder = slash && name[0] != '/' ? (int)(slash - scenario_path) + 1 : 0;
+    int folder_len = slash && name[0] != '/' ? (int)(slash - scenario_path) + 1 : 0;
 
-    if (snprintf(path, sizeof path, "%.*s%s", folder, scenario_path, name) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%.*s%s", folder_len, scenario_path, name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "the path is too long");
     // Only a plain file will do: a folder would read as empty, a pipe could block, a device could
     // be endless.

@@ -41,7 +41,7 @@ static const char *const plain_settings[] = {"autovacuum", "autovacuum_naptime",
     "vacuum_cost_delay", "vacuum_cost_limit", "wal_buffers", "wal_compression", "wal_level",
     "wal_writer_delay", "wal_writer_flush_after", "work_mem", NULL};
 
-struct judge {
+struct inspection {
     const struct scenario *s;
     const struct node *postgres, *collector; // NULL: the file has none
     const struct overrides *sets;
@@ -80,15 +80,15 @@ static const struct node *file_node(const struct node *map, const char *key)
 }
 
 static bool refuse_item(
-    const struct judge *j, const struct node *at, const char *doing, const char *what)
+    const struct inspection *x, const struct node *at, const char *doing, const char *what)
 {
     char shown[SHOWN_MAX + 8];
     const char *why =
-        j->sets->trust == TRUST_OWN
+        x->sets->trust == TRUST_OWN
             ? "; no run of yours on this machine wrote this file: read it, then allow it by --trust"
             : ", which --untrusted refuses";
 
-    return node_err(at, j->e, "%s '%s'%s", doing, shown_text(shown, what), why);
+    return node_err(at, x->e, "%s '%s'%s", doing, shown_text(shown, what), why);
 }
 
 static bool is_one_of(const char *const *names, const char *name)
@@ -98,56 +98,56 @@ static bool is_one_of(const char *const *names, const char *name)
     return *names;
 }
 
-static bool check_named_command(const struct judge *j)
+static bool check_named_command(const struct inspection *x)
 {
-    const struct node *command = file_node(j->collector, "command");
+    const struct node *command = file_node(x->collector, "command");
     char line[2 * SHOWN_MAX] = "";
     size_t len = 0;
 
     // With --collector, the scenario's own command is not run.
-    if (!command || !j->s->collector.command || j->sets->collector)
+    if (!command || !x->s->collector.command || x->sets->collector)
         return true;
-    for (char **arg = j->s->collector.command; *arg && len < sizeof line; arg++)
+    for (char **arg = x->s->collector.command; *arg && len < sizeof line; arg++)
         len += (size_t)snprintf(line + len, sizeof line - len, "%s%s", len ? " " : "", *arg);
-    return refuse_item(j, command, "it runs", line);
+    return refuse_item(x, command, "it runs", line);
 }
 
-static bool check_subject(const struct judge *j)
+static bool check_subject(const struct inspection *x)
 {
-    const struct node *subject = file_node(j->collector, "subject");
-    const char *name = j->s->collector.subject;
+    const struct node *subject = file_node(x->collector, "subject");
+    const char *name = x->s->collector.subject;
 
     // A name means a subject that comes with mailproof; a path could lead to any program.
     return !subject || !name || (!strchr(name, '/') && name[0] != '.') ||
-           refuse_item(j, subject, "it runs the subject in", name);
+           refuse_item(x, subject, "it runs the subject in", name);
 }
 
-static bool check_env(const struct judge *j)
+static bool check_env(const struct inspection *x)
 {
-    const struct node *env = j->collector ? node_child(j->collector, "env") : NULL;
+    const struct node *env = x->collector ? node_child(x->collector, "env") : NULL;
 
-    for (size_t i = 0; i < j->s->collector.env.count; i++) {
-        const struct setting *v = &j->s->collector.env.items[i];
+    for (size_t i = 0; i < x->s->collector.env.count; i++) {
+        const struct setting *v = &x->s->collector.env.items[i];
         const struct node *at = file_node(env, v->name);
         if (at && !is_one_of(plain_variables, v->name))
-            return refuse_item(j, at, "it gives the collector", v->value);
+            return refuse_item(x, at, "it gives the collector", v->value);
     }
     return true;
 }
 
 // Refuses settings of the server that are not listed, or whose value has a character that could
 // begin a path, a command or another setting.
-static bool check_settings(const struct judge *j)
+static bool check_settings(const struct inspection *x)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+- ";
-    const struct node *settings = j->postgres ? node_child(j->postgres, "settings") : NULL;
+    const struct node *settings = x->postgres ? node_child(x->postgres, "settings") : NULL;
 
-    for (size_t i = 0; i < j->s->postgres.settings.count; i++) {
-        const struct setting *v = &j->s->postgres.settings.items[i];
+    for (size_t i = 0; i < x->s->postgres.settings.count; i++) {
+        const struct setting *v = &x->s->postgres.settings.items[i];
         const struct node *at = file_node(settings, v->name);
         if (at && (!is_one_of(plain_settings, v->name) || v->value[strspn(v->value, plain)]))
-            return refuse_item(j, at, "it sets", v->value);
+            return refuse_item(x, at, "it sets", v->value);
     }
     return true;
 }
@@ -163,15 +163,15 @@ static bool is_official(const char *image)
            major[strspn(major, "0123456789")] == '\0';
 }
 
-static bool check_server(const struct judge *j)
+static bool check_server(const struct inspection *x)
 {
-    const struct node *image = file_node(j->postgres, "image"),
-                      *rest = file_node(j->postgres, "rest");
+    const struct node *image = file_node(x->postgres, "image"),
+                      *rest = file_node(x->postgres, "rest");
 
-    if (image && !is_official(j->s->postgres.image))
-        return refuse_item(j, image, "it runs the image", j->s->postgres.image);
-    return !rest || !j->s->postgres.rest ||
-           refuse_item(j, rest, "it sends requests to", j->s->postgres.rest);
+    if (image && !is_official(x->s->postgres.image))
+        return refuse_item(x, image, "it runs the image", x->s->postgres.image);
+    return !rest || !x->s->postgres.rest ||
+           refuse_item(x, rest, "it sends requests to", x->s->postgres.rest);
 }
 
 // True when the file is a regular file in the scenario's own folder, and not a link. A file that
@@ -189,19 +189,19 @@ static bool is_beside(const char *file, const char *scenario_path)
     return lstat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
-static bool check_files(const struct judge *j, const struct node *root)
+static bool check_files(const struct inspection *x, const struct node *root)
 {
     const struct node *load = node_child(root, "load");
 
-    for (size_t i = 0; i < j->s->load_count; i++) {
+    for (size_t i = 0; i < x->s->load_count; i++) {
         const struct node *phase = node_item(load, i), *file = file_node(phase, "file");
-        if (!file || !j->s->load[i].file || is_beside(j->s->load[i].file, file->origin.file))
+        if (!file || !x->s->load[i].file || is_beside(x->s->load[i].file, file->origin.file))
             continue;
-        return j->sets->trust == TRUST_BESIDE
-                   ? node_err(file, j->e,
+        return x->sets->trust == TRUST_BESIDE
+                   ? node_err(file, x->e,
                          "a scenario of somebody else may only name a file in its own folder")
                    : refuse_item(
-                         j, file, "it reads a file outside of its own folder,", j->s->load[i].file);
+                         x, file, "it reads a file outside of its own folder,", x->s->load[i].file);
     }
     return true;
 }
@@ -209,14 +209,14 @@ static bool check_files(const struct judge *j, const struct node *root)
 bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e)
 {
-    const struct judge j = {
+    const struct inspection x = {
         s, node_child(root, "postgres"), node_child(root, "collector"), sets, e};
 
     if (sets->trust == TRUST_ALL)
         return true;
     // A worker runs nothing of a scenario: it only sends its load.
     if (sets->trust == TRUST_BESIDE)
-        return check_files(&j, root);
-    return check_named_command(&j) && check_subject(&j) && check_env(&j) && check_settings(&j) &&
-           check_server(&j) && check_files(&j, root);
+        return check_files(&x, root);
+    return check_named_command(&x) && check_subject(&x) && check_env(&x) && check_settings(&x) &&
+           check_server(&x) && check_files(&x, root);
 }

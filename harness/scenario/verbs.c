@@ -121,9 +121,8 @@ const struct verb verbs[VERB_COUNT] = {
         .help = "leased mode: lines that are read while it lasts are never answered"),
     VERB(PARTITION, "partition", SILENCE, .takes = THING_TO_SERVER | THING_TO_COLLECTOR,
         .params = PARAM_RESET | PARAM_THROUGH | LASTS,
-        .help =
-            "silence both ways on the collector's connections; what was withheld arrives when the "
-            "fault ends, or with reset is dropped with the connections"),
+        .help = "silence both ways on the collector's connections; what was withheld arrives when "
+                "the fault ends, or with reset is dropped with the connections"),
     VERB(HALF_OPEN, "half-open", SILENCE, .takes = THING_TO_SERVER | THING_TO_COLLECTOR,
         .params = PARAM_DIRECTION | PARAM_RESET | PARAM_THROUGH | LASTS,
         .help = "silence one way on the collector's connections, to-server or to-collector"),

@@ -20,8 +20,8 @@ bool scenario_write(const struct scenario *s, struct buf *out)
     return !out->failed;
 }
 
-// True when the field is to be written: it applies to this item, and its value is not one that was
-// left out.
+// True when the field is to be written: it applies to this item and, if it is optional, has a
+// value.
 static bool is_written(const struct field *f, const void *base)
 {
     double rate;
