@@ -432,7 +432,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
         if (id == 'h')
             id = (int)(FIRST_ROW + option_row("help", scope));
-        else if (id == 'q' && (scope & SCOPE_SERVER))
+        else if (id == 'q' && option_row("quiet", scope) < OPTIONS)
             id = (int)(FIRST_ROW + option_row("quiet", scope));
         const char *word = word_read(argv);
         // This comes before everything else, because an option of an older version is often the

@@ -66,6 +66,14 @@ refused "'stedy.yaml': neither a file, a folder, nor one that 'mailproof list' s
 refused "'--colector'; did you mean '--collector'?" run --colector x steady
 refused "option '--quiet' takes no value" run steady --quiet=5
 refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
+# Whoever shows no progress with --quiet does so with -q as well.
+for command in $("$mailproof" --help | sed -n 's/^  \([a-z]\{1,\}\)  *.*/\1/p'); do
+    if "$mailproof" "$command" --help | grep -q -- '--quiet'; then
+        refused "'--nonsense'" "$command" -q --nonsense
+    else
+        refused "'-q'" "$command" -q --nonsense
+    fi
+done
 # An option of another command is not taken for the beginning of one, or for a misspelt one.
 refused "field has no option '--html'; it is now: field --site DIR" field --html x.html
 refused "load has no option '--listen'; it is now: ssh HOST mailproof load -" load --listen :7000
