@@ -165,6 +165,7 @@ static void examine_connections(struct patient *p)
     if (!patient_number(p,
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int"
+            " - coalesce(current_setting('reserved_connections', true)::int, 0)" // since 16
             " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')",
             &left))
         return;

@@ -44,9 +44,9 @@ static const char *add_marked(json_t *spans, const char *kind, const char *mark,
 // Adds the link [words](url) that begins at p.at. Returns what follows it; NULL: this is no link.
 static const char *add_link(json_t *spans, struct excerpt p)
 {
-    const char *middle = find_prose(p, "]("), *close = NULL;
+    const char *middle = find_prose(p, "]"), *close = NULL;
 
-    if (middle)
+    if (middle && middle[1] == '(')
         close = find_prose((struct excerpt){middle, p.end}, ")");
     if (!close)
         return NULL;

@@ -207,7 +207,7 @@ static bool write_raw(const char *dir, const struct answers *answers, struct err
         json_array_append_new(index, copy);
         ok = ok && (!folder || copy_result(dir, name, folder, &sums, e));
     }
-    ok = ok && write_json(dir, "raw/runs.json", index, e) && buf_str(&sums) &&
+    ok = ok && write_json(dir, "raw/runs.json", index, e) && (buf_str(&sums) || err_memory(e)) &&
          write_bytes(dir, "raw/SHA256SUMS", sums.data, sums.len, e);
     json_decref(index);
     buf_fini(&sums);

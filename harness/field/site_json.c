@@ -341,9 +341,11 @@ json_t *site_json(const struct grid *g, struct err *e)
 {
     const size_t verdicts = g->columns - g->speeds;
     json_t *findings = findings_json(e);
-    json_t *subjects = json_array(), *own = json_array(), *absent = json_array();
 
-    for (size_t i = 0; findings && i < g->row_count; i++) {
+    if (!findings)
+        return NULL;
+    json_t *subjects = json_array(), *own = json_array(), *absent = json_array();
+    for (size_t i = 0; i < g->row_count; i++) {
         const struct grid_row *r = &g->rows[i];
         if (r->absent[0])
             json_array_append_new(absent, json_pack("{s:s}", "why", r->absent));
@@ -352,18 +354,15 @@ json_t *site_json(const struct grid *g, struct err *e)
     }
     // mailproof's own collector is in a list of its own and shown last, because the authors have an
     // interest in it.
-    json_t *root = findings
-                       ? json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, "
-                                   "s:o, s:o, s:o, s:O}",
-                             "schema", 1, "made", g->when, "program", g->program, "postgres",
-                             g->postgres, "machine", g->machine, "speeds_measured", has_speeds(g),
-                             "broken", has_broken(g), "asked", has_asked(g), "few",
-                             json_array_size(subjects) + json_array_size(own) <= CARDS_MAX,
-                             "unsent", has_drafts(findings), "columns", titles_json(g, 0, verdicts),
-                             "speed_columns", titles_json(g, verdicts, g->columns), "subjects",
-                             subjects, "own", own, "absent", absent, "findings", findings)
-                       : NULL;
-    if (!root && e->kind == ERR_NONE)
+    json_t *root = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
+        "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres, "machine",
+        g->machine, "speeds_measured", has_speeds(g), "broken", has_broken(g), "asked",
+        has_asked(g), "few", json_array_size(subjects) + json_array_size(own) <= CARDS_MAX,
+        "unsent", has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
+        titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent", absent,
+        "findings", findings);
+    if (!root)
         err_memory(e);
     json_decref(findings);
     return root;

@@ -53,6 +53,7 @@ static void prose_becomes_blocks(void **state)
         {"a\n\nb\n", "[{\"spans\":[{\"plain\":\"a\"}]},{\"spans\":[{\"plain\":\"b\\n\"}]}]"},
         {"**Why.** `f`", "[{\"spans\":[{\"bold\":\"Why.\"},{\"plain\":\" \"},{\"mono\":\"f\"}]}]"},
         {"[1](u) [2]", "[{\"spans\":[{\"words\":\"1\",\"url\":\"u\"},{\"plain\":\" [2]\"}]}]"},
+        {"[2] [1](u)", "[{\"spans\":[{\"plain\":\"[2] \"},{\"words\":\"1\",\"url\":\"u\"}]}]"},
         {"2 ** 3 * `x", "[{\"spans\":[{\"plain\":\"2 ** 3 * `x\"}]}]"},
         {"a `b\n\nc` d", "[{\"spans\":[{\"plain\":\"a `b\"}]},{\"spans\":[{\"plain\":\"c` d\"}]}]"},
         {"```sql\nSELECT\n\n1\n```\nx",

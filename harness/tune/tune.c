@@ -207,12 +207,14 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct precision *judged = &p->judged;
+    size_t conclusive = p->runs - p->inconclusive;
 
     if (t->simulated)
         return;
-    if (judged->count < 3)
-        buf_printf(out, ", %s only", judged->count == 1 ? "one run" : "two runs");
-    else if (t->objective &&
+    if (conclusive < 3)
+        buf_printf(out, ", %s only", conclusive == 1 ? "one run" : "two runs");
+    // Values of 0 do not count for the interval (precision.h), so there may be none.
+    else if (t->objective && judged->count >= 3 &&
              (!tune_holds(t->objective, judged->low) || !tune_holds(t->objective, judged->high)))
         buf_printf(out, ", not for certain: %.4g to %.4g", judged->low, judged->high);
 }
