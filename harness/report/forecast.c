@@ -21,13 +21,13 @@
 
 void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tokens, int servers)
 {
-    int64_t count = (int64_t)tokens, running = servers * (SERVER + count * SERVER_TOKEN);
+    int64_t count = (int64_t)tokens, disk = servers * (SERVER + count * SERVER_TOKEN);
 
     f->runs += runs;
     f->ns += (int64_t)runs * (load_ns + SUITE_OVERHEAD_NS);
     f->kept += (int64_t)runs * (KEPT_RUN + count * KEPT_TOKEN);
-    if (runs > 0 && running > f->running)
-        f->running = running;
+    if (runs > 0 && disk > f->disk)
+        f->disk = disk;
 }
 
 void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, size_t beside)
@@ -35,7 +35,7 @@ void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, siz
     f->runs += trials;
     f->ns += (int64_t)((trials + beside - 1) / beside) * each_ns;
     f->kept += KEPT_RUN + (int64_t)trials * KEPT_TRIAL;
-    f->running = SERVER;
+    f->disk = SERVER;
     f->together = true;
 }
 
@@ -74,16 +74,16 @@ void forecast_tell(const struct forecast *f, const char *one, const char *many)
     fprintf(stderr, "%zu %s: %s", f->runs, NOUN(f->runs, one, many), time_text(f->ns, text));
     if (f->kept > 0)
         fprintf(stderr, ", %s of results", size_text(f->kept, text));
-    if (f->running > 0)
+    if (f->disk > 0)
         fprintf(stderr, "\n%s up to %s in %s",
             f->together ? "all need" : NOUN(f->runs, "it needs", "each needs"),
-            size_text(f->running, text), place);
-    if (f->running > 0 && statvfs(place, &disk) == 0) {
+            size_text(f->disk, text), place);
+    if (f->disk > 0 && statvfs(place, &disk) == 0) {
         double bytes = (double)disk.f_bavail * (double)disk.f_frsize;
         fprintf(stderr, " (%s free)", size_text((int64_t)bytes, text));
         // Too little space is only a warning: the estimate is rough, and runs remove their servers
         // as they go.
-        if (bytes < (double)f->running)
+        if (bytes < (double)f->disk)
             fputs(": too little, MAILPROOF_TMPDIR names another place", stderr);
     }
     fputc('\n', stderr);

@@ -8,10 +8,10 @@
 
 struct forecast {
     size_t runs;
-    int64_t ns;      // time of all runs, one after another
-    int64_t kept;    // bytes of all results
-    int64_t running; // disk space that the largest run needs at a time; 0: none on this machine
-    bool together;   // true: `running` is what all runs need together, because they share a server
+    int64_t ns;    // time of all runs, one after another
+    int64_t kept;  // bytes of all results
+    int64_t disk;  // bytes that the largest run needs while it goes on; 0: none on this machine
+    bool together; // true: `disk` is what all runs need together, because they share a server
 };
 
 // Adds runs that each have a load of this length, this many tokens, and this many servers of our

@@ -20,7 +20,7 @@ void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 // memory runs out.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);
 
-// --- texts for the pages too ----------------------------------------------------------
+// --- texts that the pages use as well -------------------------------------------------
 
 // Returns the outcome of the token's transaction, in words.
 const char *life_outcome(const struct ledger *l, uint32_t token);

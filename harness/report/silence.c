@@ -75,7 +75,6 @@ struct kind {
     size_t times;
 };
 
-// True when two lines are of one kind.
 static bool same_but_for_numbers(const char *a, const char *b)
 {
     while (*a && *b) {

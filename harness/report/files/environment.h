@@ -20,9 +20,9 @@ void environment_take(
 // Reads the env.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool environment_read(struct environment *v, const char *folder, struct err *e);
 
+struct json_t;
 // Fills in *v from an object that environment_json has made. Returns false when the object lacks
 // the parts that every description has.
-struct json_t;
 bool environment_parse(struct environment *v, const struct json_t *from);
 
 // Returns the description as a new json_t object, for env.json and result.json.

@@ -89,11 +89,11 @@ static void emit_tokens(const struct report *r, struct sink *to)
     const uint32_t step = (uint32_t)(l->plan->token_count / TOKENS_MAX) + 1;
 
     for (uint32_t token = 0; token < l->plan->token_count; token += step) {
-        enum fired_by why;
+        enum fired_by ignored;
         if (!stages_measurable(l, token))
             continue;
         emit_stages(
-            r, token, stages_fire_ns(l, &l->log->lines[l->tokens[token].first_line], &why), to);
+            r, token, stages_fire_ns(l, &l->log->lines[l->tokens[token].first_line], &ignored), to);
     }
 }
 

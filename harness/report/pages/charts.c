@@ -243,14 +243,14 @@ static const double nothing = NAN;
 // when the server was away or a crash had reset the counter.
 static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
 {
-    bool counted = now->up && before && before->up && now->commits >= before->commits;
+    bool comparable = now->up && before && before->up && now->commits >= before->commits;
     double for_s = before ? (double)(now->at_ns - before->at_ns) / 1e9 : 0;
 
-    counted = counted && for_s > 0;
+    comparable = comparable && for_s > 0;
     add_cell(columns, "wal_kib_per_s",
-        counted ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
+        comparable ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
     add_cell(
-        columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
+        columns, "commits_per_s", comparable ? (now->commits - before->commits) / for_s : nothing);
     double total_s = before ? now->total_s - before->total_s : 0;
     add_cell(columns, "machine_busy_percent",
         before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);

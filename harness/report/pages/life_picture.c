@@ -169,15 +169,15 @@ static void draw_axis(struct picture *p, uint32_t token)
     // The steps are 1, 2, 5, 10, 20, 50 … microseconds: each is 2 or 2.5 times the one before.
     for (int i = 0; step_ns < rough_ns; i++)
         step_ns = step_ns * (i % 3 == 1 ? 5 : 2) / (i % 3 == 1 ? 2 : 1);
-    int64_t first = (p->from_ns - zero_ns) / step_ns;
-    for (int64_t at = first; zero_ns + at * step_ns <= p->until_ns; at++) {
-        if (zero_ns + at * step_ns < p->from_ns)
+    int64_t first_tick = (p->from_ns - zero_ns) / step_ns;
+    for (int64_t tick = first_tick; zero_ns + tick * step_ns <= p->until_ns; tick++) {
+        if (zero_ns + tick * step_ns < p->from_ns)
             continue;
-        double x = x_of(p, zero_ns + at * step_ns);
+        double x = x_of(p, zero_ns + tick * step_ns);
         buf_printf(p->out,
             "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
             "text-anchor=\"middle\">%.6g</text>\n",
-            x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + 16, (double)(at * step_ns) / 1e6);
+            x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + 16, (double)(tick * step_ns) / 1e6);
     }
     buf_printf(p->out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ms since the intended insert</text>\n",
@@ -254,9 +254,9 @@ static void put_end(const struct ledger *l, uint32_t token, struct buf *out)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     char end[200];
-
     bool due = token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
                txn->ended_ns > 0;
+
     if (due && ledger_read_ns(l, token) == CLOCK_NEVER)
         buf_printf(out, "<p class=\"lost\">Never delivered, though committed at %.3f s.</p>\n",
             ledger_seconds(l, txn->ended_ns));
