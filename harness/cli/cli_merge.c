@@ -1,5 +1,5 @@
-// mailproof merge DIR...: calls the command of some shards again, with the shards' results. That
-// command makes no runs, but takes the results, and so ends with the exit code, tables and pages
+// mailproof merge DIR...: calls the command whose shards lie in these folders once more. It makes
+// no runs, but takes the results of the shards, and so ends with the exit code, tables and pages
 // that it would have had on one machine.
 #include "cli/cli.h"
 

@@ -50,7 +50,7 @@ static bool render_again(
 }
 
 // Judges one stored run again, writes its reports and prints the verdict. False when one of these
-// fails, and not when the verdict is no pass.
+// steps fails; any verdict is true.
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;

@@ -272,6 +272,7 @@ static int tune_exit_code(const struct tuning *tuning)
         return EXIT_OK;
     if (!tune_has_result(t))
         return verdict_exit_code(VERDICT_INCONCLUSIVE);
+    // A pair that broke no invariant can only have missed the objective.
     return verdict_exit_code(
         t->objective && !tune_all_broken(t) ? VERDICT_MISSED : VERDICT_VIOLATED);
 }
