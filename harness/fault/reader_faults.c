@@ -10,7 +10,7 @@ static bool pause_reader(struct fault_context *c, struct fault_record *r, struct
 {
     (void)e;
     r->mark = subject_read_bytes(c->subject);
-    subject_read_rate(c->subject, r->spec->instance, 0);
+    subject_set_read_rate(c->subject, r->spec->instance, 0);
     return true;
 }
 
@@ -18,7 +18,7 @@ static bool slow_reader(struct fault_context *c, struct fault_record *r, struct 
 {
     (void)e;
     r->mark = subject_read_bytes(c->subject);
-    subject_read_rate(c->subject, r->spec->instance, (int64_t)r->spec->rate);
+    subject_set_read_rate(c->subject, r->spec->instance, (int64_t)r->spec->rate);
     return true;
 }
 
@@ -29,7 +29,7 @@ static bool resume_reader(struct fault_context *c, struct fault_record *r, struc
     size_t unread = subject_unread(c->subject, r->spec->instance);
     uint64_t read = subject_read_bytes(c->subject) - r->mark;
 
-    subject_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
+    subject_set_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
     if (unread == 0)
         return err_set(e, ERR_SKIP, "no bytes waited in the pipe when the fault ended");
     snprintf(r->evidence, sizeof r->evidence, "%llu %s read meanwhile, %zu waiting at its end",

@@ -15,7 +15,7 @@ static bool pause_sender(struct fault_context *c, struct fault_record *r, struct
 {
     (void)e;
     r->mark = subject_tokens(c->subject);
-    subject_sender(c->subject, r->spec->instance, SENDER_PAUSES);
+    subject_set_mood(c->subject, r->spec->instance, SENDER_PAUSES);
     return true;
 }
 
@@ -23,7 +23,7 @@ static bool hang_sender(struct fault_context *c, struct fault_record *r, struct 
 {
     (void)e;
     r->mark = subject_tokens(c->subject);
-    subject_sender(c->subject, r->spec->instance, SENDER_HANGS);
+    subject_set_mood(c->subject, r->spec->instance, SENDER_HANGS);
     return true;
 }
 
@@ -32,7 +32,7 @@ static bool resume_sender(struct fault_context *c, struct fault_record *r, struc
 {
     uint64_t read = subject_tokens(c->subject) - r->mark;
 
-    subject_sender(c->subject, r->spec->instance, SENDER_WORKS);
+    subject_set_mood(c->subject, r->spec->instance, SENDER_WORKS);
     if (read == 0)
         return err_set(e, ERR_SKIP, "no line that needs an answer came while the fault lasted");
     snprintf(

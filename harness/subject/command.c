@@ -17,8 +17,8 @@
 #include "plan/rng.h"
 #include "scenario/suggest.h"
 
-static const char ours[] = "MAILROOM_"; // all names of the reference collector's settings begin
-                                        // like this
+// The names of all settings of the reference collector begin like this.
+static const char reference_prefix[] = "MAILROOM_";
 
 #define KEY_STREAM 1000 // stream of random numbers that gives the key; the plan uses other streams
 
@@ -47,7 +47,7 @@ static bool append_argument(char ***list, size_t *count, const char *fmt, ...)
 
 // True when the table that `mailroom-collector --settings` prints has a row with this name. Offers
 // each name to `near`.
-static bool has_row(const char *table, const char *name, struct suggestion *near)
+static bool table_has_setting(const char *table, const char *name, struct suggestion *near)
 {
     const char *row = table;
     bool found = false;
@@ -64,7 +64,7 @@ static bool has_row(const char *table, const char *name, struct suggestion *near
 
 // Checks that the reference collector knows each MAILROOM_ setting of the scenario. The collector
 // itself would only log an unknown name and ignore it.
-static bool has_settings(const char *program, const struct settings *env, struct err *e)
+static bool check_reference_settings(const char *program, const struct settings *env, struct err *e)
 {
     const char *const argv[] = {program, "--settings", NULL};
     char table[16384] = "", text[80];
@@ -73,14 +73,14 @@ static bool has_settings(const char *program, const struct settings *env, struct
         const char *name = env->items[i].name;
         struct suggestion near;
         suggest_init(&near, name);
-        if (strncmp(name, ours, sizeof ours - 1) != 0)
+        if (strncmp(name, reference_prefix, sizeof reference_prefix - 1) != 0)
             continue;
         // The table comes from the collector that will run, so it fits that collector's version.
         // It is asked for once, and only if the scenario has such a setting; (uid_t)-1: as this
         // user.
         if (!*table && !process_run(argv, (uid_t)-1, 0, table, sizeof table, e))
             return false;
-        if (!has_row(table, name, &near))
+        if (!table_has_setting(table, name, &near))
             return err_set(e, ERR_USAGE,
                 "collector.env: '%.100s' is not a setting of mailroom-collector%s", name,
                 suggest_text(&near, text, sizeof text));
@@ -101,7 +101,7 @@ static bool make_argv(
     if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
             return false;
-        if (!has_settings(path, &s->collector.env, e))
+        if (!check_reference_settings(path, &s->collector.env, e))
             return false;
         ok = append_argument(&c->argv, &count, "%s", path);
     } else if (collector) {
@@ -117,7 +117,8 @@ static bool make_argv(
     return ok || err_memory(e);
 }
 
-static bool is_set(const struct scenario *s, const char *variable)
+// True when the scenario's environment sets the variable.
+static bool env_sets(const struct scenario *s, const char *variable)
 {
     for (size_t i = 0; i < s->collector.env.count; i++) {
         if (strcmp(s->collector.env.items[i].name, variable) == 0)
@@ -141,7 +142,7 @@ static bool set_dequeue(struct command *c, const struct scenario *s, struct err 
     static const char name[] = "MAILROOM_DEQUEUE";
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
-    return s->collector.dequeue == DEQUEUE_CURSOR || is_set(s, name) ||
+    return s->collector.dequeue == DEQUEUE_CURSOR || env_sets(s, name) ||
            child_env_set(&c->env, name, values[s->collector.dequeue], e);
 }
 
@@ -152,20 +153,20 @@ static bool set_healthcheck(struct command *c, const struct scenario *s, struct 
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
     int64_t ms = scenario_healthcheck_ms(s);
 
-    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) || set_number_setting(c, name, ms, e);
+    return ms == SCENARIO_HEALTHCHECK_MS || env_sets(s, name) || set_number_setting(c, name, ms, e);
 }
 
 // Sets the batch timeout: one value or, when the scenario has adaptive_from, a range.
 static bool set_window_settings(struct command *c, const struct scenario *s, struct err *e)
 {
     static const char name[] = "MAILROOM_BATCH_TIMEOUT";
-    long long most_ms = s->collector.batch_timeout_ns / NS_PER_MS;
-    long long least_ms = s->collector.adaptive_from_ns / NS_PER_MS;
+    long long longest_ms = s->collector.batch_timeout_ns / NS_PER_MS;
+    long long shortest_ms = s->collector.adaptive_from_ns / NS_PER_MS;
     char text[80];
 
-    snprintf(text, sizeof text, "auto:%lld..%lld", least_ms, most_ms);
-    return least_ms > 0 ? child_env_set(&c->env, name, text, e)
-                        : set_number_setting(c, name, most_ms, e);
+    snprintf(text, sizeof text, "auto:%lld..%lld", shortest_ms, longest_ms);
+    return shortest_ms > 0 ? child_env_set(&c->env, name, text, e)
+                           : set_number_setting(c, name, longest_ms, e);
 }
 
 // Sets PGHOST and libpq's other variables. Most PostgreSQL clients read them, so a client cannot
@@ -184,8 +185,8 @@ static bool set_server(struct command *c, const char *conninfo, struct err *e)
     return ok;
 }
 
-// Makes the complete environment. The harness's settings come last, because they replace those of
-// the scenario.
+// Makes the complete environment. The harness's settings come last, so they replace those of the
+// scenario; only set_dequeue and set_healthcheck leave a value of the scenario as it is.
 static bool make_env(
     struct command *c, const struct scenario *s, const char *conninfo, struct err *e)
 {
@@ -198,8 +199,8 @@ static bool make_env(
         (user.chosen && !child_env_set(&c->env, "HOME", user.home, e)))
         return false;
     for (size_t i = 0; i < s->collector.env.count; i++) {
-        const struct setting *own = &s->collector.env.items[i];
-        if (!child_env_set(&c->env, own->name, own->value, e))
+        const struct setting *setting = &s->collector.env.items[i];
+        if (!child_env_set(&c->env, setting->name, setting->value, e))
             return false;
     }
     return child_env_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
@@ -216,8 +217,8 @@ static void make_key(struct command *c, uint64_t seed)
 
     rng_init(&rng, seed, KEY_STREAM);
     for (int i = 0; i < COMMAND_KEY_LEN; i += 8) {
-        uint64_t word = rng_next(&rng);
-        memcpy(c->key + i, &word, sizeof word);
+        uint64_t bytes = rng_next(&rng);
+        memcpy(c->key + i, &bytes, sizeof bytes);
     }
 }
 

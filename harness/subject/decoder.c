@@ -65,6 +65,7 @@ bool decode_shape(const char *line, size_t len, size_t *tokens)
     return len > 0 && fields % DECODE_FIELDS == 0;
 }
 
+// Returns the six bits that a letter of base64url stands for; -1: it is no such letter.
 static int base64_sextet(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -145,8 +146,8 @@ static bool code_fits(const struct decoded *t)
 static bool note_wrong_field(
     struct decoded *out, const char *field, const char *name, const char *should_be)
 {
-    out->wrong = field;
-    out->wrong_field = name;
+    out->wrong_at = field;
+    out->wrong_name = name;
     out->should_be = should_be;
     return false;
 }
@@ -178,7 +179,8 @@ bool decode_subject_token(
     return true;
 }
 
-static uint64_t mix_digest(uint64_t hash, const void *data, size_t len)
+// Adds a field to an FNV-1a hash.
+static uint64_t mix_field(uint64_t hash, const void *data, size_t len)
 {
     const unsigned char *bytes = data;
 
@@ -198,14 +200,14 @@ struct contents decode_contents(const struct decoded *t)
 
 #define FIELDS (sizeof((struct contents *)0)->fields / sizeof(struct contents_field))
 
-static const uint64_t basis = UINT64_C(0xcbf29ce484222325);
+static const uint64_t fnv_basis = UINT64_C(0xcbf29ce484222325);
 
 uint64_t decode_fingerprint(const struct contents *c)
 {
-    uint64_t hash = basis ^ (uint64_t)c->action;
+    uint64_t hash = fnv_basis ^ (uint64_t)c->action;
 
     for (size_t i = 0; i < FIELDS; i++)
-        hash = mix_digest(hash, c->fields[i].data, c->fields[i].len);
+        hash = mix_field(hash, c->fields[i].data, c->fields[i].len);
     return hash;
 }
 
@@ -216,7 +218,7 @@ uint16_t decode_marks(const struct contents *c)
     unsigned marks = 0;
 
     for (size_t i = 0; i < FIELDS; i++) {
-        uint64_t hash = mix_digest(basis, c->fields[i].data, c->fields[i].len);
+        uint64_t hash = mix_field(fnv_basis, c->fields[i].data, c->fields[i].len);
         marks |= (unsigned)((hash ^ hash >> 32) & MARK_MASK) << (i * MARK_BITS);
     }
     return (uint16_t)marks;

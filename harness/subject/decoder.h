@@ -16,9 +16,9 @@ struct decoded {
     size_t email_len, login_len, code_len;
     unsigned char secret[DECODE_SECRET_LEN];
     bool signature_ok;
-    // For a token that cannot be decoded: the field that is wrong, where it begins in the line, and
-    // what it should be.
-    const char *wrong, *wrong_field, *should_be;
+    // For a token that cannot be decoded: where its wrong field begins in the line, the name of
+    // this field, and what it should be.
+    const char *wrong_at, *wrong_name, *should_be;
 };
 
 struct decoder; // the key and a reusable MAC context; one thread uses it
@@ -32,8 +32,8 @@ void decoder_free(struct decoder *d);
 bool decode_shape(const char *line, size_t len, size_t *tokens);
 
 // Decodes the token that begins at *pos and moves *pos past it. False when a field cannot be right
-// (the action, the secret's length or alphabet, the code); out->wrong and the fields beside it then
-// say which. A wrong signature is no such error; see signature_ok.
+// (the action, the secret's length or alphabet, the code); out->wrong_at and the fields beside it
+// then say which. A wrong signature is no such error; see signature_ok.
 bool decode_subject_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 

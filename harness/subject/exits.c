@@ -52,7 +52,7 @@ static bool nobody_left(const struct subject *s)
 }
 
 // True when a fault wants the instance never to be started again.
-static bool is_for_good(struct subject *s, const struct instance *in)
+static bool is_never_restarted(struct subject *s, const struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     bool for_good = in->for_good;
@@ -63,7 +63,7 @@ static bool is_for_good(struct subject *s, const struct instance *in)
 // Decides after the end of a process whether the instance is started again, or the run gives up.
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
-    const int most = s->config.jobs ? worker_exits_without_line_max : exits_without_line_max;
+    const int exits_max = s->config.jobs ? worker_exits_without_line_max : exits_without_line_max;
     struct err e;
 
     if (p->lines > 0 || p->asked)
@@ -72,11 +72,11 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         in->exits_without_line++;
     // Without this limit, a collector that cannot run at all would be started again until the end
     // of the run.
-    if (in->exits_without_line >= most) {
-        err_set(
-            &e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line", most);
+    if (in->exits_without_line >= exits_max) {
+        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
+            exits_max);
         serve_give_up(s, &e);
-    } else if (s->config.restart && !is_for_good(s, in)) {
+    } else if (s->config.restart && !is_never_restarted(s, in)) {
         in->restart_at_ns = p->ended_ns + restart_pause_ns;
     } else if (nobody_left(s)) {
         err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
@@ -86,9 +86,9 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
-// in->out < 0: a fault has closed the output, so nothing shows whether the group still writes.
-// Otherwise, a shell that runs a collector may end at TERM before the collector does, so the
-// collector gets EXITS_GRACE_NS to finish.
+// A shell that runs a collector may end at TERM before the collector does, so the collector gets
+// EXITS_GRACE_NS to finish. With in->out < 0 there is no such wait: a fault has closed the output,
+// so nothing shows whether the collector still writes.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -103,8 +103,8 @@ bool exits_may_reap(struct subject *s, struct instance *in)
 // character.
 static void take_last_words(const struct instance *in, char *words, size_t size)
 {
-    off_t end = lseek(in->log, 0, SEEK_END), most = (off_t)size - 1;
-    off_t from = end - most > in->log_began ? end - most : in->log_began;
+    off_t end = lseek(in->log, 0, SEEK_END), room = (off_t)size - 1;
+    off_t from = end - room > in->log_began ? end - room : in->log_began;
     ssize_t got = pread(in->log, words, size - 1, from);
 
     if (got > 0 && words[got - 1] == '\n')
@@ -158,7 +158,7 @@ void exits_reap(struct subject *s, struct instance *in)
         p->asked = true;
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
-    // Without config.env the process has no mark by which litter.c could find what it leaves.
+    // Without config.env the process has no mark, by which litter.c finds what it leaves running.
     bool termed = in->termed && s->config.env;
     int out = in->out;
     in->out = -1;

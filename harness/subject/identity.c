@@ -11,7 +11,7 @@
 
 // How many words of a command are examined: interpreter, script, and what they load.
 #define WORDS_MAX 4
-#define SHOWN 6 // how many bytes of a checksum are shown, each as two digits
+#define CHECKSUM_SHOWN 6 // how many bytes of a checksum are shown, each as two digits
 
 static bool is_regular_file(const char *path)
 {
@@ -22,14 +22,13 @@ static bool is_regular_file(const char *path)
 
 // Finds the file that a word of a command names: a program in PATH, any other word in `dir`. False
 // when there is none.
-static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool program)
+static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool is_program)
 {
-    if (program && !strchr(word, '/'))
+    if (is_program && !strchr(word, '/'))
         return path_program(out, word);
     bool relative = dir && word[0] != '/';
-    return snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word) <
-               PATH_MAX &&
-           is_regular_file(out);
+    int len = snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word);
+    return len < PATH_MAX && is_regular_file(out);
 }
 
 // Computes the SHA-256 of a file. False when the file cannot be read.
@@ -59,7 +58,7 @@ static void append_file(struct buf *out, const char *path)
     if (!file_checksum(path, sum))
         return;
     buf_printf(out, "%s%s sha256:", out->len ? ", " : "", slash ? slash + 1 : path);
-    for (size_t i = 0; i < SHOWN; i++)
+    for (size_t i = 0; i < CHECKSUM_SHOWN; i++)
         buf_printf(out, "%02x", sum[i]);
 }
 

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "os/process.h"
 
-static const int64_t again_ns = 50 * NS_PER_MS;
+static const int64_t look_pause_ns = 50 * NS_PER_MS; // time from one look to the next
 
 // The harness's pid and start time are part of the mark. They tell its processes from those of
 // another harness, and from those of an earlier harness that had the same pid.
@@ -71,7 +71,7 @@ static pid_t find_marked_process(const char *mark)
 }
 
 // Records that p has left the process `pid` running.
-static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
+static void record_litter(struct process_record *p, pid_t pid, int64_t now_ns)
 {
     char name[32] = "";
 
@@ -85,9 +85,9 @@ static void record_process(struct process_record *p, pid_t pid, int64_t now_ns)
 // Kills all processes with this mark. Each look finds one of them.
 static void kill_marked_processes(const char *mark)
 {
-    const int most = 1000; // a limit, because a collector may fork as fast as this loop kills
+    const int looks_max = 1000; // limited, because a collector may fork as fast as this loop kills
 
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < looks_max; i++) {
         pid_t pid = find_marked_process(mark);
         if (pid == 0 || kill(pid, SIGKILL) != 0)
             return;
@@ -97,7 +97,7 @@ static void kill_marked_processes(const char *mark)
 
 // Records whether this process has left another process running, and kills what it has left. False
 // while it is too early to decide.
-static bool is_decided(struct process_record *p, int64_t now_ns)
+static bool settle_litter(struct process_record *p, int64_t now_ns)
 {
     char mark[LITTER_MARK_MAX];
 
@@ -108,7 +108,7 @@ static bool is_decided(struct process_record *p, int64_t now_ns)
         return false;
     p->left = PROCESS_LEFT_NOTHING;
     if (pid != 0) {
-        record_process(p, pid, now_ns);
+        record_litter(p, pid, now_ns);
         kill_marked_processes(mark);
     }
     return true;
@@ -120,9 +120,9 @@ int64_t litter_look(struct litter *l, struct subject_log *log, int64_t now_ns)
 
     for (size_t i = 0; i < l->count; i++) {
         uint32_t process = l->processes[i];
-        if (!is_decided(&log->processes[process], now_ns))
+        if (!settle_litter(&log->processes[process], now_ns))
             l->processes[kept++] = process;
     }
     l->count = kept;
-    return kept > 0 ? now_ns + again_ns : CLOCK_NEVER;
+    return kept > 0 ? now_ns + look_pause_ns : CLOCK_NEVER;
 }

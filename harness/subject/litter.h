@@ -30,6 +30,7 @@ void litter_fini(struct litter *l); // accepts a zeroed struct
 // Remembers that this process has ended at TERM. False when memory is short.
 MUST_USE bool litter_expect(struct litter *l, uint32_t process);
 
-// Looks at what the ended processes have left, and records in the log whatever can be decided now.
+// Looks for processes that the ended ones have left running, kills them after their grace, and
+// records in the log whatever can be decided now.
 // Returns when to look again; CLOCK_NEVER: all is decided.
 int64_t litter_look(struct litter *l, struct subject_log *log, int64_t now_ns);

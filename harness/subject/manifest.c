@@ -126,9 +126,9 @@ bool manifest_quoted(const struct manifest *m, struct err *e)
     return true;
 }
 
-// True when the url of each promise is the address of a page, or names a file in the subject's
+// Checks that the url of each promise is the address of a page, or names a file in the subject's
 // folder.
-static bool has_addresses(const struct manifest *m, const char *path, struct err *e)
+static bool check_addresses(const struct manifest *m, const char *path, struct err *e)
 {
     char file[PATH_MAX];
 
@@ -145,7 +145,7 @@ static bool has_addresses(const struct manifest *m, const char *path, struct err
 
 // Checks what the grammar cannot say: the name, and that the needed commands and addresses are
 // there. A subject that cannot be installed needs only a correct name.
-static bool is_whole(const struct manifest *m, const char *path, struct err *e)
+static bool check_manifest(const struct manifest *m, const char *path, struct err *e)
 {
     // Scenarios name a subject by its folder, results by its name. Both must be the same.
     const char *folder = strrchr(m->dir, '/');
@@ -154,7 +154,7 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return err_set(e, ERR_USAGE, "%s: name: '%s' should be the folder's name", path, m->name);
     if (strcmp(m->absent, MANIFEST_NONE) != 0)
         return true;
-    if (!has_addresses(m, path, e))
+    if (!check_addresses(m, path, e))
         return false;
     // A run waits as long as retry_within for an interrupted job. So a long time needs the words of
     // the documentation that allow it.
@@ -205,7 +205,7 @@ static bool refuse_manifest(const char *name, struct err *e)
 
 bool manifest_load(struct manifest *m, const char *name, struct err *e)
 {
-    char all[PATH_MAX], path[PATH_MAX];
+    char folders[PATH_MAX], path[PATH_MAX];
 
     *m = (struct manifest){0};
     // A name with a slash is the path of a user's folder; any other name is a folder that comes
@@ -213,14 +213,14 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     if (strchr(name, '/')) {
         if (!realpath(name, m->dir))
             return err_sys(e, ERR_USAGE, "there is no subject in %.300s", name);
-    } else if (!manifest_folder(all, e) || !path_join(m->dir, all, name, e)) {
+    } else if (!manifest_folder(folders, e) || !path_join(m->dir, folders, name, e)) {
         return false;
     }
     if (!path_join(path, m->dir, "subject.yaml", e))
         return false;
     if (!path_exists(path))
         return refuse_manifest(name, e);
-    return parse_manifest(m, path, e) && is_whole(m, path, e);
+    return parse_manifest(m, path, e) && check_manifest(m, path, e);
 }
 
 static void free_manifest_strings(char **strings)
@@ -311,12 +311,12 @@ void manifest_runtime(const struct manifest *m, char *text, size_t size)
 
 bool manifest_names(char ***names, struct err *e)
 {
-    char all[PATH_MAX], pattern[PATH_MAX];
+    char folders[PATH_MAX], pattern[PATH_MAX];
     glob_t found = {0};
     bool ok = true;
 
     *names = NULL;
-    if (!manifest_folder(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
+    if (!manifest_folder(folders, e) || !path_join(pattern, folders, "*/subject.yaml", e))
         return false;
     // The result of glob is not needed: when it finds nothing, the list is empty.
     glob(pattern, 0, NULL, &found);

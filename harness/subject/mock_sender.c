@@ -23,7 +23,7 @@ struct sender_reply mock_sender_draw(
     rng_init(&rng, seed, SENDER_STREAM + (uint64_t)token * (TRIES_MAX + 1) + attempt);
     // Draw all numbers of an answer in a fixed order, even those that it does not use. So a change
     // to one share in the scenario does not shift the numbers that decide the others.
-    double fate = rng_uniform(&rng);
+    double fate = rng_uniform(&rng); // the shares below divide the range from 0 to 1
     double span = (double)(manner->delay_to_ns - manner->delay_from_ns);
     r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
     r.twice = rng_uniform(&rng) < manner->twice;
@@ -61,13 +61,14 @@ void mock_sender_begin(struct mock_sender *s, int fd)
     if (s->fd >= 0)
         close(s->fd);
     s->fd = fd;
-    s->numbers = 0;
+    s->line_count = 0;
     s->count = 0;
     buf_clear(&s->out);
 }
 
 // --- a heap of the answers that are due, the earliest first -----------------------
 
+// Adds an answer to the heap: moves it up from the end to its place. False when memory is short.
 static bool push_due(struct mock_sender *s, struct sender_due due)
 {
     if (!array_grow(&s->heap, s->count, 1, sizeof due))
@@ -79,6 +80,7 @@ static bool push_due(struct mock_sender *s, struct sender_due due)
     return true;
 }
 
+// Takes the earliest answer out of the heap, and moves the last one down from the top to its place.
 static struct sender_due pop_due(struct mock_sender *s)
 {
     struct sender_due first = s->heap[0], last = s->heap[--s->count];
@@ -130,7 +132,7 @@ bool mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
 {
     const struct line_record *l = &log->lines[line];
-    int64_t number = ++s->numbers;
+    int64_t line_number = ++s->line_count;
 
     for (uint32_t i = 0; l->state == LINE_WHOLE && i < l->tokens; i++) {
         struct delivery *d = &log->deliveries[l->first_delivery + i];
@@ -151,7 +153,7 @@ bool mock_sender_line(
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply) &&
             !push_due(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                             .number = number,
+                             .line = line_number,
                              .delivery = l->first_delivery + i,
                              .place = i + 1,
                              .reply = r.reply,
@@ -163,7 +165,7 @@ bool mock_sender_line(
 }
 
 // Appends to `out` the answer for a queue's consumer.
-static void put_job(struct mock_sender *s, const struct sender_due *due, uint32_t token)
+static void put_job_answer(struct mock_sender *s, const struct sender_due *due, uint32_t token)
 {
     static const char *const words[REPLIES] = {[REPLY_SENT] = "ok",
         [REPLY_TRANSIENT] = "fail",
@@ -174,7 +176,7 @@ static void put_job(struct mock_sender *s, const struct sender_due *due, uint32_
 }
 
 // Appends to `out` the answer for a collector, which names the line and the token's place in it.
-static void put_reply(struct mock_sender *s, const struct sender_due *due)
+static void put_collector_answer(struct mock_sender *s, const struct sender_due *due)
 {
     static const char *const words[REPLIES] = {
         [REPLY_SENT] = "sent",
@@ -185,7 +187,7 @@ static void put_reply(struct mock_sender *s, const struct sender_due *due)
     if (due->oddly)
         buf_append_str(&s->out, "250 queued as 4F2A, \"soon\"\n");
     for (int i = 0; i < 1 + due->twice; i++)
-        buf_printf(&s->out, "%lld.%u %s\n", (long long)due->number, due->place, words[due->reply]);
+        buf_printf(&s->out, "%lld.%u %s\n", (long long)due->line, due->place, words[due->reply]);
 }
 
 // Writes the answers in `out`. Bytes that a full pipe does not take stay for the next call. On any
@@ -232,9 +234,9 @@ bool mock_sender_say(
         if (died)
             end_sender(s);
         else if (s->jobs)
-            put_job(s, &due, log->deliveries[due.delivery].token);
+            put_job_answer(s, &due, log->deliveries[due.delivery].token);
         else
-            put_reply(s, &due);
+            put_collector_answer(s, &due);
     }
     flush_replies(s);
     return died;

@@ -23,7 +23,7 @@ enum sender_mood {
 
 struct sender_due {
     int64_t at_ns;
-    int64_t number;    // number of the line among those of its process, from 1
+    int64_t line;      // number of the line among those of its process, from 1
     uint32_t delivery; // index of the delivery in the log
     uint32_t place;    // place of the token in the line, from 1
     enum reply reply;
@@ -40,7 +40,7 @@ struct mock_sender {
                     // senders
     size_t tokens;
     int fd;                  // the harness's end of the collector's standard input; -1: closed
-    int64_t numbers;         // number of lines read from this process so far
+    int64_t line_count;      // number of lines read from this process so far
     struct sender_due *heap; // owned; the answers to come, as a binary heap whose first item is due
                              // first
     size_t count;

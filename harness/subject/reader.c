@@ -66,7 +66,7 @@ static bool add_delivery(struct reader *r, const struct delivery *delivery)
 }
 
 // Adds a line to the log. False when memory is short.
-static bool keep_line(struct reader *r, const struct line_record *line)
+static bool add_line_record(struct reader *r, const struct line_record *line)
 {
     struct subject_log *log = &r->log;
 
@@ -81,7 +81,7 @@ static bool keep_line(struct reader *r, const struct line_record *line)
 
 // Finds the token that a login or an e-mail address names, and the token's segment. False: it names
 // none.
-static bool any_named(const char *name, size_t len, uint32_t *token, uint32_t *segment)
+static bool find_named(const char *name, size_t len, uint32_t *token, uint32_t *segment)
 {
     const char *at = memchr(name, '@', len);
 
@@ -91,20 +91,20 @@ static bool any_named(const char *name, size_t len, uint32_t *token, uint32_t *s
 
 // Finds the token that a login or an e-mail address names. False when it names none of the plan
 // that is carried out now.
-static bool token_named(const struct reader *r, const char *name, size_t len, uint32_t *token)
+static bool find_planned(const struct reader *r, const char *name, size_t len, uint32_t *token)
 {
     uint32_t segment;
 
-    return any_named(name, len, token, &segment) && segment == r->plan.segment;
+    return find_named(name, len, token, &segment) && segment == r->plan.segment;
 }
 
 // True when the login names a token of an earlier segment; all tokens of earlier segments are
 // settled. The line gets a note that names the token.
-static bool is_of_earlier(struct reader *r, const char *login, size_t len, uint32_t line)
+static bool is_earlier_token(struct reader *r, const char *login, size_t len, uint32_t line)
 {
     uint32_t token, segment;
 
-    if (!any_named(login, len, &token, &segment) || segment >= r->plan.segment)
+    if (!find_named(login, len, &token, &segment) || segment >= r->plan.segment)
         return false;
     // A line gets one such note only, about its first such token.
     if (r->log.note_count == 0 || r->log.notes[r->log.note_count - 1].line != line)
@@ -115,7 +115,7 @@ static bool is_of_earlier(struct reader *r, const char *login, size_t len, uint3
 
 // Records the tokens that a line which cannot be parsed names. These tokens then count as torn and
 // not also as lost. False when memory is short.
-static bool add_names(struct reader *r, const char *line, size_t len)
+static bool add_named(struct reader *r, const char *line, size_t len)
 {
     uint32_t last = TOKEN_UNKNOWN; // the token found last, because an account's address and login
                                    // name the same token
@@ -125,7 +125,7 @@ static bool add_names(struct reader *r, const char *line, size_t len)
         size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
         // In a broken line a field may stand anywhere, so each field is tried as a name.
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
-        bool found = token_named(r, line + pos, field, &named.token);
+        bool found = find_planned(r, line + pos, field, &named.token);
         if (found && named.token != last && !add_delivery(r, &named))
             return false;
         last = found ? named.token : last;
@@ -140,18 +140,18 @@ static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
 
-    return token_named(r, t->login, t->login_len, &account) ||
-                   token_named(r, t->email, t->email_len, &account)
+    return find_planned(r, t->login, t->login_len, &account) ||
+                   find_planned(r, t->email, t->email_len, &account)
                ? plan_token_with_code(&r->plan, account, t->code, t->code_len)
                : TOKEN_UNKNOWN;
 }
 
 // Makes the delivery of a decoded token. Also notes in the log when the token is one of an earlier
 // segment.
-static struct delivery delivery_of(struct reader *r, const struct decoded *t, uint32_t line)
+static struct delivery make_delivery(struct reader *r, const struct decoded *t, uint32_t line)
 {
     struct contents c = decode_contents(t);
-    bool earlier = is_of_earlier(r, t->login, t->login_len, line);
+    bool earlier = is_earlier_token(r, t->login, t->login_len, line);
 
     return (struct delivery){
         .line = line,
@@ -176,17 +176,17 @@ static void mark_seen(struct reader *r, const struct line_record *line)
 
 bool reader_is_flooded(const struct reader *r, struct err *e)
 {
-    uint64_t most = READER_BEYOND_MAX + (uint64_t)READER_EACH_MAX * r->seen_count;
+    uint64_t limit = READER_BEYOND_MAX + (uint64_t)READER_EACH_MAX * r->seen_count;
 
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
     // That tokens come several times does not end the run, because the verdict judges it; only a
     // flood does.
-    if (r->log.line_count + r->log.delivery_count > most)
+    if (r->log.line_count + r->log.delivery_count > limit)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %llu lines and tokens, of which %zu were planned",
-            (unsigned long long)most, r->seen_count);
+            (unsigned long long)limit, r->seen_count);
     return false;
 }
 
@@ -251,11 +251,11 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
             len, NOUN(len, "byte", "bytes"), fields);
         return;
     }
-    size_t column = (size_t)(wrong->wrong - text);
-    printable_text(wrong->wrong, len - column < 12 ? len - column : 12, there, sizeof there);
+    size_t column = (size_t)(wrong->wrong_at - text);
+    printable_text(wrong->wrong_at, len - column < 12 ? len - column : 12, there, sizeof there);
     subject_note(&r->log, line, TOKEN_UNKNOWN,
         "column %zu: '%s' where %s should be %s; begins with '%s'", column + 1, there,
-        wrong->wrong_field, wrong->should_be, begins);
+        wrong->wrong_name, wrong->should_be, begins);
 }
 
 // Notes which signature is wrong by its place in the line. The bytes of a secret and its signature
@@ -277,21 +277,21 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
 static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded token;
-    size_t shape, pos = 0;
-    bool fits = decode_shape(text, len, &shape);
+    size_t token_count, pos = 0;
+    bool fits = decode_shape(text, len, &token_count);
 
     line->first_delivery = (uint32_t)r->log.delivery_count;
-    while (fits && line->tokens < shape) {
+    while (fits && line->tokens < token_count) {
         if (!decode_subject_token(r->decoder, text, len, &pos, &token))
             break;
-        struct delivery d = delivery_of(r, &token, (uint32_t)r->log.line_count);
+        struct delivery d = make_delivery(r, &token, (uint32_t)r->log.line_count);
         if (!token.signature_ok)
             note_forged(r, &token, d.token, text);
         if (!add_delivery(r, &d))
             return false;
         line->tokens++;
     }
-    if (fits && line->tokens == shape) {
+    if (fits && line->tokens == token_count) {
         mark_seen(r, line);
         return true;
     }
@@ -300,7 +300,7 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
     r->log.delivery_count = line->first_delivery;
     line->tokens = 0;
     line->state = LINE_TORN;
-    return add_names(r, text, len);
+    return add_named(r, text, len);
 }
 
 // Adds the delivery of a line such as "got 42 1": job 42 was delivered, at its first attempt. A job
@@ -324,7 +324,7 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
     }
     job.login = login;
     job.login_len = names_login(login, number);
-    struct delivery d = delivery_of(r, &job, (uint32_t)r->log.line_count);
+    struct delivery d = make_delivery(r, &job, (uint32_t)r->log.line_count);
     if (!add_delivery(r, &d))
         return false;
     line->tokens = 1;
@@ -341,29 +341,29 @@ static bool is_completion(const struct reader *r, const char *text, size_t len)
 bool reader_lines(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
-    size_t done = 0;
+    size_t used = 0;
 
-    while (done < pending->len) {
-        const char *text = pending->data + done;
-        const char *end = memchr(text, '\n', pending->len - done);
+    while (used < pending->len) {
+        const char *text = pending->data + used;
+        const char *end = memchr(text, '\n', pending->len - used);
         if (!end)
             break;
         size_t len = (size_t)(end - text);
-        done += len + 1;
+        used += len + 1;
         struct line_record line = {.read_ns = reading->read_ns,
             .empty_ns = reading->empty_ns,
             // If the whole line was already in the pipe when the process got a signal that ends it,
             // the line was written before the signal.
-            .seen_ns = done <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
+            .seen_ns = used <= reading->seen_bytes ? clock_min(reading->seen_ns, reading->read_ns)
                                                    : reading->read_ns,
             .process = process,
             .state = LINE_WHOLE};
         if (is_completion(r, text, len))
             continue;
-        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !keep_line(r, &line))
+        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !add_line_record(r, &line))
             return false;
     }
-    buf_consume(pending, done);
+    buf_consume(pending, used);
     return true;
 }
 
@@ -384,21 +384,21 @@ bool reader_tail(
     const struct process_record *p = &r->log.processes[process];
     // An unfinished line is excused if the process was told to end and did not exit with 0: exit
     // code 0 says that it finished its line, and 75 that it had no time for that.
-    bool cut = p->asked && p->status != 0;
+    bool excused = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = reading->read_ns,
         .empty_ns = reading->empty_ns,
         .seen_ns = reading->read_ns,
         .process = process,
         .first_delivery = (uint32_t)r->log.delivery_count,
-        .state = cut ? LINE_TAIL : LINE_TORN,
+        .state = excused ? LINE_TAIL : LINE_TORN,
     };
 
     if (pending->len == 0)
         return true;
-    if (!cut)
+    if (!excused)
         note_tail(r, pending->data, pending->len);
-    bool ok = (cut || add_names(r, pending->data, pending->len)) && keep_line(r, &line);
+    bool ok = (excused || add_named(r, pending->data, pending->len)) && add_line_record(r, &line);
     buf_clear(pending);
     return ok;
 }

@@ -15,14 +15,14 @@ enum {
     BASE64_LEN = BASE64_BYTES / 3 * 4,
 };
 
-static const uint64_t base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that no power of it becomes 0
-                                                           // and each letter counts
+static const uint64_t hash_base = UINT64_C(0x9e3779b97f4a7c15); // odd, so that no power of it
+                                                                // becomes 0 and each letter counts
 
 // A rolling hash of the last letters of a row, which is a run of digits or letters in the log.
 struct row {
     size_t len;            // number of letters in the row so far
-    uint64_t hash, oldest; // oldest: base to the power of the window's length, the factor of the
-                           // letter that leaves the window; 0: not computed yet
+    uint64_t hash, factor; // factor: hash_base to the power of the window's length, the factor of
+                           // the letter that leaves the window; 0: not computed yet
     unsigned char window[HEX_LEN]; // the last letters, as a ring
 };
 
@@ -31,7 +31,7 @@ static uint64_t power_of_base(size_t exponent)
     uint64_t result = 1;
 
     while (exponent-- > 0)
-        result *= base;
+        result *= hash_base;
     return result;
 }
 
@@ -40,11 +40,11 @@ static uint64_t power_of_base(size_t exponent)
 static uint64_t roll_hash(struct row *r, size_t window, unsigned char letter)
 {
     size_t place = r->len++ % window;
-    unsigned char oldest = r->len > window ? r->window[place] : 0;
+    unsigned char leaving = r->len > window ? r->window[place] : 0;
 
-    r->oldest = r->oldest ? r->oldest : power_of_base(window);
+    r->factor = r->factor ? r->factor : power_of_base(window);
     r->window[place] = letter;
-    r->hash = r->hash * base + letter - oldest * r->oldest;
+    r->hash = r->hash * hash_base + letter - leaving * r->factor;
     return r->len >= window ? r->hash : 0;
 }
 
@@ -53,7 +53,7 @@ static uint64_t hash_of(const char *text, size_t len)
     uint64_t hash = 0;
 
     for (size_t i = 0; i < len; i++)
-        hash = hash * base + (unsigned char)text[i];
+        hash = hash * hash_base + (unsigned char)text[i];
     return hash;
 }
 
@@ -130,7 +130,7 @@ static int compare_hashes(const void *a, const void *b)
 
 bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
 {
-    const long most = (long)SECRET_SCAN_BYTES_MAX;
+    const long part_max = (long)SECRET_SCAN_BYTES_MAX;
     FILE *file = fopen(path, "re");
 
     if (!file)
@@ -138,9 +138,9 @@ bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
     bool ok = read_part(t, file);
     // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is longer than twice
     // that, its middle is skipped.
-    if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > most) {
-        long rest = ftell(file) - most;
-        ok = fseek(file, rest < most ? -rest : -most, SEEK_END) == 0 && read_part(t, file);
+    if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
+        long rest = ftell(file) - part_max;
+        ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 && read_part(t, file);
     }
     fclose(file);
     if (t->count > 0)

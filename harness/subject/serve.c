@@ -94,7 +94,7 @@ static bool take_subject_lines(struct subject *s, struct instance *in, int64_t n
 
 // Notes that the sender died. If its process then ends with exit code 74 or 78, this end counts as
 // planned.
-static void note_death(struct subject *s, struct instance *in)
+static void note_sender_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     in->sender_killed = true;
@@ -102,7 +102,7 @@ static void note_death(struct subject *s, struct instance *in)
 }
 
 // Gives the answers that are due. Returns when the next answer is due; CLOCK_NEVER: none is.
-static int64_t answer_due(struct subject *s, int64_t now)
+static int64_t give_due_answers(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
     size_t unsaid = 0; // answers to come, and bytes of answers that the pipes have not taken
@@ -111,7 +111,7 @@ static int64_t answer_due(struct subject *s, int64_t now)
         struct instance *in = &s->instances[i];
         enum sender_mood mood = mood_of(s, in);
         if (mock_sender_say(&in->sender, &s->reader.log, mood, now))
-            note_death(s, in);
+            note_sender_death(s, in);
         unsaid += in->sender.fd >= 0 ? in->sender.count + in->sender.out.len : 0;
         next = clock_min(next, mock_sender_next_ns(&in->sender, mood));
     }
@@ -119,13 +119,13 @@ static int64_t answer_due(struct subject *s, int64_t now)
     return next;
 }
 
-// Reads until the pipe is empty, but at most *most bytes, and lowers *most by the number of bytes
+// Reads until the pipe is empty, but at most *limit bytes, and lowers *limit by the number of bytes
 // read. Every line gets the time at which the read that completed it returned. False when nothing
 // more is to be read: at the end of the file, or when the run ends because of this output.
-static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
+static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *limit)
 {
-    while (*most > 0) {
-        size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
+    while (*limit > 0) {
+        size_t chunk = *limit < READ_CHUNK ? *limit : READ_CHUNK;
         char *room = buf_reserve(&in->pending, chunk);
         struct err e;
         // The buffer is at its limit, READER_LINE_MAX, and holds one unfinished line.
@@ -146,7 +146,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *mos
             return got < 0; // 0: the end of the output
         }
         in->pending.len += (size_t)got;
-        *most -= (size_t)got;
+        *limit -= (size_t)got;
         // These counters are read by other threads without the lock.
         atomic_fetch_add(&in->read, (uint64_t)got);
         atomic_fetch_add(&s->bytes, (uint64_t)got);
@@ -206,7 +206,7 @@ static bool close_is_asked(struct subject *s, struct instance *in)
 
 // Returns how many bytes of an output may be read now; SIZE_MAX: no limit. If the output has a
 // rate, *next_ns is lowered to the time at which to look again.
-static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
+static size_t read_allowance(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
 {
     const int64_t step_ns = 10 * NS_PER_MS;
     struct pace *p = &in->pace;
@@ -243,7 +243,7 @@ static void limit_log(struct subject *s, struct instance *in)
 }
 
 // Samples the living processes if it is time to. Returns when the next samples are due.
-static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
+static int64_t sample_if_due(struct subject *s, int64_t now, int64_t due_ns)
 {
     if (now < due_ns)
         return due_ns;
@@ -278,28 +278,29 @@ static bool is_stopping(struct subject *s)
 }
 
 // Serves each instance with its two poll entries: first its output, then its end. In this order,
-// what a process wrote before it died is read before the process is reaped.
+// what a process wrote before it died is read before the process is reaped. asleep_ns: when the
+// poll began.
 static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_ns)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
+        const struct pollfd *output = &fds[2 * (size_t)i], *end = output + 1;
         // The poll watched this output and reported nothing, so it was empty at asleep_ns or later.
-        if (fds[2 * (size_t)i].events && !fds[2 * (size_t)i].revents)
+        if (output->events && !output->revents)
             in->empty_ns = asleep_ns;
-        size_t most =
-            fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
+        size_t allowed = output->revents ? read_allowance(s, in, clock_now_ns(), &(int64_t){0}) : 0;
         // A limit for each turn: if one collector writes without a pause, the lines of the others
         // must not be read late.
-        size_t turn = most < TURN_MAX ? most : TURN_MAX, left = turn;
-        if (turn > 0 && !serve_drain_pipe(s, in, &left))
+        size_t share = allowed < TURN_MAX ? allowed : TURN_MAX, left = share;
+        if (share > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
         // SIZE_MAX: the output has no rate, so there is no budget to lower.
-        if (most != SIZE_MAX)
-            in->pace.budget -= (double)(turn - left);
+        if (allowed != SIZE_MAX)
+            in->pace.budget -= (double)(share - left);
         if (close_is_asked(s, in))
             close_output(s, in);
         // The pidfd reports that the process has ended.
-        if (fds[2 * (size_t)i + 1].revents)
+        if (end->revents)
             in->gone_ns = clock_now_ns();
         if (in->gone_ns && exits_may_reap(s, in))
             exits_reap(s, in);
@@ -318,7 +319,7 @@ static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t 
         // Leave out an output that its process has closed, and one that must not be read now. Poll
         // would report them as ready at once, again and again. An ended process's output stays in
         // for POLLHUP alone, which says that the rest of its group has closed the output.
-        bool ready = !in->ended && may_read(s, in, now, &next) > 0;
+        bool ready = !in->ended && read_allowance(s, in, now, &next) > 0;
         bool gone = in->gone_ns != 0;
         *fds++ = (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
         *fds++ = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};
@@ -347,13 +348,13 @@ static void serve_until_done(struct subject *s)
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
         int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
-        sample_at_ns = sample_due(s, now, sample_at_ns);
+        sample_at_ns = sample_if_due(s, now, sample_at_ns);
         if (s->litter.count > 0 && now >= s->litter_ns)
             s->litter_ns = litter_look(&s->litter, &s->reader.log, now);
         if (s->litter.count > 0)
             next = clock_min(next, s->litter_ns);
         next = clock_min(next, sample_at_ns);
-        next = clock_min(next, answer_due(s, now));
+        next = clock_min(next, give_due_answers(s, now));
         next = clock_min(next, fill_subject_poll(s, fds, now));
         int64_t asleep_ns = clock_now_ns();
         // Sleep for nap_most_ns at most. Within a longer sleep, a poll that wakes late for output

@@ -175,8 +175,10 @@ static bool misses_interpreter(const struct subject *s, char *interpreter, size_
     char path[PATH_MAX], line[256] = "";
     FILE *f;
 
-    snprintf(path, sizeof path, "%s%s%s", *program != '/' && s->config.dir ? s->config.dir : "",
-        *program != '/' && s->config.dir ? "/" : "", program);
+    bool relative = *program != '/' && s->config.dir;
+    snprintf(
+        path, sizeof path, "%s%s%s", relative ? s->config.dir : "", relative ? "/" : "", program);
+    // A command without a slash is looked up in PATH, so this path would not be its own.
     if (!strchr(program, '/') || !(f = fopen(path, "re")))
         return false;
     bool script = fgets(line, sizeof line, f) && strncmp(line, "#!", 2) == 0;

@@ -139,7 +139,7 @@ bool subject_ended(struct subject *s, const pid_t *pids, size_t count)
     return ended;
 }
 
-void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s)
+void subject_set_read_rate(struct subject *s, int instance, int64_t bytes_per_s)
 {
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {
@@ -170,7 +170,7 @@ uint64_t subject_read_bytes(struct subject *s)
     return atomic_load(&s->bytes);
 }
 
-void subject_sender(struct subject *s, int instance, int mood)
+void subject_set_mood(struct subject *s, int instance, int mood)
 {
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {

@@ -184,7 +184,7 @@ bool subject_started(struct subject *s, uint64_t held);
 // Sets how fast the output of an instance is read, or with -1 of all instances, also for processes
 // that are started later. bytes_per_s 0 stops reading; READER_UNLIMITED removes the limit.
 #define READER_UNLIMITED INT64_C(-1)
-void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
+void subject_set_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 
 // Returns how many bytes an instance, or with -1 all instances, have written that were not read
 // yet.
@@ -193,7 +193,7 @@ size_t subject_unread(struct subject *s, int instance);
 uint64_t subject_read_bytes(struct subject *s);
 
 // Sets the mood (enum sender_mood) of an instance's sender, or with -1 of all senders.
-void subject_sender(struct subject *s, int instance, int mood);
+void subject_set_mood(struct subject *s, int instance, int mood);
 
 // Ends the sender of an instance, or with -1 all senders, by closing the collector's standard
 // input. Writes the pids of the collectors concerned to `pids` and returns their number.

@@ -50,7 +50,7 @@ static void free_fresh(struct fresh *f)
 }
 
 // Copies an open file from its start to a new file.
-static bool copy(int from, const char *to, struct err *e)
+static bool copy_log(int from, const char *to, struct err *e)
 {
     char chunk[1 << 16];
     off_t at = 0;
@@ -80,7 +80,7 @@ static bool move_log(struct instance *in, int index, const struct subject_turn *
     if (rename(here, there) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot move %s", here);
     in->log_began = 0;
-    return copy(in->log, here, e) &&
+    return copy_log(in->log, here, e) &&
            (ftruncate(in->log, 0) == 0 || err_sys(e, ERR_SYSTEM, "cannot empty %s", there));
 }
 
@@ -106,7 +106,7 @@ static int64_t most_rss_kb(const struct subject_log *log, uint32_t process)
 
 // Enters a living process into the new log as number *count, and notes in the old log what the
 // process used up to now.
-static void carry_on(struct subject *s, struct instance *in, struct fresh *f, size_t *count,
+static void carry_process(struct subject *s, struct instance *in, struct fresh *f, size_t *count,
     struct process_sample *sample)
 {
     struct process_record *p = &s->reader.log.processes[in->process];
@@ -140,7 +140,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
         bool known = process_sample_read(in->pid, &sample);
         if (known)
             reader_add_sample(&s->reader, &sample);
-        carry_on(s, in, f, &living, &sample);
+        carry_process(s, in, f, &living, &sample);
         if (known)
             samples[sampled++] = sample;
     }
