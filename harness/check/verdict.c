@@ -342,8 +342,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
         size_t planned = 0, left_out = 0;
         for (size_t k = 0; k < l->fault_count; k++) {
             planned += l->faults[k].spec == &s->faults[i];
-            left_out +=
-                l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
+            left_out += l->faults[k].spec == &s->faults[i] &&
+                        l->faults[k].left_out == LEFT_OUT_CANNOT_STRIKE;
         }
         if (left_out > 0 && left_out == planned)
             result_reason(r, "%s found nothing to hit at any of its %zu %s",

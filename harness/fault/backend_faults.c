@@ -14,7 +14,7 @@
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const long birth_ms = 50; // a session younger than this is still being set up
-static const int64_t answer_wait_ns = 20 * NS_PER_MS;
+static const int64_t log_wait_ns = 20 * NS_PER_MS;
 
 static const char roles_collector[] = "{" MIGRATE_COLLECTOR "}";
 static const char roles_load[] = "{" MIGRATE_LOAD "}";
@@ -33,7 +33,7 @@ struct backends {
 
 // Runs a statement with one parameter until its first column is positive; with deadline 0, once.
 // Fails with ERR_CONNECTION when the deadline has passed.
-static bool until_positive(struct fault_context *c, const char *sql, const char *param,
+static bool query_until_positive(struct fault_context *c, const char *sql, const char *param,
     int64_t deadline, struct backends *out, struct err *e)
 {
     for (;;) {
@@ -108,7 +108,7 @@ static bool sees_backend(struct fault_context *c, const struct fault_record *r, 
     const char *sql = r->spec->target == TARGET_LISTENER ? listeners_sql : backends_sql;
     struct backends seen;
 
-    return until_positive(c, sql, roles_of(r->spec->target), 0, &seen, e);
+    return query_until_positive(c, sql, roles_of(r->spec->target), 0, &seen, e);
 }
 
 // Terminates all backends of the target, and waits until they are gone.
@@ -117,11 +117,11 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
     const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
     struct backends victims, gone;
 
-    if (!until_positive(c, sql, roles_of(r->spec->target), 0, &victims, e))
+    if (!query_until_positive(c, sql, roles_of(r->spec->target), 0, &victims, e))
         return false;
     // pg_terminate_backend returns when the signal was sent. The backend obeys at its next check
     // for interrupts.
-    if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
+    if (!query_until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
     int len = snprintf(r->evidence, sizeof r->evidence, "%d %s gone, first pid %.*s", victims.count,
         NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.text, " "), victims.text);
@@ -138,7 +138,7 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
 static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";
-    int64_t deadline = clock_now_ns() + answer_wait_ns;
+    int64_t deadline = clock_now_ns() + log_wait_ns;
 
     do {
         if (fault_count_in_log(path, from, words) > 0)
@@ -155,17 +155,17 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
     int64_t deadline = fault_patience_until_ns(c);
     struct backends victim;
 
-    for (int made = 0;;) {
+    for (int function_pid = 0;;) {
         long from = provider_log_length(c->server);
         // The function cancel_one ends with the session that made it, so a new session makes it
         // again.
         if (!fault_admin(c, e) ||
-            (PQbackendPID(c->admin) != made && !sql_exec(c->admin, cancel_function_sql, e)))
+            (PQbackendPID(c->admin) != function_pid && !sql_exec(c->admin, cancel_function_sql, e)))
             return false;
-        made = PQbackendPID(c->admin);
+        function_pid = PQbackendPID(c->admin);
         // One try watches for a query for up to 100 ms, so the fault begins anew with each try.
         r->began_ns = clock_now_ns();
-        bool sent = until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
+        bool sent = query_until_positive(c, cancel_sql, roles_of(r->spec->target), 0, &victim, e);
         if (!sent && e->kind != ERR_CONNECTION)
             return false;
         if (sent && (!log || log_shows_cancel(log, from)))

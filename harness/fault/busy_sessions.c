@@ -28,16 +28,16 @@ struct busy {
     bool started;
     atomic_bool stop;
     // The fields below belong to the thread until it is joined.
-    uint64_t rounds; // proofs: answered queries, refused connections, or looks that saw a VACUUM
+    uint64_t proofs; // answered queries, refused connections, or looks that saw a VACUUM
     double fullest;  // largest used share of the notification queue
     bool failed;
     struct err why;
 };
 
-static void fill_queue(struct busy *s);
+static void fill_notify_queue(struct busy *s);
 static void take_connections(struct busy *s);
-static void creep_through_tokens(struct busy *s);
-static void read_all_the_time(struct busy *s);
+static void vacuum_slowly(struct busy *s);
+static void read_without_pause(struct busy *s);
 
 // Runs as the fault's thread until the fault is told to stop or fails.
 static void *run_busy_session(void *arg)
@@ -46,16 +46,16 @@ static void *run_busy_session(void *arg)
 
     switch (s->spec->verb->id) {
     case VERB_FILL_NOTIFY_QUEUE:
-        fill_queue(s);
+        fill_notify_queue(s);
         break;
     case VERB_EXHAUST_CONNECTIONS:
         take_connections(s);
         break;
     case VERB_LONG_VACUUM:
-        creep_through_tokens(s);
+        vacuum_slowly(s);
         break;
     default:
-        read_all_the_time(s);
+        read_without_pause(s);
         break;
     }
     return NULL;
@@ -67,7 +67,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
 
     if (!s)
         return err_memory(e);
-    r->hold = s;
+    r->kept = s;
     s->context = c;
     s->spec = r->spec;
     // The fault needs a thread, because the main thread must carry out other faults meanwhile.
@@ -78,7 +78,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
 // Fills in the evidence. False when the fault was not seen at work.
 static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct err *e)
 {
-    unsigned long long rounds = s->rounds;
+    unsigned long long proofs = s->proofs;
 
     // A collector that withstands a fault without effect has proved nothing, so each fault must
     // have been seen at work.
@@ -91,28 +91,28 @@ static bool is_busy_proved(const struct busy *s, struct fault_record *r, struct 
                    100 * s->fullest, 100 * s->spec->to);
     case VERB_EXHAUST_CONNECTIONS:
         snprintf(r->evidence, sizeof r->evidence, "%zu %s taken, further ones refused %llu %s",
-            s->session_count, NOUN(s->session_count, "connection", "connections"), rounds,
-            NOUN(rounds, "time", "times"));
-        return rounds > 0 || err_set(e, ERR_SYSTEM, "the server never refused a connection");
+            s->session_count, NOUN(s->session_count, "connection", "connections"), proofs,
+            NOUN(proofs, "time", "times"));
+        return proofs > 0 || err_set(e, ERR_SYSTEM, "the server never refused a connection");
     case VERB_LONG_VACUUM:
-        snprintf(r->evidence, sizeof r->evidence, "VACUUM of tokens seen at work %llu %s", rounds,
-            NOUN(rounds, "time", "times"));
-        return rounds > 0 || err_set(e, ERR_SYSTEM, "no VACUUM was seen at work");
+        snprintf(r->evidence, sizeof r->evidence, "VACUUM of tokens seen at work %llu %s", proofs,
+            NOUN(proofs, "time", "times"));
+        return proofs > 0 || err_set(e, ERR_SYSTEM, "no VACUUM was seen at work");
     default:
         snprintf(r->evidence, sizeof r->evidence, "%d sessions read everything %llu %s", READERS,
-            rounds, NOUN(rounds, "time", "times"));
-        return rounds > 0 || err_set(e, ERR_SYSTEM, "no session read anything");
+            proofs, NOUN(proofs, "time", "times"));
+        return proofs > 0 || err_set(e, ERR_SYSTEM, "no session read anything");
     }
 }
 
 // Stops the thread and closes its sessions. False when the fault failed or was not seen at work.
 static bool end_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct busy *s = r->hold;
+    struct busy *s = r->kept;
     bool ok = false;
 
     (void)c;
-    r->hold = NULL;
+    r->kept = NULL;
     if (!s)
         return err_set(e, ERR_INTERNAL, "it never began");
     atomic_store(&s->stop, true);
@@ -174,7 +174,7 @@ static void send_cancel(PGconn *conn)
 // Fills the notification queue. A listener within a transaction reads no notifications, so the
 // queue keeps all that are sent meanwhile. The listener's transaction has neither a snapshot nor an
 // id, so it does not hold the horizon back.
-static void fill_queue(struct busy *s)
+static void fill_notify_queue(struct busy *s)
 {
     // A payload has at most 7999 bytes. The number makes each payload differ, because the server
     // sends equal notifications of one transaction only once.
@@ -254,7 +254,7 @@ static void take_connections(struct busy *s)
         if (taken && !s->failed) {
             s->sessions[s->session_count++] = conn;
         } else {
-            s->rounds += was_refused(conn);
+            s->proofs += was_refused(conn);
             PQfinish(conn);
         }
         if (s->failed)
@@ -267,18 +267,18 @@ static void take_connections(struct busy *s)
 
 // --- long-vacuum ---------------------------------------------------------------------------
 
-static void count_at_work(struct busy *s, PGconn *watcher)
+static void count_seen_vacuum(struct busy *s, PGconn *watcher)
 {
     char count[16];
 
     if (sql_value(
             watcher, "SELECT count(*) FROM pg_stat_progress_vacuum", count, sizeof count, &s->why))
-        s->rounds += strcmp(count, "0") != 0;
+        s->proofs += strcmp(count, "0") != 0;
 }
 
 // Keeps a VACUUM of the tokens at work that is as slow as the settings allow. A second session
 // watches whether a VACUUM is seen at work, which proves the fault.
-static void creep_through_tokens(struct busy *s)
+static void vacuum_slowly(struct busy *s)
 {
     PGconn *watcher = open_busy_session(s, s->context->server->superuser, NULL);
     PGconn *conn = watcher ? open_busy_session(s, s->context->server->superuser,
@@ -291,7 +291,7 @@ static void creep_through_tokens(struct busy *s)
         while (!s->failed && PQisBusy(conn)) {
             if (is_busy_stopped(s))
                 send_cancel(conn);
-            count_at_work(s, watcher);
+            count_seen_vacuum(s, watcher);
             if (wait_readable(conn) || is_busy_stopped(s))
                 s->failed = !PQconsumeInput(conn);
         }
@@ -307,7 +307,7 @@ static void creep_through_tokens(struct busy *s)
 // --- active-readers --------------------------------------------------------------------------
 
 // Lets sessions read without a pause, each within one transaction that keeps its first snapshot.
-static void read_all_the_time(struct busy *s)
+static void read_without_pause(struct busy *s)
 {
     static const char query[] = "SELECT count(*), count(t.secret), pg_sleep(0.005)"
                                 " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
@@ -329,7 +329,7 @@ static void read_all_the_time(struct busy *s)
                 s->failed = s->failed || !PQconsumeInput(conn);
             while (!s->failed && !PQisBusy(conn)) {
                 PGresult *result = PQgetResult(conn);
-                s->rounds += result != NULL;
+                s->proofs += result != NULL;
                 PQclear(result);
                 if (!result)
                     break;

@@ -16,7 +16,7 @@ static const struct {
     {"sslcert", {NULL}},
 };
 
-static bool is_here(const struct sockaddr *at)
+static bool is_local_address(const struct sockaddr *at)
 {
     if (at->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24 == 127;
@@ -26,15 +26,15 @@ static bool is_here(const struct sockaddr *at)
 }
 
 // True when the proxy cannot obey this value of the i-th setting in `demands`.
-static bool demands_more(size_t i, const char *value)
+static bool cannot_obey(size_t i, const char *value)
 {
-    const char *const *one = demands[i].values;
+    const char *const *listed = demands[i].values;
 
-    if (!*one)
+    if (!*listed)
         return true;
-    while (*one && strcmp(*one, value) != 0)
-        one++;
-    return *one;
+    while (*listed && strcmp(*listed, value) != 0)
+        listed++;
+    return *listed;
 }
 
 static bool refuse_encryption(const char *key, const char *value, struct err *e)
@@ -50,7 +50,7 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
-    bool asked = false;
+    bool asked = false; // for clear text, by sslmode=disable
 
     // libpq ignores all these settings at a Unix socket.
     for (PQconninfoOption *o = options; ok && server->sa_family != AF_UNIX && o->keyword; o++) {
@@ -58,7 +58,7 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
             continue;
         asked = asked || (strcmp(o->keyword, "sslmode") == 0 && strcmp(o->val, "disable") == 0);
         for (size_t i = 0; ok && i < sizeof demands / sizeof *demands; i++) {
-            if (strcmp(o->keyword, demands[i].key) == 0 && demands_more(i, o->val))
+            if (strcmp(o->keyword, demands[i].key) == 0 && cannot_obey(i, o->val))
                 ok = refuse_encryption(o->keyword, o->val, e);
         }
     }
@@ -66,5 +66,5 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
     // Without a proxy, libpq's default, sslmode=prefer, might encrypt. So unless clear text was
     // asked for, or the server is on this machine, we refuse rather than drop the encryption
     // silently.
-    return ok && (asked || is_here(server) || refuse_encryption("sslmode", "prefer", e));
+    return ok && (asked || is_local_address(server) || refuse_encryption("sslmode", "prefer", e));
 }

@@ -14,7 +14,7 @@
 
 // Returns how far the server's clock is ahead of the machine's, in seconds; NAN: the server could
 // not be asked.
-static double ahead_s(struct fault_context *c, struct err *e)
+static double server_ahead_s(struct fault_context *c, struct err *e)
 {
     char server[40];
     struct timespec now;
@@ -33,7 +33,7 @@ static bool step_server(struct fault_context *c, struct fault_record *r, struct 
 
     if (!own_clock_step(clock, r->spec->by_ns, e))
         return false;
-    double ahead = ahead_s(c, e), want = (double)clock->offset_ns / 1e9;
+    double ahead = server_ahead_s(c, e), want = (double)clock->offset_ns / 1e9;
     if (isnan(ahead))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.1f s off", ahead);
@@ -54,7 +54,7 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
     for (size_t i = 0; i < count; i++) {
         if (own_clock_is_taken(clock, pids[i]))
             continue;
-        r->left_out = LEFT_OUT_NOBODY;
+        r->left_out = LEFT_OUT_CANNOT_STRIKE;
         return err_set(e, ERR_SKIP, "left out: pid %d, or a child of it, did not load libfaketime",
             (int)pids[i]);
     }

@@ -18,7 +18,7 @@ enum cluster_fault fault_cluster_of(enum verb_id id)
 }
 
 // Closes the superuser's connection, because the leader at its other end may be replaced.
-static void let_go(struct fault_context *c)
+static void close_admin(struct fault_context *c)
 {
     PQfinish(c->admin);
     c->admin = NULL;
@@ -35,19 +35,20 @@ static bool strike_cluster(struct fault_context *c, struct fault_record *r, stru
 {
     struct failover f;
 
-    let_go(c);
+    close_admin(c);
     bool ok = c->server->provider->strike(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
     note_failover(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }
 
+// Ends the fault. The provider goes on from what it has found at the fault's beginning.
 static bool mend_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f = {
         .served_ns = r->served_ns, .left_known = r->left_known, .left_ns = r->left_ns};
 
-    let_go(c);
+    close_admin(c);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
     bool ok = c->server->provider->mend(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
     note_failover(r, &f);

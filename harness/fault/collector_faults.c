@@ -25,14 +25,14 @@ bool fault_sees_collector(struct fault_context *c, const struct fault_record *r,
 
 // Signals the running processes of the fault's instances and returns how many there were. If the
 // fault has a `for`, the subject does not start them again by itself.
-static size_t end_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
+static size_t signal_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
 {
-    bool good = r->spec->for_ns == FOR_REST; // they are never started again
+    bool for_good = r->spec->for_ns == FOR_REST; // they are never started again
 
     if (r->spec->for_ns == 0)
         return subject_signal(c->subject, r->spec->instance, signal, pids);
     // Two faults may hold the same instance down. It starts when the later of them ends.
-    return subject_hold_down(c->subject, r->spec->instance, signal, good, pids, &r->mark);
+    return subject_hold_down(c->subject, r->spec->instance, signal, for_good, pids, &r->memo);
 }
 
 bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count, struct err *e)
@@ -49,11 +49,11 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
 }
 
 // Ends the collectors by this signal, and waits until they are gone.
-static bool fault_end_collector(
+static bool end_collectors(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    size_t count = end_all(c, r, signal, pids);
+    size_t count = signal_all(c, r, signal, pids);
 
     // Without a `for` (0), the subject starts the process again by itself, as a service manager
     // would; with FOR_REST (-1), it never does. Either way there is nothing to undo.
@@ -70,26 +70,27 @@ static bool fault_end_collector(
 
 static bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    return fault_end_collector(c, r, SIGKILL, e);
+    return end_collectors(c, r, SIGKILL, e);
 }
 
 static bool stop_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    return fault_end_collector(c, r, SIGTERM, e);
+    return end_collectors(c, r, SIGTERM, e);
 }
 
 // Ends the fault: waits until the collectors that it held down run again, except those that another
 // fault still holds down.
 bool fault_start_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    uint64_t held = r->mark;
+    uint64_t held = r->memo;
     int64_t deadline = clock_now_ns() + gone_wait_ns;
     size_t len = strlen(r->evidence);
 
-    r->mark = 0;
+    r->memo = 0;
     if (held == 0)
         return true;
-    for (subject_release(c->subject, held); !subject_started(c->subject, held);) {
+    subject_release(c->subject, held);
+    while (!subject_started(c->subject, held)) {
         // The subject starts no collector any more after too many exits. The verdict is about those
         // exits, so this fault does not fail.
         if (subject_gave_up(c->subject, NULL))

@@ -99,17 +99,18 @@ static void note_fault_failure(struct fault_record *r, const struct err *e)
 }
 
 // True when a verb failed because there was nothing to hit: no session, process or server.
-static bool is_nobody(const struct err *e)
+static bool found_no_victim(const struct err *e)
 {
     return e->kind == ERR_CONNECTION || e->kind == ERR_SKIP;
 }
 
 // Marks r as left out and returns true when another fault explains why r found nothing to hit.
-static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
+static bool mark_left_out(
+    const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
     const struct fault_record *busy = NULL;
 
-    if (is_nobody(e))
+    if (found_no_victim(e))
         busy = scheduler_culprit(c->begun, c->begun_count, r, c->recovery_ns);
     if (!busy)
         return false;
@@ -127,7 +128,7 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
 {
     if (!verb->look || verb->look(c, r, e))
         return true;
-    while (is_nobody(e) && clock_now_ns() <= deadline) {
+    while (found_no_victim(e) && clock_now_ns() <= deadline) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (verb->look(c, r, e))
@@ -153,7 +154,7 @@ static bool strike_fault(
         if (verb->begin(c, r, e))
             return true;
         // Only a victim that has left is worth another try.
-        if (!verb->look || !is_nobody(e) || clock_now_ns() > deadline)
+        if (!verb->look || !found_no_victim(e) || clock_now_ns() > deadline)
             return false;
     }
 }
@@ -168,14 +169,13 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
     // A mutant of the harness (mutant.h) does nothing, and claims that the fault took effect.
     r->ok = mutant_is("fault", r->spec->verb->name) || strike_fault(c, r, verb, &e);
     r->ended_ns = clock_now_ns();
-    if (!r->ok && !is_left_out(c, r, &e))
+    if (!r->ok && !mark_left_out(c, r, &e))
         note_fault_failure(r, &e);
     if (!r->left_out)
         return;
-    // A part of the fault may have happened, so undo it.
-    if (verb->end && !verb->end(c, r, &ignored)) {
-        // There was nothing to undo.
-    }
+    // A part of the fault may have happened, so undo it. There may be nothing to undo.
+    if (verb->end)
+        verb->end(c, r, &ignored);
     r->undone = true;
     // A record without times excuses nothing.
     r->sought_ns = r->began_ns = r->ended_ns = 0;
@@ -205,7 +205,7 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
-    else if (!ended && (stays_down(c, r) || !is_left_out(c, r, &e)))
+    else if (!ended && (stays_down(c, r) || !mark_left_out(c, r, &e)))
         note_fault_failure(r, &e);
     // A fault of the leader excuses nothing after another member has taken over.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
@@ -214,7 +214,7 @@ void fault_end(struct fault_context *c, struct fault_record *r)
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count)
 {
     for (size_t i = 0; records && i < count; i++) {
-        if (records[i].hold)
+        if (records[i].kept)
             fault_end(c, &records[i]);
     }
 }

@@ -18,9 +18,9 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // its previous turn was still at work, or a collector's clock cannot be
-                     // stepped
-    LEFT_OUT_BUSY,   // another planned fault was at work, and nothing was left to hit
+    LEFT_OUT_CANNOT_STRIKE, // its own previous turn still lasted, or a collector's clock cannot be
+                            // stepped
+    LEFT_OUT_BUSY,          // another planned fault was at work, and nothing was left to hit
 };
 
 struct fault_record {
@@ -39,9 +39,9 @@ struct fault_record {
     bool undone; // true: the fault was undone; an instant fault counts as undone when it is over
     char evidence[160];
     enum exchange_state wire; // what the collector's connection was doing when the fault began
-    uint64_t mark; // a number that the verb keeps until the fault ends: a count to compare with, or
+    uint64_t memo; // a number that the verb keeps until the fault ends: a count to compare with, or
                    // one bit for each instance that it holds down
-    void *hold;    // data that a lasting verb keeps until it ends; the verb owns it
+    void *kept;    // data that a lasting verb keeps until it ends; the verb owns it
 };
 
 // The fault context: everything that the verbs act on. It owns nothing.

@@ -14,9 +14,9 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 {
     pid_t pids[INSTANCES_MAX];
 
-    if (!fault_admin(c, e) || !fault_stir(c, r, e))
+    if (!fault_admin(c, e) || !fault_dirty(c, r, e))
         return false;
-    size_t count = subject_hold_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
+    size_t count = subject_hold_down(c->subject, -1, SIGKILL, false, pids, &r->memo);
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running at that time");
     return fault_stop_server(c, r, e) && fault_await_end(c, pids, count, e);
@@ -24,16 +24,16 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 
 static bool start_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    const int died = __builtin_popcountll(r->mark); // one bit for each killed collector
+    const int died = __builtin_popcountll(r->memo); // one bit for each killed collector
     char server[sizeof r->evidence];
-    struct err down;
+    struct err ignored;
 
     // The collectors are started even if the server failed to start, so that nothing stays broken.
     bool ok = fault_start_server(c, r, e);
     memcpy(server, r->evidence, sizeof server);
     snprintf(r->evidence, sizeof r->evidence, "%d %s killed; %.110s", died,
         NOUN(died, "collector", "collectors"), server);
-    return fault_start_collector(c, r, ok ? e : &down) && ok;
+    return fault_start_collector(c, r, ok ? e : &ignored) && ok;
 }
 
 const struct fault_verb fault_host_verbs[] = {

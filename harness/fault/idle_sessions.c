@@ -65,7 +65,7 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
 
     if (!h)
         return err_memory(e);
-    r->hold = h;
+    r->kept = h;
     h->database = other ? OTHER_DATABASE : c->server->database;
     if (!fault_admin(c, e) || (other && !make_other_database(c, e)))
         return false;
@@ -109,7 +109,7 @@ static bool was_in_progress(
 // Ends the transaction. False when it had ended before, so that the horizon was not held.
 static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct horizon *h = r->hold;
+    struct horizon *h = r->kept;
     bool ok = false;
 
     if (h && *h->xid) {
@@ -121,7 +121,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
     }
     PQfinish(h ? h->conn : NULL);
     free(h);
-    r->hold = NULL;
+    r->kept = NULL;
     return ok;
 }
 
@@ -139,7 +139,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
 
     if (!s)
         return err_memory(e);
-    r->hold = s;
+    r->kept = s;
     s->conn = fault_admin(c, e)
                   ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
                   : NULL;
@@ -151,7 +151,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
 // The evidence is that the transaction still answers, with the snapshot of its start.
 static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct snapshot *s = r->hold;
+    struct snapshot *s = r->kept;
     char xmin[32];
     bool ok =
         s && *s->xmin &&
@@ -165,7 +165,7 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
             "a snapshot of transaction %s was open until the end", s->xmin);
     PQfinish(s ? s->conn : NULL);
     free(s);
-    r->hold = NULL;
+    r->kept = NULL;
     return ok;
 }
 
@@ -179,7 +179,7 @@ static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, str
                        ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
                        : NULL;
 
-    r->hold = conn;
+    r->kept = conn;
     return conn && sql_exec(conn,
                        // Without a limit, the fault would wait for ever for a session of the load
                        // that keeps its lock on the table.
@@ -193,7 +193,7 @@ static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, str
 static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char waiting[16];
-    PGconn *conn = r->hold;
+    PGconn *conn = r->kept;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
                   // That the lock was granted is proved, because otherwise the fault would have
@@ -208,7 +208,7 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
         snprintf(r->evidence, sizeof r->evidence, "jobs was locked, %s waited for it at the end",
             waiting);
     PQfinish(conn);
-    r->hold = NULL;
+    r->kept = NULL;
     return ok;
 }
 

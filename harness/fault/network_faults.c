@@ -112,14 +112,14 @@ static void set_slow(struct fault_context *c, const struct fault_spec *spec, boo
 static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = proxy_counts(c->proxy).passed;
+    r->memo = proxy_counts(c->proxy).passed;
     set_slow(c, r->spec, true);
     return true;
 }
 
 static bool end_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
+    uint64_t passed = proxy_counts(c->proxy).passed - r->memo;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
     set_slow(c, r->spec, false);
@@ -135,14 +135,14 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
 static bool begin_limit(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = proxy_counts(c->proxy).limited;
+    r->memo = proxy_counts(c->proxy).limited;
     proxy_limit(c->proxy, (uint64_t)r->spec->bytes);
     return true;
 }
 
 static bool end_limit(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    uint64_t ended = proxy_counts(c->proxy).limited - r->mark;
+    uint64_t ended = proxy_counts(c->proxy).limited - r->memo;
 
     proxy_limit(c->proxy, 0);
     if (ended == 0)

@@ -199,15 +199,15 @@ struct proxy_counts proxy_counts(struct proxy *p)
 
 enum exchange_state proxy_state(struct proxy *p)
 {
-    enum exchange_state most = EXCHANGE_NONE;
+    enum exchange_state busiest = EXCHANGE_NONE;
 
     lock_proxy(p);
     for (size_t i = 0; i < p->link_count; i++) {
         enum exchange_state state = exchange_state(&p->links[i]->exchange);
-        most = state > most ? state : most;
+        busiest = state > busiest ? state : busiest;
     }
     pthread_mutex_unlock(&p->lock);
-    return most;
+    return busiest;
 }
 
 static size_t reset_all(struct proxy *p)

@@ -60,7 +60,7 @@ static int connect_to_server(const struct proxy *p)
 }
 
 // Returns the TCP port of the client; 0: it is not known.
-static int port_of(int client)
+static int client_port_of(int client)
 {
     union {
         struct sockaddr any;
@@ -86,7 +86,7 @@ static void accept_client(struct proxy *p, int client)
     set_no_delay(client);
     if (link) {
         link->number = ++p->accepted;
-        link->client_port = port_of(client);
+        link->client_port = client_port_of(client);
         p->links[p->link_count++] = link;
         return;
     }
@@ -98,7 +98,7 @@ static void accept_client(struct proxy *p, int client)
 
 // Accepts clients. When descriptors or memory are short, accepts nobody for a while: the client
 // stays in the kernel's queue, and poll would report it again at once.
-static void accept_some(struct proxy *p)
+static void accept_clients_now(struct proxy *p)
 {
     // The number is bounded, so that a flood of new clients does not starve the connected ones.
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
@@ -124,7 +124,7 @@ static bool knows_password(const struct proxy *p, const struct wire_message *m)
 
 // True when the client wants to log in as the superuser. To the server, the client has the proxy's
 // own system user, which the server may let in as superuser without a password.
-static bool is_superuser(const struct proxy *p, const struct wire_message *m)
+static bool asks_for_superuser(const struct proxy *p, const struct wire_message *m)
 {
     // In the startup message, the word "user" and the name each end with a NUL. The NULs are
     // compared as well.
@@ -136,11 +136,13 @@ static bool is_superuser(const struct proxy *p, const struct wire_message *m)
 }
 
 // Counts the messages that the armed cut waits for. True at the last of them, where it must cut.
-static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
+static bool reaches_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
 {
-    if (c->state != CUT_ARMED || c->kind.sender != sender ||
-        (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
-        (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len)) || --c->left > 0)
+    bool other_kind = c->state != CUT_ARMED || c->kind.sender != sender ||
+                      (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
+                      (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len));
+
+    if (other_kind || --c->left > 0)
         return false;
     c->state = CUT_BEGUN;
     return true;
@@ -154,7 +156,7 @@ static bool watch_message(
 
     // A client that is not let in gets no answer, and the server sees none of its bytes.
     if (p->asks_password && m->type == MESSAGE_STARTUP &&
-        (!knows_password(p, m) || is_superuser(p, m))) {
+        (!knows_password(p, m) || asks_for_superuser(p, m))) {
         p->refused++;
         *side = CUT_BEFORE;
         return true;
@@ -163,7 +165,7 @@ static bool watch_message(
     if (p->transcript)
         transcript_take(p->transcript, p->pumped, sender, m);
     *side = p->cut.side;
-    return is_the_cut(&p->cut, sender, m);
+    return reaches_cut(&p->cut, sender, m);
 }
 
 // Calls the hook while the connection is still open, and then ends the connection.
@@ -238,7 +240,7 @@ void *proxy_pass_bytes(void *arg)
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
         if (fds[1].revents)
-            accept_some(p);
+            accept_clients_now(p);
         int64_t wake_ns = pump_all(p);
         size_t count = fill_proxy_poll(p, fds, &wake_ns);
         // The thread waits without the lock, so that other threads can begin a fault at once.

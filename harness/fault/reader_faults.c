@@ -9,7 +9,7 @@
 static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = subject_read_bytes(c->subject);
+    r->memo = subject_read_bytes(c->subject);
     subject_set_read_rate(c->subject, r->spec->instance, 0);
     return true;
 }
@@ -17,7 +17,7 @@ static bool pause_reader(struct fault_context *c, struct fault_record *r, struct
 static bool slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = subject_read_bytes(c->subject);
+    r->memo = subject_read_bytes(c->subject);
     subject_set_read_rate(c->subject, r->spec->instance, (int64_t)r->spec->rate);
     return true;
 }
@@ -27,7 +27,7 @@ static bool slow_reader(struct fault_context *c, struct fault_record *r, struct 
 static bool resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     size_t unread = subject_unread(c->subject, r->spec->instance);
-    uint64_t read = subject_read_bytes(c->subject) - r->mark;
+    uint64_t read = subject_read_bytes(c->subject) - r->memo;
 
     subject_set_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
     if (unread == 0)

@@ -4,8 +4,8 @@
 #include "plan/plan_faults.h"
 #include "plan/rng.h"
 
-// Returns when the fault is to end.
-static int64_t end_ns(const struct fault_record *r)
+// Returns when a lasting fault is due to end.
+static int64_t due_end_ns(const struct fault_record *r)
 {
     // A fault that begins late still lasts as long as its `for`.
     int64_t from_ns = r->began_ns > r->planned_ns ? r->began_ns : r->planned_ns;
@@ -31,10 +31,10 @@ struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begu
     for (size_t i = 0; i < begun; i++) {
         struct fault_record *r = &faults[i];
         // Of two faults with the same end, the one that was planned first ends first.
-        // A fault with sessions of its own (hold) cannot end them while the server is away.
-        if (r->undone || (away && r->hold) || end_ns(r) >= *at_ns)
+        // A fault with sessions of its own (`kept`) cannot end them while the server is away.
+        if (r->undone || (away && r->kept) || due_end_ns(r) >= *at_ns)
             continue;
-        *at_ns = end_ns(r);
+        *at_ns = due_end_ns(r);
         next = r;
     }
     return next;
@@ -56,15 +56,15 @@ int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun)
     for (size_t i = 0; i < begun; i++) {
         const struct fault_record *r = &faults[i];
         bool waits = plan_collide(r->spec, next->spec) || is_followed_by(r, next);
-        if (!r->undone && waits && end_ns(r) > at_ns)
-            at_ns = end_ns(r);
+        if (!r->undone && waits && due_end_ns(r) > at_ns)
+            at_ns = due_end_ns(r);
     }
     return at_ns;
 }
 
 // True when the fault may take backends, processes or bytes away from the collector. Sessions of
 // other clients do not, unless they stop its work; they only slow the server down.
-static bool takes_away(const struct verb *verb)
+static bool takes_victims(const struct verb *verb)
 {
     return verb->hits != HITS_DATABASE || verb->does == STOPS;
 }
@@ -78,8 +78,8 @@ int64_t scheduler_patience_until_ns(
         const struct fault_record *f = &faults[i];
         // Fault f may keep the victims away until it ends, and its end must not wait for this
         // fault.
-        if (!f->undone && takes_away(f->spec->verb) && end_ns(f) < until_ns)
-            until_ns = end_ns(f) > now_ns ? end_ns(f) : now_ns;
+        if (!f->undone && takes_victims(f->spec->verb) && due_end_ns(f) < until_ns)
+            until_ns = due_end_ns(f) > now_ns ? due_end_ns(f) : now_ns;
     }
     return until_ns;
 }
@@ -104,7 +104,7 @@ const struct fault_record *scheduler_culprit(
     for (size_t i = count; i-- > 0;) {
         const struct fault_record *f = &faults[i];
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;
-        if (f == r || f->left_out || f->began_ns == 0 || !f->ok || !takes_away(f->spec->verb))
+        if (f == r || f->left_out || f->began_ns == 0 || !f->ok || !takes_victims(f->spec->verb))
             continue;
         if (lasts || f->ended_ns + felt_ns >= r->sought_ns)
             return f;

@@ -76,7 +76,7 @@ static void sessions_wait_for_the_server(void **state)
         struct fault_record *server = begin(&f, away[i], 2000, 2000, 3000);
         struct fault_record *network = begin(&f, "delay", 2500, 2500, 1000);
 
-        vacuum->hold = &f;
+        vacuum->kept = &f;
         assert_next(&f, network, 3500);
         network->undone = true;
         assert_next(&f, server, 5000);

@@ -14,7 +14,7 @@ static const int64_t poll_ns = 2 * NS_PER_MS;
 static bool pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = subject_tokens(c->subject);
+    r->memo = subject_tokens(c->subject);
     subject_set_mood(c->subject, r->spec->instance, SENDER_PAUSES);
     return true;
 }
@@ -22,7 +22,7 @@ static bool pause_sender(struct fault_context *c, struct fault_record *r, struct
 static bool hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->mark = subject_tokens(c->subject);
+    r->memo = subject_tokens(c->subject);
     subject_set_mood(c->subject, r->spec->instance, SENDER_HANGS);
     return true;
 }
@@ -30,7 +30,7 @@ static bool hang_sender(struct fault_context *c, struct fault_record *r, struct 
 // Ends the fault. A line that was read proves that a collector waited for an answer.
 static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    uint64_t read = subject_tokens(c->subject) - r->mark;
+    uint64_t read = subject_tokens(c->subject) - r->memo;
 
     subject_set_mood(c->subject, r->spec->instance, SENDER_WORKS);
     if (read == 0)

@@ -31,13 +31,14 @@ static enum server_stop stop_mode_of(const struct server *s, enum verb_id id)
     }
 }
 
-static bool started_at(struct fault_context *c, char *out, size_t size, struct err *e)
+// Reads the postmaster's start time, which tells one life of the server from the next.
+static bool read_start_time(struct fault_context *c, char *out, size_t size, struct err *e)
 {
     return fault_admin(c, e) &&
            sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
 }
 
-bool fault_stir(struct fault_context *c, struct fault_record *r, struct err *e)
+bool fault_dirty(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const struct server *s = c->server;
 
@@ -57,7 +58,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
 {
     char before[64];
 
-    if (!started_at(c, before, sizeof before, e))
+    if (!read_start_time(c, before, sizeof before, e))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
     PQfinish(c->admin);
@@ -72,7 +73,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // `before` is empty if the server was away when the fault began, so that no stop was tried.
     // After a power cut, the error also tells what the disk lost.
-    if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
+    if (!c->server->provider->start(c->server, e) || !read_start_time(c, now, sizeof now, e))
         return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
@@ -88,7 +89,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
 static bool cut_power(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    bool ok = fault_stir(c, r, e) && fault_stop_server(c, r, e);
+    bool ok = fault_dirty(c, r, e) && fault_stop_server(c, r, e);
     const int64_t cut_ns = fault_server_disk(c->server)->cut_ns;
 
     // The disk cuts its power only when pages are being written, so the fault begins then.
@@ -158,8 +159,8 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
 {
     if (!fault_admin(c, e))
         return false;
-    r->mark = (uint64_t)provider_log_length(c->server);
-    r->hold = r; // not NULL, so that fault_abandon undoes the setting when the run ends early
+    r->memo = (uint64_t)provider_log_length(c->server);
+    r->kept = r; // not NULL, so that fault_abandon undoes the setting when the run ends early
     r->began_ns = clock_now_ns();
     return sql_exec(c->admin, "ALTER SYSTEM SET default_transaction_read_only = on", e) &&
            sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "on", e);
@@ -170,14 +171,14 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
 static bool accept_writes(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused = 0;
-    bool ok = r->hold && fault_admin(c, e) &&
+    bool ok = r->kept && fault_admin(c, e) &&
               sql_exec(c->admin, "ALTER SYSTEM RESET default_transaction_read_only", e) &&
               sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "off", e);
 
-    r->hold = NULL;
+    r->kept = NULL;
     if (c->server->log_is_live)
         refused =
-            fault_count_in_log(c->server->log_path, (long)r->mark, "in a read-only transaction");
+            fault_count_in_log(c->server->log_path, (long)r->memo, "in a read-only transaction");
     snprintf(r->evidence, sizeof r->evidence,
         "new sessions were read-only; the server refused %u %s", refused,
         NOUN(refused, "statement", "statements"));

@@ -26,7 +26,7 @@ static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, str
     int64_t delayed = 0;
     bool ok = disk_slow_down(fault_disk(c), r->spec->by_ns, &delayed, e);
 
-    r->mark = (uint64_t)delayed;
+    r->memo = (uint64_t)delayed;
     return ok;
 }
 
@@ -36,10 +36,10 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
 
     if (!disk_slow_down(fault_disk(c), 0, &delayed, e))
         return false;
-    if (delayed <= (int64_t)r->mark)
+    if (delayed <= (int64_t)r->memo)
         return err_set(e, ERR_SYSTEM, "the disk was not flushed while it was slow");
     snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " %s took %.0f ms and more",
-        delayed - (int64_t)r->mark, NOUN(delayed - (int64_t)r->mark, "flush", "flushes"),
+        delayed - (int64_t)r->memo, NOUN(delayed - (int64_t)r->memo, "flush", "flushes"),
         (double)r->spec->by_ns / 1e6);
     return true;
 }
@@ -128,14 +128,14 @@ static bool fill_disk(struct fault_context *c, struct fault_record *r, struct er
 {
     int64_t bytes;
 
-    r->mark = (uint64_t)provider_log_length(c->server);
+    r->memo = (uint64_t)provider_log_length(c->server);
     return disk_fill(fault_disk(c), &bytes, e);
 }
 
 static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused =
-        fault_count_in_log(c->server->log_path, (long)r->mark, "No space left on device");
+        fault_count_in_log(c->server->log_path, (long)r->memo, "No space left on device");
     bool started;
 
     if (!disk_empty(fault_disk(c), e) || !repair_storage(c, &started, e))

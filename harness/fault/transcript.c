@@ -113,7 +113,8 @@ static struct transcript_link *find_link(struct transcript *t, unsigned number)
     return &t->links[t->link_count++];
 }
 
-static size_t find_text(const struct transcript_link *l, char kind, const char *name)
+// Returns the place of the SQL of a prepared statement ('S') or portal ('P').
+static size_t find_named_text(const struct transcript_link *l, char kind, const char *name)
 {
     for (size_t i = 0; i < l->name_count; i++) {
         if (l->names[i].kind == kind && strcmp(l->names[i].name, name) == 0)
@@ -139,6 +140,7 @@ static void set_named_text(struct transcript_link *l, char kind, const char *nam
     l->names[i].text = text;
 }
 
+// Appends a message to those that the server has to answer; drops it when there is no room.
 static void expect_answer(struct transcript_link *l, unsigned char type, size_t text)
 {
     if (l->asked_count < ASKED_MAX)
@@ -151,7 +153,7 @@ static const struct asked *first_asked(const struct transcript_link *l)
     return l->asked_count > 0 ? &l->asked[l->first_asked] : NULL;
 }
 
-static void forget_first(struct transcript_link *l)
+static void forget_first_asked(struct transcript_link *l)
 {
     l->first_asked = (l->first_asked + 1) % ASKED_MAX;
     l->asked_count--;
@@ -161,10 +163,10 @@ static void forget_first(struct transcript_link *l)
 
 // Takes a message of the client. Returns the place of the SQL that it belongs to, and remembers
 // that the server has to answer it.
-static size_t take_client(
+static size_t take_question(
     struct transcript *t, struct transcript_link *l, const struct wire_message *m)
 {
-    char name[NAME_MAX_LEN] = "", other[NAME_MAX_LEN] = "";
+    char name[NAME_MAX_LEN] = "", statement[NAME_MAX_LEN] = "";
     size_t text = TRANSCRIPT_NO_TEXT;
     size_t next;
 
@@ -179,20 +181,20 @@ static size_t take_client(
             text = keep_transcript_text(t, m->text + next, m->text_len - next);
         set_named_text(l, 'S', name, text);
         break;
-    case 'B':
+    case 'B': // the portal's name, then that of the statement
         next = take_name(m, 0, name);
-        take_name(m, next, other);
-        text = find_text(l, 'S', other);
+        take_name(m, next, statement);
+        text = find_named_text(l, 'S', statement);
         set_named_text(l, 'P', name, text);
         break;
     case 'E':
         take_name(m, 0, name);
-        text = find_text(l, 'P', name);
+        text = find_named_text(l, 'P', name);
         break;
     case 'D':
     case 'C':
         take_name(m, 1, name);
-        text = m->text_len > 0 ? find_text(l, m->text[0], name) : text;
+        text = m->text_len > 0 ? find_named_text(l, m->text[0], name) : text;
         break;
     case 'S':
         break;
@@ -253,7 +255,7 @@ static size_t take_transcript_answer(
     bool failed = m->type == 'E', ready = m->type == 'Z';
     while ((failed || ready) && first_asked(l) && first_asked(l)->type != 'S' &&
            first_asked(l)->type != 'Q')
-        forget_first(l);
+        forget_first_asked(l);
     if (failed)
         return error_text(t, m);
     const struct asked *a = first_asked(l);
@@ -261,7 +263,7 @@ static size_t take_transcript_answer(
         return TRANSCRIPT_NO_TEXT;
     size_t text = a->text;
     if (ends_answer(a->type, m->type))
-        forget_first(l);
+        forget_first_asked(l);
     return text;
 }
 
@@ -286,7 +288,7 @@ void transcript_take(
         return;
     *entry = (struct transcript_entry){.link = link, .sender = sender, .type = m->type, .n = n};
     entry->text = !l                         ? TRANSCRIPT_NO_TEXT
-                  : sender == MESSAGE_CLIENT ? take_client(t, l, m)
+                  : sender == MESSAGE_CLIENT ? take_question(t, l, m)
                                              : take_transcript_answer(t, l, m);
 }
 

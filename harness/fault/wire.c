@@ -52,7 +52,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     // This is not PostgreSQL's protocol. The bytes pass as they are, but no cut is possible.
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
         return become_opaque(w);
-    // Wait for the whole message, because the observer reads its content.
+    // Wait for the whole message, because the proxy looks for the run's password in it.
     if (len < total)
         return false;
     m->text = data + STARTUP_HEADER;

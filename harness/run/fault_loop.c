@@ -109,7 +109,7 @@ static bool leave_out(struct run *r, size_t next)
         f->undone = before->ended_ns > f->planned_ns;
         // Only the turn right before this one counts; earlier turns have ended before that one
         // began.
-        f->left_out = f->undone ? LEFT_OUT_NOBODY : LEFT_OUT_NOT;
+        f->left_out = f->undone ? LEFT_OUT_CANNOT_STRIKE : LEFT_OUT_NOT;
         break;
     }
     if (f->left_out)

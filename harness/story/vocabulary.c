@@ -91,7 +91,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"served", VALUE_WHEN, AT(fault.served_ns)}, {"ready", VALUE_WHEN, AT(fault.ready_ns)},
             {"left", VALUE_WHEN, AT(fault.left_ns), .said = true},
             {"failed", VALUE_FLAG, AT(fault.ok), false},
-            {"nobody", VALUE_FLAG, AT(fault.left_out), LEFT_OUT_NOBODY},
+            {"nobody", VALUE_FLAG, AT(fault.left_out), LEFT_OUT_CANNOT_STRIKE},
             {"busy", VALUE_FLAG, AT(fault.left_out), LEFT_OUT_BUSY}},
         .time = "planned", ARRAY(faults, plan.fault_count, struct fault_record)},
     [EVENT_SESSION] = {"session", HEAD_NONE, {{"at", VALUE_TIME, AT(session_ns)}}, .time = "at",
