@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/life.h"
+#include "report/suite.h"
 #include "story/story.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
@@ -113,6 +115,43 @@ static void a_run_without_a_verdict_is_told(void **state)
 }
 
 // A closed loop has no intended times, so its curve starts from the commit.
+// The row of a repeated scenario has one word for all of its runs.
+static void a_row_keeps_a_failed_run(void **state)
+{
+    struct suite_run failed = {.scenario = "a",
+        .state = SUITE_FAILED,
+        .lost = NAN,
+        .duplicated = NAN,
+        .p50_ms = NAN,
+        .p99_ms = NAN,
+        .folder = (char[]){""},
+        .why = (char[]){""}};
+    struct suite_run passed = failed;
+    char *text = NULL;
+    size_t len;
+    struct suite s;
+    struct err e;
+
+    (void)state;
+    passed.state = SUITE_JUDGED;
+    passed.verdict = VERDICT_PASS;
+    assert_true(suite_init(&s, 1, false, &e));
+    s.rows[0].name = "a";
+    s.rows[0].runs = 2;
+    suite_begin(&s, 0);
+    suite_end(&s, &failed);
+    suite_begin(&s, 0);
+    suite_end(&s, &passed);
+    FILE *out = open_memstream(&text, &len);
+    assert_non_null(out);
+    suite_print(&s, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "  failed"));
+    assert_null(strstr(text, "  pass "));
+    free(text);
+    suite_fini(&s);
+}
+
 static void percentiles_of_a_closed_loop(void **state)
 {
     struct result r = {0};
@@ -386,6 +425,7 @@ int main(void)
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(the_log_tells_why_nothing_came),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
+        cmocka_unit_test(a_row_keeps_a_failed_run),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),

@@ -100,7 +100,8 @@ void suite_end(struct suite *s, const struct suite_run *run)
 
     r->done++;
     r->took_ns += run->took_ns;
-    r->state = run->state;
+    r->failed = r->failed || run->state == SUITE_FAILED;
+    r->state = r->failed ? SUITE_FAILED : run->state;
     if (run->state == SUITE_JUDGED) {
         r->passed += run->verdict == VERDICT_PASS;
         if (suite_severity_of(run->verdict) > suite_severity_of(r->verdict))

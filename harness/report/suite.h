@@ -23,6 +23,7 @@ struct suite_row {
     int64_t planned_ns; // the length of one run: load and faults
     int runs, done;     // the number of its runs, and how many of them are over
     int passed;
+    bool failed; // at least one of its runs
     enum suite_state state;
     enum verdict verdict;                    // worst verdict so far
     int64_t took_ns;                         // time that its finished runs took together
