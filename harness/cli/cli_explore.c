@@ -396,7 +396,7 @@ static bool take_found(struct exploring *x, struct err *e)
         // Several shards may have found the same failure. Its scenario is that of the draw with the
         // lowest number.
         if (ok && f && f->draw == (uint64_t)parse_integer(line, "n"))
-            ok = copy_found(x, f, record_place(r, line), e);
+            ok = copy_found(x, f, record_folder(r, line), e);
     }
     return ok;
 }

@@ -200,7 +200,7 @@ static bool end_field_record(struct record *r, struct err *e)
 {
     if (!r->passing)
         return record_finish(r, e);
-    record_keep(r);
+    record_suspend(r);
     return true;
 }
 
@@ -263,7 +263,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
     if (!f->manners || !f->items)
         return err_memory(e);
     for (uint64_t i = 0; i < count; i++) {
-        if (record_has(&f->record, i) || known_row(f, i))
+        if (record_wants(&f->record, i) || known_row(f, i))
             f->items[rows++] = i;
     }
     if (!grid_init(&f->grid, titles, columns, rows, e))

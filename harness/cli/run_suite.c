@@ -232,7 +232,7 @@ static bool make_or_take_run(uint64_t number, size_t scenario, const struct scen
     bool ok = true;
 
     *code = EXIT_OK;
-    if (!line && !parts && !record_has(&t->record, number))
+    if (!line && !parts && !record_wants(&t->record, number))
         return true;
     t->item = number;
     suite_item_init(&ran);
@@ -242,7 +242,7 @@ static bool make_or_take_run(uint64_t number, size_t scenario, const struct scen
     if (line)
         ok = (suite_item_read(&ran, line, e) &&
                  command_record_path(ran.folder, &t->record, line, "folder", e)) ||
-             err_prefix(e, "%s/%s", record_place(&t->record, line), RECORD_NAME);
+             err_prefix(e, "%s/%s", record_folder(&t->record, line), RECORD_NAME);
     else
         run_one(s, o, t, &ran);
     ran.run.scenario = s->name; // the scenario outlives the line, to which the name may point
@@ -359,7 +359,7 @@ static size_t count_left(const struct tally *t, size_t scenario)
 
     for (int n = 0; n < t->repeat; n++) {
         uint64_t number = scenario * (size_t)t->repeat + (size_t)n;
-        count += record_has(&t->record, number) && !is_known(t, number);
+        count += record_wants(&t->record, number) && !is_known(t, number);
     }
     return count;
 }
@@ -371,7 +371,7 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
 
     for (int n = 0; n < t->repeat; n++)
         count += t->record.merged || cuts_tried(o) ||
-                 record_has(&t->record, scenario * (size_t)t->repeat + (size_t)n);
+                 record_wants(&t->record, scenario * (size_t)t->repeat + (size_t)n);
     return count;
 }
 

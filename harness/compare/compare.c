@@ -159,34 +159,34 @@ static enum change judge_correctness(const struct comparison *c)
 // Writes the values of a side's runs. An inconclusive run counts as worse than all others, because
 // what makes runs slow makes them inconclusive, too. Returns false when no run is conclusive, or
 // when a conclusive run lacks the value.
-static bool values_of(const struct side *s, size_t metric, double *values)
+static bool fill_values(const struct side *s, size_t metric, double *values)
 {
     // Leaving inconclusive runs out would make a side look faster by its own failures.
     const double worst = judged[metric].more_is_better ? 0 : INFINITY;
     bool any = false;
 
     for (size_t i = 0; i < s->count; i++) {
-        bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
+        bool conclusive = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
         // A row needs the value of every run: the ranks of some runs prove nothing about the
         // others.
-        if (told && isnan(s->runs[i].values[judged[metric].id]))
+        if (conclusive && isnan(s->runs[i].values[judged[metric].id]))
             return false;
-        values[i] = told ? s->runs[i].values[judged[metric].id] : worst;
-        any = any || told;
+        values[i] = conclusive ? s->runs[i].values[judged[metric].id] : worst;
+        any = any || conclusive;
     }
     return any;
 }
 
 // Judges a row. It is worse or better when the test finds a difference and the ratio lies outside
 // the margin, and shows no difference when the whole interval lies within the margin. Else it is
-// unknown. `times`: how many times worse the new side is.
+// unknown. `times_worse`: how many times worse the new side is.
 static enum change judge_row(
     const struct compared *row, bool more_is_better, double alpha, double margin)
 {
-    double times = more_is_better ? 1 / row->ratio.estimate : row->ratio.estimate;
+    double times_worse = more_is_better ? 1 / row->ratio.estimate : row->ratio.estimate;
 
-    if (row->ratio.p <= alpha && (times >= 1 + margin || times <= 1 / (1 + margin)))
-        return times > 1 ? CHANGE_WORSE : CHANGE_BETTER;
+    if (row->ratio.p <= alpha && (times_worse >= 1 + margin || times_worse <= 1 / (1 + margin)))
+        return times_worse > 1 ? CHANGE_WORSE : CHANGE_BETTER;
     return row->ratio.low >= 1 / (1 + margin) && row->ratio.high <= 1 + margin ? CHANGE_NONE
                                                                                : CHANGE_UNKNOWN;
 }
@@ -198,7 +198,7 @@ static size_t count_measured(const struct comparison *c, double *values)
     size_t count = 0;
 
     for (size_t i = 0; i < JUDGED; i++)
-        count += values_of(c->base, i, values) && values_of(c->new, i, values);
+        count += fill_values(c->base, i, values) && fill_values(c->new, i, values);
     return count;
 }
 
@@ -209,7 +209,7 @@ static bool compare_metric(
 {
     struct compared *row = &c->rows[c->row_count];
 
-    if (!values_of(c->base, i, base) || !values_of(c->new, i, new))
+    if (!fill_values(c->base, i, base) || !fill_values(c->new, i, new))
         return true;
     if (!stats_compare(&row->ratio, base, c->base->count, new, c->new->count, alpha, e))
         return false;
@@ -245,7 +245,7 @@ static bool compare_speed(struct comparison *c, struct err *e)
     return ok;
 }
 
-static bool any_row(const struct comparison *c, enum change change)
+static bool has_row_with(const struct comparison *c, enum change change)
 {
     for (size_t i = 0; i < c->row_count; i++) {
         if (c->rows[i].change == change)
@@ -278,14 +278,14 @@ static enum change judge_overall(const struct comparison *c)
 {
     if (c->correctness == CHANGE_WORSE || c->correctness == CHANGE_BETTER)
         return c->correctness;
-    if (any_row(c, CHANGE_WORSE))
+    if (has_row_with(c, CHANGE_WORSE))
         return CHANGE_WORSE;
     // "Better" must not hide that something else may be worse.
     if (c->correctness == CHANGE_UNKNOWN || c->row_count == 0 || any_may_be_worse(c))
         return CHANGE_UNKNOWN;
-    if (any_row(c, CHANGE_BETTER))
+    if (has_row_with(c, CHANGE_BETTER))
         return CHANGE_BETTER;
-    return any_row(c, CHANGE_UNKNOWN) ? CHANGE_UNKNOWN : CHANGE_NONE;
+    return has_row_with(c, CHANGE_UNKNOWN) ? CHANGE_UNKNOWN : CHANGE_NONE;
 }
 
 bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,

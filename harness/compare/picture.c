@@ -12,7 +12,7 @@
 // and their letters must stay legible.
 enum { WIDTH = 540, LEFT = 150, RIGHT = 520, ROW = 26, AXIS = 44 };
 
-static const char *class_of(enum change change)
+static const char *css_class_of(enum change change)
 {
     static const char *const names[] = {
         [CHANGE_NONE] = "none",
@@ -63,7 +63,7 @@ static double ratio_x(struct scale s, double ratio)
 // Draws a line at ratio 1, and ticks in pairs: a ratio to the right and its inverse to the left.
 static void put_ratio_ticks(const struct comparison *c, struct scale s, struct buf *out)
 {
-    static const double all[] = {1.02, 1.05, 1.1, 1.2, 1.5, 2, 4, 8, 16};
+    static const double tick_ratios[] = {1.02, 1.05, 1.1, 1.2, 1.5, 2, 4, 8, 16};
     const int bottom = ROW * (int)c->row_count + 4;
     double last = 0;
 
@@ -72,14 +72,14 @@ static void put_ratio_ticks(const struct comparison *c, struct scale s, struct b
         "text-anchor=\"middle\">1</text>",
         ratio_x(s, 1), bottom, ratio_x(s, 1), bottom + 15);
     // A tick is drawn only if there is room for its number.
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        double right = ratio_x(s, all[i]) - ratio_x(s, 1);
-        if (all[i] > s.most || right - last < 48)
+    for (size_t i = 0; i < sizeof tick_ratios / sizeof *tick_ratios; i++) {
+        double right = ratio_x(s, tick_ratios[i]) - ratio_x(s, 1);
+        if (tick_ratios[i] > s.most || right - last < 48)
             continue;
         last = right;
         // A ratio and its inverse are equally far from 1.
         for (int side = 0; side < 2; side++) {
-            double ratio = side ? all[i] : 1 / all[i];
+            double ratio = side ? tick_ratios[i] : 1 / tick_ratios[i];
             buf_printf(out,
                 "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
                 "text-anchor=\"middle\">%.3g</text>",
@@ -99,7 +99,7 @@ static void put_ratio_row(const struct compared *row, struct scale s, double y, 
     buf_printf(out,
         "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>"
         "<path class=\"mark\" stroke-width=\"2\" d=\"M%.1f %.1fH%.1f\"/>",
-        class_of(row->change), LEFT - 10, y + 4, metrics[row->id].name, low, y, high);
+        css_class_of(row->change), LEFT - 10, y + 4, metrics[row->id].name, low, y, high);
     if (row->ratio.estimate > 0 && isfinite(row->ratio.estimate))
         buf_printf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>",
             ratio_x(s, row->ratio.estimate), y);
@@ -142,14 +142,14 @@ static void put_dots(const struct side *s, enum metric_id id, const struct axis 
         double value = s->runs[i].values[id];
         // An inconclusive run may still have measured something. It is drawn hollow, and counts as
         // the worst in the test.
-        bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
+        bool conclusive = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
         if (!isfinite(value))
             continue;
         buf_printf(out,
             "<circle class=\"mark%s\" fill-opacity=\"0.5\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\">"
             "<title>%s %.4g %s</title></circle>",
-            told ? "" : " hollow", axis_place(x, value), y, verdict_name(s->runs[i].verdict), value,
-            metric_unit_name(metrics[id].unit));
+            conclusive ? "" : " hollow", axis_place(x, value), y, verdict_name(s->runs[i].verdict),
+            value, metric_unit_name(metrics[id].unit));
     }
     buf_append_str(out, "</g>");
 }
@@ -188,7 +188,7 @@ static void put_runs(const struct comparison *c, const struct compared *row, str
             at, 2 * ROW + 4, at, 2 * ROW + 19, ticks[i]);
     }
     put_dots(c->base, row->id, &x, ROW * 0.5, "none", out);
-    put_dots(c->new, row->id, &x, ROW * 1.5, class_of(row->change), out);
+    put_dots(c->new, row->id, &x, ROW * 1.5, css_class_of(row->change), out);
     buf_append_str(out, "</svg></figure>\n");
 }
 
@@ -220,7 +220,7 @@ static void put_table(const struct comparison *c, struct buf *out)
         struct print_cells cells;
         print_cells(row, &cells);
         buf_printf(out, "<tr><td>%s</td><td class=\"%s\">%s</td>", metrics[row->id].name,
-            class_of(row->change), change_name(row->change));
+            css_class_of(row->change), change_name(row->change));
         put_text_cell(cells.base, out);
         put_text_cell(cells.new, out);
         put_text_cell(cells.ratio, out);
@@ -273,8 +273,8 @@ static void put_section(const struct comparison *c, struct buf *out)
     buf_append_str(out, "</h2>\n");
     // Failures come first, also when too few runs failed to tell the sides apart.
     if (failed)
-        put_correctness(c, class_of(CHANGE_WORSE), out);
-    buf_printf(out, "<p class=\"change %s\">", class_of(c->overall));
+        put_correctness(c, css_class_of(CHANGE_WORSE), out);
+    buf_printf(out, "<p class=\"change %s\">", css_class_of(c->overall));
     // The same sentences as on the terminal, from the same functions.
     put_picture_text(c, print_comparison_verdict, out);
     buf_append_str(out, "</p>\n<ul>");

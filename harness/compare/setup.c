@@ -14,7 +14,7 @@
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)
-#define SHOWN 6 // greatest number of differences that are shown; nobody would read more
+#define DIFFERENCES_SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
 // Keys that may differ, as may all keys below them. They are what the comparison is about, or they
 // name the place of the run.
@@ -113,7 +113,7 @@ static struct entries read_entries(const char *text, size_t len)
 static void tell_difference(
     struct buf *out, size_t found, const char *key, const char *a, const char *b)
 {
-    if (found <= SHOWN)
+    if (found <= DIFFERENCES_SHOWN)
         buf_printf(out, "%s%s: %s in base, %s in new", found > 1 ? "; " : "", key,
             a ? a : "not there", b ? b : "not there");
 }
@@ -137,8 +137,8 @@ size_t setup_differences(
         i += order <= 0;
         j += order >= 0;
     }
-    if (found > SHOWN)
-        buf_printf(out, "; and %zu more", found - SHOWN);
+    if (found > DIFFERENCES_SHOWN)
+        buf_printf(out, "; and %zu more", found - DIFFERENCES_SHOWN);
     free(a.items);
     free(b.items);
     return found;
@@ -179,17 +179,17 @@ static bool same_rules(const struct stored *first, const struct stored *run, str
 // that may differ.
 static bool same_scenario(const struct buf *first, const struct stored *run, struct err *e)
 {
-    struct buf text, told;
+    struct buf text, differences;
 
     buf_init(&text, TEXT_MAX);
-    buf_init(&told, TEXT_MAX);
+    buf_init(&differences, TEXT_MAX);
     // The command line may have changed the scenario; the folder holds it as it was run.
     bool ok = resolve_scenario(run->folder, &text, e);
-    if (ok && setup_differences(first->data, first->len, text.data, text.len, &told) > 0)
+    if (ok && setup_differences(first->data, first->len, text.data, text.len, &differences) > 0)
         ok = err_set(e, ERR_USAGE, "compare: %s: not the same scenario: %s", run->scenario,
-            buf_str(&told) ? told.data : "");
+            buf_str(&differences) ? differences.data : "");
     buf_fini(&text);
-    buf_fini(&told);
+    buf_fini(&differences);
     return ok;
 }
 
@@ -268,7 +268,7 @@ void setup_notes(struct comparison *c)
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
     note_difference(c, "seeds", a, b);
-    // Without a readable env.json on both sides, no difference can be told.
+    // Without a readable env.json on both sides, no difference is known.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
         !environment_read(&new, c->new->runs[0].folder, &unread))

@@ -68,7 +68,7 @@ static uint64_t draw_number_count(const struct exploring *x)
 // True when the number is one of this shard, and its draw was not tried yet or is listed in --only.
 static bool is_own_draw(const struct exploring *x, uint64_t number)
 {
-    return record_has(&x->journal.record, number) &&
+    return record_wants(&x->journal.record, number) &&
            (x->numbers || !journal_has(&x->journal, number));
 }
 

@@ -123,7 +123,7 @@ bool command_record_path(
     char place[PATH_MAX];
 
     *out = '\0';
-    snprintf(place, sizeof place, "%s", record_place(r, line));
+    snprintf(place, sizeof place, "%s", record_folder(r, line));
     // The record's folder lies in the shard's --out, to which the path is relative.
     char *slash = strrchr(place, '/');
     if (!path || !*path)

@@ -59,7 +59,8 @@ static const struct {
 
 // --- parsing ----------------------------------------------------------------------
 
-static const char *console_word(struct words *w)
+// Returns the word that is to be parsed next.
+static const char *current_word(struct words *w)
 {
     // After the last word, return an empty one. No order accepts it, so the parsers refuse a
     // missing word as they refuse a wrong one.
@@ -91,9 +92,9 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
     size_t len = 0;
 
     // Side and number may be left out. All words after them are the message's name.
-    o->side = strcmp(console_word(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
-    w->at += strcmp(console_word(w), "before") == 0 || strcmp(console_word(w), "after") == 0;
-    if (*console_word(w) >= '0' && *console_word(w) <= '9' &&
+    o->side = strcmp(current_word(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
+    w->at += strcmp(current_word(w), "before") == 0 || strcmp(current_word(w), "after") == 0;
+    if (*current_word(w) >= '0' && *current_word(w) <= '9' &&
         !units_count(w->items[w->at++], &n, e))
         return false;
     if (n < 1 || n > 1000000)
@@ -111,7 +112,7 @@ static bool parse_cut(struct words *w, struct order *o, struct err *e)
 
 static bool parse_half_open(struct words *w, struct order *o, struct err *e)
 {
-    const char *direction = console_word(w);
+    const char *direction = current_word(w);
 
     o->direction = strcmp(direction, "to-server") == 0 ? TO_SERVER : TO_COLLECTOR;
     if (o->direction == TO_COLLECTOR && strcmp(direction, "to-client") != 0)
@@ -122,13 +123,13 @@ static bool parse_half_open(struct words *w, struct order *o, struct err *e)
 
 static bool parse_delay(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_duration(console_word(w), &o->by_ns, e))
+    if (!units_duration(current_word(w), &o->by_ns, e))
         return err_prefix(e, "delay");
     w->at++;
-    if (strcmp(console_word(w), "jitter") != 0)
+    if (strcmp(current_word(w), "jitter") != 0)
         return true;
     w->at++;
-    if (!units_duration(console_word(w), &o->jitter_ns, e))
+    if (!units_duration(current_word(w), &o->jitter_ns, e))
         return err_prefix(e, "delay: jitter");
     w->at++;
     return true;
@@ -136,7 +137,7 @@ static bool parse_delay(struct words *w, struct order *o, struct err *e)
 
 static bool parse_throttle(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_bytes_per_second(console_word(w), &o->rate, e))
+    if (!units_bytes_per_second(current_word(w), &o->rate, e))
         return err_prefix(e, "throttle");
     w->at++;
     return true;
@@ -144,7 +145,7 @@ static bool parse_throttle(struct words *w, struct order *o, struct err *e)
 
 static bool parse_bytes(struct words *w, struct order *o, struct err *e)
 {
-    if (!units_count(console_word(w), &o->bytes, e))
+    if (!units_count(current_word(w), &o->bytes, e))
         return err_prefix(e, "%s", orders[o->id].name);
     if (o->bytes < 1)
         return err_set(e, ERR_USAGE, "%s: BYTES is at least 1", orders[o->id].name);
@@ -163,10 +164,10 @@ static bool parse_slice(struct words *w, struct order *o, struct err *e)
     o->by_ns = NS_PER_MS;
     if (!parse_bytes(w, o, e))
         return false;
-    if (strcmp(console_word(w), "gap") != 0)
+    if (strcmp(current_word(w), "gap") != 0)
         return true;
     w->at++;
-    if (!units_duration(console_word(w), &o->by_ns, e))
+    if (!units_duration(current_word(w), &o->by_ns, e))
         return err_prefix(e, "slice: gap");
     w->at++;
     return true;
@@ -175,17 +176,17 @@ static bool parse_slice(struct words *w, struct order *o, struct err *e)
 static bool parse_heal(struct words *w, struct order *o, struct err *e)
 {
     (void)e;
-    o->drop = strcmp(console_word(w), "drop") == 0;
+    o->drop = strcmp(current_word(w), "drop") == 0;
     w->at += o->drop;
     return true;
 }
 
 static bool parse_for(struct words *w, struct order *o, struct err *e)
 {
-    if (!orders[o->id].lasts || strcmp(console_word(w), "for") != 0)
+    if (!orders[o->id].lasts || strcmp(current_word(w), "for") != 0)
         return true;
     w->at++;
-    if (!units_duration(console_word(w), &o->for_ns, e))
+    if (!units_duration(current_word(w), &o->for_ns, e))
         return err_prefix(e, "%s: for", orders[o->id].name);
     w->at++;
     return true;
@@ -198,17 +199,17 @@ bool console_parse(const char *line, struct order *o, struct err *e)
     *o = (struct order){0};
     if (!split_words(&w, line, e))
         return false;
-    while (o->id < ORDER_COUNT && strcmp(console_word(&w), orders[o->id].name) != 0)
+    while (o->id < ORDER_COUNT && strcmp(current_word(&w), orders[o->id].name) != 0)
         o->id++;
     if (o->id == ORDER_COUNT)
-        return err_set(e, ERR_USAGE, "unknown order '%.40s'; 'help' lists them", console_word(&w));
+        return err_set(e, ERR_USAGE, "unknown order '%.40s'; 'help' lists them", current_word(&w));
     w.at++;
     if ((orders[o->id].parse && !orders[o->id].parse(&w, o, e)) || !parse_for(&w, o, e))
         return false;
     // Refuse words that are left over: an order without them might not be the one that was meant.
     if (w.at < w.count)
         return err_set(e, ERR_USAGE, "%s: '%.40s' is too much; it takes %s", orders[o->id].name,
-            console_word(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
+            current_word(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
     return true;
 }
 
@@ -216,10 +217,10 @@ bool console_parse(const char *line, struct order *o, struct err *e)
 static void console_help(FILE *out)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
-        char left[60];
-        snprintf(left, sizeof left, "%s%s%s", orders[i].name, *orders[i].takes ? " " : "",
+        char usage[60];
+        snprintf(usage, sizeof usage, "%s%s%s", orders[i].name, *orders[i].takes ? " " : "",
             orders[i].takes);
-        fprintf(out, "  %-42s %s\n", left, orders[i].help);
+        fprintf(out, "  %-42s %s\n", usage, orders[i].help);
     }
 }
 
@@ -241,28 +242,28 @@ static void say_event(const struct console *c, const char *fmt, ...)
 
 static void tell_status(const struct console *c)
 {
-    struct proxy_counts n = proxy_counts(c->proxy);
+    struct proxy_counts counts = proxy_counts(c->proxy);
 
     say_event(c, "status: %zu %s (%zu encrypted), %llu %s passed, %zu withheld, %llu refused",
-        n.links, NOUN(n.links, "connection", "connections"), n.opaque, (unsigned long long)n.passed,
-        NOUN(n.passed, "byte", "bytes"), n.withheld[0] + n.withheld[1],
-        (unsigned long long)n.refused);
+        counts.links, NOUN(counts.links, "connection", "connections"), counts.opaque,
+        (unsigned long long)counts.passed, NOUN(counts.passed, "byte", "bytes"),
+        counts.withheld[0] + counts.withheld[1], (unsigned long long)counts.refused);
 }
 
 // True when an order holds the bytes in this direction back.
-static bool is_held(const struct console *c, enum fault_direction to)
+static bool is_withheld(const struct console *c, enum fault_direction to)
 {
     return c->undo_ns[ORDER_PARTITION] ||
            (c->undo_ns[ORDER_HALF_OPEN] && c->half_open.direction == to);
 }
 
 // Undoes one order that is at work. `drop` as in proxy_heal.
-static void undo(struct console *c, enum order_id id, bool drop)
+static void undo_order(struct console *c, enum order_id id, bool drop)
 {
     c->undo_ns[id] = 0;
     if (id == ORDER_PARTITION || id == ORDER_HALF_OPEN)
         // A partition may end while a half-open still holds one of the two directions.
-        proxy_heal(c->proxy, !is_held(c, TO_SERVER), !is_held(c, TO_COLLECTOR), drop);
+        proxy_heal(c->proxy, !is_withheld(c, TO_SERVER), !is_withheld(c, TO_COLLECTOR), drop);
     else if (id == ORDER_DELAY)
         proxy_delay(c->proxy, 0, 0);
     else if (id == ORDER_THROTTLE)
@@ -274,13 +275,13 @@ static void undo(struct console *c, enum order_id id, bool drop)
     say_event(c, "%s is over", orders[id].name);
 }
 
-static void heal(struct console *c, bool drop)
+// Undoes all orders that are at work, and a cut that waits. `drop` as in proxy_heal.
+static void undo_all_orders(struct console *c, bool drop)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
         if (c->undo_ns[i])
-            undo(c, (enum order_id)i, drop);
+            undo_order(c, (enum order_id)i, drop);
     }
-    // A cut that still waits for its message is a fault, too, so remove it.
     if (c->cutting)
         proxy_forget_cut(c->proxy);
     c->cutting = false;
@@ -299,7 +300,7 @@ static void begin_half_open(struct console *c, const struct order *o)
 {
     // The new order may name the other direction, so undo the old one.
     if (c->undo_ns[ORDER_HALF_OPEN])
-        undo(c, ORDER_HALF_OPEN, false);
+        undo_order(c, ORDER_HALF_OPEN, false);
     c->half_open = *o;
     proxy_hold(c->proxy, o->direction == TO_SERVER, o->direction == TO_COLLECTOR);
 }
@@ -309,7 +310,7 @@ static void tell_reset(const struct console *c, size_t links)
     say_event(c, "reset: %zu %s", links, NOUN(links, "connection", "connections"));
 }
 
-static void tell_began(const struct console *c, const struct order *o)
+static void tell_beginning(const struct console *c, const struct order *o)
 {
     const char *direction = o->id != ORDER_HALF_OPEN       ? ""
                             : o->direction == TO_COLLECTOR ? " to-client"
@@ -346,7 +347,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
         proxy_slice(c->proxy, (size_t)o->bytes, o->by_ns);
         break;
     case ORDER_HEAL:
-        heal(c, o->drop);
+        undo_all_orders(c, o->drop);
         break;
     case ORDER_STATUS:
         tell_status(c);
@@ -361,7 +362,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
     // Without "for", the order lasts until `heal`, or until the same order comes again.
     if (orders[o->id].lasts) {
         c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
-        tell_began(c, o);
+        tell_beginning(c, o);
     }
     fflush(c->out);
 }
@@ -370,7 +371,7 @@ void console_tick(struct console *c, int64_t now_ns)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
         if (c->undo_ns[i] && c->undo_ns[i] <= now_ns)
-            undo(c, (enum order_id)i, false);
+            undo_order(c, (enum order_id)i, false);
     }
     if (c->cutting && proxy_was_cut(c->proxy)) {
         c->cutting = false;

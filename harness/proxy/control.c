@@ -25,10 +25,10 @@ static bool clear_left_socket(const struct sockaddr_un *at, struct err *e)
     if (!S_ISSOCK(info.st_mode))
         return err_set(e, ERR_USAGE, "--control: %s exists and is no socket", at->sun_path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool lives = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) == 0;
+    bool is_listened_at = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) == 0;
     if (fd >= 0)
         close(fd);
-    if (lives)
+    if (is_listened_at)
         return err_set(e, ERR_USAGE, "--control: another program listens at %s", at->sun_path);
     return unlink(at->sun_path) == 0 ||
            err_sys(e, ERR_USAGE, "--control: cannot remove %s", at->sun_path);
@@ -55,9 +55,9 @@ bool control_open(struct control *c, const char *path, struct err *e)
     bool bound = c->listener >= 0 &&
                  bind(c->listener, (const struct sockaddr *)&at, sizeof at) == 0 &&
                  listen(c->listener, CONTROL_CLIENTS) == 0;
-    int why = errno; // umask may change errno, which err_sys reports
+    int bind_errno = errno; // umask may change errno, which err_sys reports
     umask(mask);
-    errno = why;
+    errno = bind_errno;
     if (!bound)
         return err_sys(e, ERR_USAGE, "--control: cannot listen at %s", path);
     c->path = path;
@@ -168,7 +168,7 @@ static bool parse_script_line(struct script_line *line, char *text, struct err *
 
 // Inserts a line by its time, because a script's lines may stand in any order. Of two lines with
 // the same time, the earlier line comes first.
-static void insert_step(struct script *s, const struct script_line *line)
+static void insert_script_line(struct script *s, const struct script_line *line)
 {
     size_t at = s->count++;
 
@@ -193,7 +193,7 @@ bool script_parse(struct script *s, const char *text, struct err *e)
         if (s->count == SCRIPT_LINES_MAX)
             ok = err_set(e, ERR_USAGE, "a script has at most %d orders", SCRIPT_LINES_MAX);
         else if (parse_script_line(&parsed, line, e))
-            insert_step(s, &parsed);
+            insert_script_line(s, &parsed);
         else
             ok = err_prefix(e, "line %zu", number);
     }

@@ -11,7 +11,7 @@
 
 // Records are looked for this many levels below a folder: enough for a CI that puts each shard's
 // results into another folder, but not the whole file system if somebody names /.
-#define LEVELS 6
+#define LEVELS_MAX 6
 #define NAMED_MAX 20 // most shards that are named in a message
 
 // The record of one shard, and the file that it was read from.
@@ -121,7 +121,7 @@ static int by_shard(const void *a, const void *b)
 static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 {
     static const struct {
-        const char *key, *what;
+        const char *key, *text;
     } same[] = {{"of", "were dealt to different numbers of shards"},
         {"asked", "were called with different options"},
         {"program", "were made by different versions of mailproof"}};
@@ -131,7 +131,7 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
         // them.
         if (!json_equal(json_object_get(a->record.head, same[i].key),
                 json_object_get(b->record.head, same[i].key)))
-            return err_set(e, ERR_USAGE, "%s and %s %s", a->folder, b->folder, same[i].what);
+            return err_set(e, ERR_USAGE, "%s and %s %s", a->folder, b->folder, same[i].text);
     }
     return a->record.shard.number != b->record.shard.number ||
            err_set(e, ERR_USAGE, "%s and %s are both shard %d of %d: leave one out", a->folder,
@@ -140,23 +140,23 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 
 // --- joining ------------------------------------------------------------------------------
 
-// Appends a text such as "shards 2 and 5 of 16 are missing" about the shards whose state is `what`;
-// nothing if there are none.
-static void tell_gaps(char *out, size_t size, const char *state, int of, char what, const char *one,
-    const char *several)
+// Appends a text such as "shards 2 and 5 of 16 are missing" about the shards in the `wanted` state
+// (see find_gaps), which ends with `one` for one shard; nothing if there is none.
+static void tell_gaps(char *out, size_t size, const char *state, int of, char wanted,
+    const char *one, const char *several)
 {
     size_t len = strlen(out);
     int count = 0, named = 0;
 
     for (int i = 0; i < of; i++)
-        count += state[i] == what;
+        count += state[i] == wanted;
     if (count == 0)
         return;
     len += (size_t)snprintf(
         out + len, size - len, "%s%s ", len ? "; " : "", NOUN(count, "shard", "shards"));
     // If very many shards are missing, not all are named.
     for (int i = 0; i < of && named < NAMED_MAX; i++) {
-        if (state[i] != what)
+        if (state[i] != wanted)
             continue;
         const char *between = named == 0 ? "" : named + 1 == count ? " and " : ", ";
         len += (size_t)snprintf(out + len, size - len, "%s%d", between, i + 1);
@@ -211,7 +211,8 @@ static bool join_all(struct merges *m, struct parts *p, struct err *e)
 
     qsort(p->items, p->count, sizeof *p->items, by_shard);
     for (size_t i = 0, end; ok && i < p->count; i = end) {
-        for (end = i + 1; end < p->count && by_work(&p->items[i], &p->items[end]) == 0;)
+        end = i + 1;
+        while (end < p->count && by_work(&p->items[i], &p->items[end]) == 0)
             end++;
         ok = array_grow(&m->items, m->count, 1, sizeof *m->items) || err_memory(e);
         if (ok)
@@ -227,7 +228,7 @@ bool merge_records(struct merges *m, char *const *folders, struct err *e)
 
     *m = (struct merges){0};
     for (size_t i = 0; ok && folders[i]; i++)
-        ok = find_parts(&parts, folders[i], LEVELS, e);
+        ok = find_parts(&parts, folders[i], LEVELS_MAX, e);
     if (ok && parts.count == 0)
         ok = err_set(e, ERR_USAGE,
             "no shard is there: merge takes the folders in which commands with --shard left their "

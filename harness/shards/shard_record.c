@@ -53,19 +53,19 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
 }
 
 // Reads all lines. A process that was killed while it wrote leaves half a line at the end. This
-// line is skipped, *cut is set, and *whole is the length of the file without it.
+// line is skipped, *half is set, and *whole is the length of the file without it.
 static bool take_record_lines(
-    struct record *r, FILE *file, off_t *whole, bool *cut, bool *finished, struct err *e)
+    struct record *r, FILE *file, off_t *whole, bool *half, bool *finished, struct err *e)
 {
     char *text = NULL;
     size_t size = 0;
     ssize_t len;
     bool ok = true;
 
-    for (int number = 1; ok && !*cut && (len = getline(&text, &size, file)) > 0; number++) {
-        *cut = text[len - 1] != '\n';
-        ok = *cut || take_record_line(r, text, finished, e) || err_prefix(e, "line %d", number);
-        *whole += *cut ? 0 : len;
+    for (int number = 1; ok && !*half && (len = getline(&text, &size, file)) > 0; number++) {
+        *half = text[len - 1] != '\n';
+        ok = *half || take_record_line(r, text, finished, e) || err_prefix(e, "line %d", number);
+        *whole += *half ? 0 : len;
     }
     free(text);
     return ok;
@@ -81,11 +81,11 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
 {
     FILE *file = fopen(path, "re");
     off_t whole = 0;
-    bool cut = false;
+    bool half = false;
 
     *finished = false;
     bool ok = begin_record(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
-              take_record_lines(r, file, &whole, &cut, finished, e) &&
+              take_record_lines(r, file, &whole, &half, finished, e) &&
               (r->head || err_set(e, ERR_USAGE, "it is empty"));
     if (file)
         fclose(file);
@@ -122,17 +122,17 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
 {
     FILE *old = fopen(path, "re");
     off_t whole = 0;
-    bool cut = false, finished = false;
+    bool half = false, finished = false;
 
     if (!old)
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
-    bool ok = h->anew || take_record_lines(r, old, &whole, &cut, &finished, e);
+    bool ok = h->anew || take_record_lines(r, old, &whole, &half, &finished, e);
     fclose(old);
     // The old record was not even read, because it is removed.
     if (h->anew)
         return begin_anew(r, path, e);
     // Remove half a line at the end, because the next line would continue it.
-    if (ok && cut && truncate(path, whole) != 0)
+    if (ok && half && truncate(path, whole) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
     // Items that were made with other options must not be added up with those of these options.
     if (ok && r->head && !is_same_work(r->head, head))
@@ -156,18 +156,18 @@ static bool write_record_line(struct record *r, const json_t *line, struct err *
 
 // Takes the lines of merged shards. The command has read its options again, which must mean the
 // same here as they did for the shards; for example, a scenario may have been changed meanwhile.
-static bool take_merged_folder(
-    struct record *r, const struct merged *m, const struct record_head *here, struct err *e)
+static bool take_merged_lines(
+    struct record *r, const struct merged *m, const struct record_head *own, struct err *e)
 {
     const char *about = json_string_value(json_object_get(m->head, "about"));
     size_t i;
     json_t *line;
 
     r->merged = m;
-    if (!about || strcmp(about, here->about) != 0)
+    if (!about || strcmp(about, own->about) != 0)
         return err_set(e, ERR_USAGE,
             "the shards did other work than these options mean here: %.300s; here it is %.300s",
-            about ? about : "none", here->about);
+            about ? about : "none", own->about);
     json_array_foreach(m->lines, i, line)
     {
         if (!record_add(r, json_incref(line), e))
@@ -206,7 +206,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
         ok = write_record_line(r, head, e);
     }
     json_decref(head);
-    return ok && (!h->merged || take_merged_folder(r, h->merged, h, e));
+    return ok && (!h->merged || take_merged_lines(r, h->merged, h, e));
 }
 
 void record_close(struct record *r)
@@ -259,7 +259,7 @@ void record_forget(struct record *r)
     json_array_clear(r->lines);
 }
 
-void record_keep(struct record *r)
+void record_suspend(struct record *r)
 {
     if (r->file)
         fclose(r->file);
@@ -268,20 +268,20 @@ void record_keep(struct record *r)
 
 // --- what it holds --------------------------------------------------------------------------
 
-bool record_has(const struct record *r, uint64_t number)
+bool record_wants(const struct record *r, uint64_t number)
 {
     return !r->merged && shard_has(&r->shard, number);
 }
 
 // A line of the record: the number of its item, and its place among the lines.
-struct place {
+struct item_line {
     json_int_t number;
     size_t at;
 };
 
 static int by_number(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct item_line *x = a, *y = b;
 
     return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
                                   : (x->at > y->at) - (x->at < y->at);
@@ -290,22 +290,22 @@ static int by_number(const void *a, const void *b)
 json_t *record_sorted(const struct record *r)
 {
     size_t count = json_array_size(r->lines);
-    struct place *places = calloc(count + 1, sizeof *places);
-    json_t *sorted = places ? json_array() : NULL;
+    struct item_line *item_lines = calloc(count + 1, sizeof *item_lines);
+    json_t *sorted = item_lines ? json_array() : NULL;
 
     for (size_t i = 0; sorted && i < count; i++)
         // Several lines of one item keep their order, because later lines build on earlier ones.
-        places[i] = (struct place){
+        item_lines[i] = (struct item_line){
             json_integer_value(json_object_get(json_array_get(r->lines, i), "n")), i};
     if (sorted)
-        qsort(places, count, sizeof *places, by_number);
+        qsort(item_lines, count, sizeof *item_lines, by_number);
     for (size_t i = 0; sorted && i < count; i++)
-        json_array_append(sorted, json_array_get(r->lines, places[i].at));
-    free(places);
+        json_array_append(sorted, json_array_get(r->lines, item_lines[i].at));
+    free(item_lines);
     return sorted;
 }
 
-const char *record_place(const struct record *r, const json_t *line)
+const char *record_folder(const struct record *r, const json_t *line)
 {
     const char *in = json_string_value(json_object_get(line, "in"));
 

@@ -81,18 +81,18 @@ void record_forget(struct record *r);
 
 // Closes the file without a last line, so that a later call can go on with the record although all
 // is done.
-void record_keep(struct record *r);
+void record_suspend(struct record *r);
 
 // True when the item with this number is to be done here: it belongs to this shard, and the record
 // is not one of merged shards.
-bool record_has(const struct record *r, uint64_t number);
+bool record_wants(const struct record *r, uint64_t number);
 
 // Returns the lines sorted by the numbers of their items, as a new reference; NULL when memory is
 // short.
 json_t *record_sorted(const struct record *r);
 
 // Returns the folder to which the paths in a line are relative.
-const char *record_place(const struct record *r, const json_t *line);
+const char *record_folder(const struct record *r, const json_t *line);
 
 // Returns a text that says which shards are missing or did not finish; "" when none.
 const char *record_gaps(const struct record *r);

@@ -73,7 +73,7 @@ static void write_shard(const char *dir, struct shard shard, uint64_t items, boo
     open_in(&r, folder, &head);
     // Items are done in any order.
     for (uint64_t i = items; i-- > 0;) {
-        if (record_has(&r, i))
+        if (record_wants(&r, i))
             assert_true(record_add(&r,
                 json_pack("{s:I, s:I}", "n", (json_int_t)i, "square", (json_int_t)(i * i)), &e));
     }
@@ -89,12 +89,12 @@ static char *lines_of(const struct merged *m)
 
     head.merged = m;
     open_in(&r, NULL, &head);
-    assert_false(record_has(&r, 3));
+    assert_false(record_wants(&r, 3));
     json_t *sorted = record_sorted(&r), *line;
     size_t i;
     json_array_foreach(sorted, i, line)
     {
-        assert_non_null(strstr(record_place(&r, line), "/below"));
+        assert_non_null(strstr(record_folder(&r, line), "/below"));
         json_object_del(line, "in");
     }
     char *text = json_dumps(sorted, JSON_COMPACT);

@@ -92,22 +92,22 @@ struct faults {
     size_t count;
 };
 
-// Adds a fault like `like` that happens at each of `times`, which are evenly spaced.
-static bool add_struck_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
-    size_t count, struct err *e)
+// Adds a fault like `original` that happens at each of `times`, which are evenly spaced.
+static bool add_repeating_fault(struct faults *f, const struct fault_spec *original,
+    const int64_t *times, size_t count, struct err *e)
 {
     struct fault_spec *fault = &f->items[f->count];
 
-    *fault = *like;
+    *fault = *original;
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
     // A delay keeps its jitter, because it varies the delay of each byte. Other faults lose their
     // jitter, because it varies the fault's time, and the planned times already include that.
-    fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
-    fault->message = like->message ? strdup(like->message) : NULL;
+    fault->jitter_ns = fault->verb->params & PARAM_JITTER ? original->jitter_ns : 0;
+    fault->message = original->message ? strdup(original->message) : NULL;
     f->count++;
-    return !like->message || fault->message || err_memory(e);
+    return !original->message || fault->message || err_memory(e);
 }
 
 // Returns how many of the times, from the first one on, are evenly spaced and longer apart than
@@ -126,7 +126,7 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 static bool add_fault_spec(struct faults *f, const struct sketch *k, const struct whole *w,
     size_t spec, int64_t *times, struct err *e)
 {
-    const struct fault_spec *like = &w->scenario->faults[spec];
+    const struct fault_spec *original = &w->scenario->faults[spec];
     size_t count = 0, n;
     bool ok = true;
 
@@ -135,8 +135,8 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
             times[count++] = sketch_fault_ns(k, w, i);
     }
     for (size_t i = 0; ok && i < count; i += n) {
-        n = evenly_spaced(times + i, count - i, like->for_ns);
-        ok = add_struck_fault(f, like, times + i, n, e);
+        n = evenly_spaced(times + i, count - i, original->for_ns);
+        ok = add_repeating_fault(f, original, times + i, n, e);
     }
     return ok;
 }
@@ -165,7 +165,7 @@ static bool apply_faults(
 // --- the rest ---------------------------------------------------------------------------
 
 // Removes the expectations of anything but invariants.
-static void keep_invariants(struct scenario *s)
+static void drop_other_expectations(struct scenario *s)
 {
     size_t n = 0;
 
@@ -187,7 +187,7 @@ bool sketch_apply(const struct sketch *k, const struct whole *w, struct scenario
 {
     s->drain_ns = sketch_drain_ns(w->scenario);
     s->collector.instances = k->instances;
-    keep_invariants(s);
+    drop_other_expectations(s);
     apply_load(k, s);
     return apply_faults(k, w, s, e);
 }

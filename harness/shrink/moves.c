@@ -171,7 +171,7 @@ bool search_drop_faults(struct search *s)
 // --- less of everything else ------------------------------------------------------------
 
 // Tries the best sketch with other limits. True when the candidate fails.
-static bool try_numbers(
+static bool try_limits(
     struct search *s, int instances, int connections, int halvings, unsigned plain)
 {
     struct sketch k;
@@ -193,49 +193,49 @@ static bool is_phase_left(const struct search *s, size_t phase)
 }
 
 // Returns the special features (bits of enum plain) that the remaining load still has.
-static unsigned special_features(const struct search *s)
+static unsigned features_left(const struct search *s)
 {
-    unsigned have = 0;
+    unsigned features = 0;
 
     for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
         const struct load_phase *p = &s->whole->scenario->load[i];
         if (!is_phase_left(s, i))
             continue;
-        have |= p->rollback > 0 ? PLAIN_ROLLBACK : 0;
-        have |= p->hold_share > 0 ? PLAIN_HOLD_OPEN : 0;
-        have |= p->ineligible > 0 ? PLAIN_INELIGIBLE : 0;
-        have |= p->unsendable > 0 ? PLAIN_UNSENDABLE : 0;
-        have |= p->recovery > 0 ? PLAIN_RECOVERY : 0;
-        have |= p->names != NAMES_PLAIN ? PLAIN_NAMES : 0;
-        have |= p->insert != INSERT_ROW ? PLAIN_INSERT : 0;
-        have |= p->backlog > 0 ? PLAIN_BACKLOG : 0;
+        features |= p->rollback > 0 ? PLAIN_ROLLBACK : 0;
+        features |= p->hold_share > 0 ? PLAIN_HOLD_OPEN : 0;
+        features |= p->ineligible > 0 ? PLAIN_INELIGIBLE : 0;
+        features |= p->unsendable > 0 ? PLAIN_UNSENDABLE : 0;
+        features |= p->recovery > 0 ? PLAIN_RECOVERY : 0;
+        features |= p->names != NAMES_PLAIN ? PLAIN_NAMES : 0;
+        features |= p->insert != INSERT_ROW ? PLAIN_INSERT : 0;
+        features |= p->backlog > 0 ? PLAIN_BACKLOG : 0;
         double changes =
             p->consume + p->suspend + p->reactivate + p->expire + p->delete + p->email + p->login;
-        have |= changes > 0 ? PLAIN_CHANGES : 0;
-        have |= p->tokens_per_account > 1 ? PLAIN_ACCOUNTS : 0;
-        have |= p->ids_from > 1 ? PLAIN_IDS : 0;
-        have |= p->rows_to > 1 ? PLAIN_ROWS : 0;
+        features |= changes > 0 ? PLAIN_CHANGES : 0;
+        features |= p->tokens_per_account > 1 ? PLAIN_ACCOUNTS : 0;
+        features |= p->ids_from > 1 ? PLAIN_IDS : 0;
+        features |= p->rows_to > 1 ? PLAIN_ROWS : 0;
     }
-    return have & ~search_best(s)->plain;
+    return features & ~search_best(s)->plain;
 }
 
 static bool try_plain(struct search *s, unsigned plain)
 {
     const struct sketch *k = search_best(s);
 
-    return plain && try_numbers(s, k->instances, k->connections, k->halvings, k->plain | plain);
+    return plain && try_limits(s, k->instances, k->connections, k->halvings, k->plain | plain);
 }
 
 // Takes away all special features at once, or else one by one as many as can go. True when any
 // could go.
-static bool try_plain_phases(struct search *s)
+static bool try_plain_load(struct search *s)
 {
-    unsigned have = special_features(s);
+    unsigned features = features_left(s);
     // Try all at once first, because mostly none of them matters, and this costs only one run.
-    bool any = try_plain(s, have);
+    bool any = try_plain(s, features);
 
     for (unsigned bit = 1; bit <= PLAIN_ALL; bit <<= 1)
-        any = try_plain(s, have & ~search_best(s)->plain & bit) || any;
+        any = try_plain(s, features & ~search_best(s)->plain & bit) || any;
     return any;
 }
 
@@ -256,7 +256,7 @@ static bool try_slower(struct search *s, int halvings)
     const struct sketch *k = search_best(s);
 
     return has_rate_left(s) &&
-           try_numbers(s, k->instances, k->connections, k->halvings + halvings, k->plain);
+           try_limits(s, k->instances, k->connections, k->halvings + halvings, k->plain);
 }
 
 // Tries fewer instances and connections; 0: as many as before.
@@ -264,7 +264,7 @@ static bool try_fewer(struct search *s, int instances, int connections)
 {
     const struct sketch *k = search_best(s);
 
-    return try_numbers(s, instances ? instances : k->instances,
+    return try_limits(s, instances ? instances : k->instances,
         connections ? connections : k->connections, k->halvings, k->plain);
 }
 
@@ -275,6 +275,6 @@ bool search_reduce(struct search *s)
     bool any = try_fewer(s, 1, 0) || try_fewer(s, (search_best(s)->instances + 1) / 2, 0);
 
     any = try_fewer(s, 0, 1) || try_fewer(s, 0, (search_best(s)->connections + 1) / 2) || any;
-    any = try_plain_phases(s) || any;
+    any = try_plain_load(s) || any;
     return try_slower(s, 3) || try_slower(s, 1) || any;
 }

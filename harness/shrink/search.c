@@ -44,7 +44,7 @@ static bool fail_search(struct search *s)
 }
 
 // Returns what is known about the candidate with this hash; NULL when memory is short.
-static struct tried *tried_of(struct search *s, uint64_t hash)
+static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
 {
     // Different moves often make the same sketch. A run is expensive, so what is known about a
     // sketch holds for all candidates with its hash.
@@ -106,7 +106,7 @@ bool search_attempt(struct search *s, struct sketch *candidate)
     sketch_settle(candidate, s->whole);
     uint64_t hash = sketch_hash(candidate, s->whole);
     if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
-        struct tried *t = tried_of(s, hash);
+        struct tried *t = find_or_add_tried(s, hash);
         better =
             t ? candidate_fails(s, candidate, t) && keep_candidate(s, candidate) : fail_search(s);
     }
@@ -122,7 +122,7 @@ bool search_copy_best(struct search *s, struct sketch *k)
 // --- all of it --------------------------------------------------------------------------
 
 // Makes all moves once. True when something could be taken away.
-static bool sweep_moves(struct search *s)
+static bool make_all_moves(struct search *s)
 {
     bool any = search_shorten(s);
 
@@ -137,7 +137,7 @@ bool search_run(struct search *s)
     // In the first round each candidate has one try. In the second round, candidates whose run did
     // not fail have two more (s->tries is 1, then 3), because a race fails only now and then.
     for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
-        while (!s->stopped && sweep_moves(s))
+        while (!s->stopped && make_all_moves(s))
             ;
     }
     return s->err.kind == ERR_NONE;

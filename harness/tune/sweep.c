@@ -118,7 +118,7 @@ static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
 
     // The record may come from another machine, where the grid had other pairs.
     if (number < 0 || pair >= t->tune.count)
-        return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_place(&t->record, line),
+        return err_set(e, ERR_USAGE, "%s/%s: there is no pair %zu", record_folder(&t->record, line),
             RECORD_NAME, pair);
     // The history of a run is read with the scenario of that run.
     t->scenario.collector.batch_limit = t->pairs[pair].limit;
@@ -272,12 +272,12 @@ static bool run_shard(struct sweeping *s, struct err *e)
     struct schedule_pair none[TUNE_PAIRS_MAX] = {0};
     const struct schedule plan = {
         .pairs = none, .count = t->tune.count, .runs_min = 1, .runs_max = 1};
-    bool ok = !record_has(&t->record, COUNTING_ROUND) || count_round_trips(s, e);
+    bool ok = !record_wants(&t->record, COUNTING_ROUND) || count_round_trips(s, e);
 
     for (uint64_t round = 1; ok && round <= (uint64_t)t->options->repeat; round++) {
         size_t order[TUNE_PAIRS_MAX];
         size_t count = schedule_round(&plan, t->scenario.seed, round, order);
-        for (size_t i = 0; ok && i < count && record_has(&t->record, round); i++)
+        for (size_t i = 0; ok && i < count && record_wants(&t->record, round); i++)
             ok = is_recorded(t, round, order[i]) || run_pair(s, round, order[i], e);
     }
     return ok;
@@ -334,8 +334,8 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
 
     for (uint64_t round = first; round < first + rounds; round++)
         for (size_t i = 0; i < t->tune.count; i++)
-            left +=
-                !t->pairs[i].left_out && record_has(&t->record, round) && !is_recorded(t, round, i);
+            left += !t->pairs[i].left_out && record_wants(&t->record, round) &&
+                    !is_recorded(t, round, i);
     return left;
 }
 

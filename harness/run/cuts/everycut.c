@@ -214,7 +214,7 @@ static void choose_own(struct cuts *c)
 
     p->singles = 0;
     for (size_t i = 0; i < p->count; i++) {
-        if (!record_has(c->how->record, cutrecord_number(&p->items[i])))
+        if (!record_wants(c->how->record, cutrecord_number(&p->items[i])))
             continue;
         p->singles += p->items[i].count == 1;
         p->items[count++] = p->items[i];
