@@ -42,6 +42,7 @@ static double percentile_value(const struct stored *run, const struct percentile
     return isnan(intended) ? run->values[p->commit] : intended;
 }
 
+// Returns the lowest, median and highest value of a percentile over the side's conclusive runs.
 static struct point point_of(const struct side *s, const struct percentile *p)
 {
     double values[RUNS_MAX];

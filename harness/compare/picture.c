@@ -36,6 +36,7 @@ static double ratio_width(double ratio)
     return ratio > 0 && isfinite(ratio) ? fabs(log(ratio)) : 0;
 }
 
+// Chooses a scale on which all intervals and the margin fit.
 static struct scale scale_of(const struct comparison *c)
 {
     // `most` is a logarithm here. The margin is always in the picture, and half as much beside it,

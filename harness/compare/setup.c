@@ -33,6 +33,7 @@ struct entries {
     size_t count;
 };
 
+// True when the key must be the same on both sides.
 static bool is_compared(const char *key)
 {
     for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++) {

@@ -1,5 +1,7 @@
 #include "fault/exchange.h"
 
+// Follows a message of the server. Types are the protocol's: A a notification, N a notice, S a
+// changed parameter, Z ready for a query.
 static void take_exchange_answer(struct exchange *x, const struct wire_message *m)
 {
     x->notified = m->type == 'A';
@@ -10,8 +12,7 @@ static void take_exchange_answer(struct exchange *x, const struct wire_message *
         x->opened = true;
         x->asking = x->answering = false;
     } else if (x->asking && m->type != 'A' && m->type != 'N' && m->type != 'S') {
-        // Notifications, notices and changes of parameters may come at any time, so they are no
-        // part of an answer.
+        // A, N and S may come at any time, so they are no part of an answer.
         x->answering = true;
     }
 }

@@ -48,6 +48,7 @@ static bool is_full(const struct flow *f)
     return f->bytes.len >= LINK_BUFFER || f->stamp_count == LINK_STAMPS;
 }
 
+// Lets the bytes that were read last pass from due_ns on.
 static void stamp_bytes(struct flow *f, int64_t due_ns)
 {
     // Bytes never overtake others, even when the jitter of the later bytes is smaller.

@@ -15,6 +15,7 @@ static struct disk *fault_server_disk(const struct server *s)
     return s->provider->disk ? s->provider->disk(s) : NULL;
 }
 
+// Returns how the verb stops the server. kill-host cuts the power only of a crashable disk.
 static enum server_stop stop_mode_of(const struct server *s, enum verb_id id)
 {
     switch (id) {
@@ -113,6 +114,7 @@ static bool continue_server(struct fault_context *c, struct fault_record *r, str
     return c->server->provider->pause(c->server, false, e);
 }
 
+// Kills the primary, and waits until the standby takes writes, which its new timeline proves.
 static bool promote_standby(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char timeline[16];
@@ -155,6 +157,7 @@ static bool await_setting(struct fault_context *c, const char *want, struct err 
     }
 }
 
+// Begins read-only-server.
 static bool refuse_writes(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (!fault_admin(c, e))

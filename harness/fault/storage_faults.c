@@ -109,6 +109,7 @@ static bool fail_flush(struct fault_context *c, struct fault_record *r, struct e
     return err_set(e, ERR_SYSTEM, "the disk was not flushed %d times within 10 s", r->spec->n);
 }
 
+// Ends fail-flush, which await_panic has proved at its beginning.
 static bool repair_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t failed;
@@ -132,6 +133,7 @@ static bool fill_disk(struct fault_context *c, struct fault_record *r, struct er
     return disk_fill(fault_disk(c), &bytes, e);
 }
 
+// Ends fill-disk. Writes that the server's log says were refused prove it.
 static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused =

@@ -17,11 +17,12 @@ struct words {
     size_t count, at;
 };
 
+// Each parses the words behind an order's name, which the table's `takes` shows.
 static bool parse_cut(struct words *w, struct order *o, struct err *e);
 static bool parse_half_open(struct words *w, struct order *o, struct err *e);
 static bool parse_delay(struct words *w, struct order *o, struct err *e);
 static bool parse_throttle(struct words *w, struct order *o, struct err *e);
-static bool parse_limit(struct words *w, struct order *o, struct err *e);
+static bool parse_bytes(struct words *w, struct order *o, struct err *e);
 static bool parse_slice(struct words *w, struct order *o, struct err *e);
 static bool parse_heal(struct words *w, struct order *o, struct err *e);
 
@@ -46,7 +47,7 @@ static const struct {
         "pass every byte later, each way"},
     [ORDER_THROTTLE] = {"throttle", "RATE [for TIME]", parse_throttle, true,
         "pass no more than this, each way of each connection, such as 20kB/s"},
-    [ORDER_LIMIT_DATA] = {"limit-data", "BYTES [for TIME]", parse_limit, true,
+    [ORDER_LIMIT_DATA] = {"limit-data", "BYTES [for TIME]", parse_bytes, true,
         "end each connection when it has passed this many bytes, both ways together"},
     [ORDER_SLICE] = {"slice", "BYTES [gap TIME] [for TIME]", parse_slice, true,
         "pass bytes in pieces of at most this size, each way, with a pause (1ms) after each"},
@@ -151,11 +152,6 @@ static bool parse_bytes(struct words *w, struct order *o, struct err *e)
         return err_set(e, ERR_USAGE, "%s: BYTES is at least 1", orders[o->id].name);
     w->at++;
     return true;
-}
-
-static bool parse_limit(struct words *w, struct order *o, struct err *e)
-{
-    return parse_bytes(w, o, e);
 }
 
 static bool parse_slice(struct words *w, struct order *o, struct err *e)

@@ -12,6 +12,7 @@
 
 // --- reading ----------------------------------------------------------------------------
 
+// Makes the first line of a record. NULL when memory is short.
 static json_t *record_head_json(const struct record_head *head)
 {
     json_t *asked = json_array();

@@ -74,7 +74,9 @@ static int base64_sextet(char c)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
+    if (c == '-')
+        return 62;
+    return c == '_' ? 63 : -1;
 }
 
 // Decodes 86 characters, which carry 516 bits: 64 bytes, and four bits that must be zero, so that
@@ -156,7 +158,7 @@ bool decode_subject_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out)
 {
     size_t action_len, secret_len;
-    unsigned char both[SIGNED_LEN];
+    unsigned char signed_secret[SIGNED_LEN]; // the secret, then its signature
 
     // All fields are read before one is judged, so that *pos moves past the token even if a field
     // is wrong.
@@ -169,13 +171,13 @@ bool decode_subject_token(
     out->action = action_len == 1 ? *action - '0' : 0;
     if (out->action != 1 && out->action != 2)
         return note_wrong_field(out, action, "action", "1 or 2");
-    if (secret_len != ENCODED_LEN || !decode_base64url(secret, both))
+    if (secret_len != ENCODED_LEN || !decode_base64url(secret, signed_secret))
         return note_wrong_field(out, secret, "secret", "86 characters of base64url");
     if (!code_fits(out))
         return note_wrong_field(out, out->code, "code",
             out->action == 1 ? "empty or 5 digits" : "5 digits, of a recovery");
-    memcpy(out->secret, both, DECODE_SECRET_LEN);
-    out->signature_ok = signature_holds(d, out, both + DECODE_SECRET_LEN);
+    memcpy(out->secret, signed_secret, DECODE_SECRET_LEN);
+    out->signature_ok = signature_holds(d, out, signed_secret + DECODE_SECRET_LEN);
     return true;
 }
 

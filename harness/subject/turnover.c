@@ -93,6 +93,7 @@ static bool move_logs(struct subject *s, const struct subject_turn *to, struct e
     return true;
 }
 
+// Returns the largest memory of the process, in KiB, that the log's samples saw.
 static int64_t most_rss_kb(const struct subject_log *log, uint32_t process)
 {
     int64_t most = 0;
