@@ -1,6 +1,5 @@
 #include "fault/scheduler.h"
 
-#include "base/clock.h"
 #include "plan/plan_faults.h"
 #include "plan/rng.h"
 

@@ -9,9 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "os/paths.h"
-#include "proxy/console.h"
 #include "scenario/units.h"
 
 // Removes a socket that an earlier proxy has left at the path. Fails when somebody listens there,

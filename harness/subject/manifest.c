@@ -1,7 +1,6 @@
 #include "subject/manifest.h"
 
 #include <glob.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
