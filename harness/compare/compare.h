@@ -77,11 +77,11 @@ MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const
 // Returns the name of a way to fail, such as "lost", "inconclusive" or "violated".
 const char *compare_failure_name(int failure);
 
-// True when the run broke more than promises about time. A busy machine alone can break those.
+// True when the run broke anything but promises about time, which a busy machine alone can break.
 bool compare_violated_for_good(const struct stored *run);
 
-// Returns the most important invariant that the run broke: lost mail first, promises about
-// time last. METRIC_COUNT when it broke none.
+// Returns the most important invariant that the run broke: lost mail first, promises about time
+// last. METRIC_COUNT when it broke none.
 enum metric_id compare_worst(const struct stored *run);
 
 const char *change_name(enum change change);

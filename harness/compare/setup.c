@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/noun.h"
-#include "compare/compare.h"
 #include "os/paths.h"
 #include "report/files/environment.h"
 #include "report/gather.h"

@@ -24,7 +24,7 @@ void proxy_remove_link(struct proxy *p, size_t i, bool reset)
         p->passed_before +=
             p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
     link_free(p->links[i], reset);
-    // The order of the links has no meaning.
+    // The last link takes the free place, because the order of the links has no meaning.
     p->links[i] = p->links[--p->link_count];
 }
 

@@ -136,9 +136,11 @@ bool search_run(struct search *s)
 {
     // In the first round each candidate has one try. In the second round, candidates whose run did
     // not fail have two more (s->tries is 1, then 3), because a race fails only now and then.
-    for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
+    s->tries = 1;
+    while (!s->stopped && s->tries <= tries_max) {
         while (!s->stopped && make_all_moves(s))
             ;
+        s->tries += tries_max - 1;
     }
     return s->err.kind == ERR_NONE;
 }

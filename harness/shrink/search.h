@@ -60,11 +60,11 @@ const struct sketch *search_best(const struct search *s);
 // see s->err.
 MUST_USE bool search_run(struct search *s);
 
-// Tries the best sketch another `times` times. If it does not fail each time, the larger sketches
-// before it are tried in the same way, and one that fails more often becomes the best; when some
-// sketch fails again, only a few steps back are made. If none fails again, the smallest stays the
-// best, and the one failure during the search is counted in the result, too. Tries nothing when no
-// sketch smaller than the whole was found.
+// Tries the best sketch another `times` times. If it does not fail each time, tries the larger
+// sketches before it in the same way, and the one that fails most often becomes the best. Once some
+// sketch has failed again, only a few larger ones are tried. If none fails again, the smallest
+// stays the best, and its one failure during the search is counted in the result, too. Tries
+// nothing when no sketch smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------
