@@ -141,6 +141,7 @@ static const struct compared *find_strongest_row(const struct comparison *c)
 static bool print_unknown(const struct comparison *c, struct buf *out)
 {
     const char *between = "";
+    size_t unknown = 0;
 
     buf_append_str(out, "cannot tell: ");
     if (c->correctness == CHANGE_UNKNOWN) {
@@ -155,9 +156,11 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
             continue;
         buf_printf(out, "%s%s", between, metrics[c->rows[i].id].name);
         between = ", ";
+        unknown++;
     }
-    return buf_printf(out, " may differ by more than %.4g%% or not; more runs narrow the intervals",
-        100 * c->margin);
+    return unknown == 0 ||
+           buf_printf(out, " may differ by more than %.4g%% or not; more runs narrow the intervals",
+               100 * c->margin);
 }
 
 void print_comparison_verdict(const struct comparison *c, struct buf *out)

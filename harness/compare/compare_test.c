@@ -300,6 +300,28 @@ static void nothing_is_printed_as_nan(void **state)
     side_fini(&new);
 }
 
+// Only what is unknown is named.
+static void the_speed_is_not_named_when_it_is_known(void **state)
+{
+    struct comparison c = {.correctness = CHANGE_UNKNOWN,
+        .overall = CHANGE_UNKNOWN,
+        .rows = {{.id = METRIC_LATENCY_P99, .change = CHANGE_NONE}},
+        .row_count = 1,
+        .margin = 0.1};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    print_comparison_verdict(&c, &out);
+    assert_string_equal(
+        buf_str(&out), "cannot tell: too few runs to tell which side fails more often");
+    buf_clear(&out);
+    c.rows[0].change = CHANGE_UNKNOWN;
+    print_comparison_verdict(&c, &out);
+    assert_non_null(strstr(buf_str(&out), "often; latency.p99 may differ by more than 10% or not"));
+    buf_fini(&out);
+}
+
 static void changes_are_told_with_their_interval(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
@@ -405,6 +427,7 @@ int main(void)
         cmocka_unit_test(inconclusive_runs_count_against_their_side),
         cmocka_unit_test(a_busy_machine_raises_no_alarm),
         cmocka_unit_test(nothing_is_printed_as_nan),
+        cmocka_unit_test(the_speed_is_not_named_when_it_is_known),
         cmocka_unit_test(changes_are_told_with_their_interval),
         cmocka_unit_test(curves_of_both_sides),
         cmocka_unit_test(the_smallest_value_is_not_drawn),
