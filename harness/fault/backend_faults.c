@@ -27,8 +27,8 @@ static const char *roles_of(enum fault_target target)
 
 struct backends {
     int count;
-    char text[2048]; // the second column: a pid, or pids with their start times
-    long age_ms;     // the third column, if there is one: age of the oldest
+    char text[32 << 10]; // the second column: a pid, or pids with their start times
+    long age_ms;         // the third column, if there is one: age of the oldest
 };
 
 // Runs a statement with one parameter until its first column is positive; with deadline 0, once.
@@ -47,7 +47,12 @@ static bool query_until_positive(struct fault_context *c, const char *sql, const
             return false;
         if (result) {
             out->count = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
-            snprintf(out->text, sizeof out->text, "%s", PQgetvalue(result, 0, 1));
+            // Of pids that are cut off, nobody would notice that their backends live on.
+            if ((size_t)snprintf(out->text, sizeof out->text, "%s", PQgetvalue(result, 0, 1)) >=
+                sizeof out->text) {
+                PQclear(result);
+                return err_set(e, ERR_SYSTEM, "there are too many backends to follow each");
+            }
             out->age_ms = PQnfields(result) > 2 ? strtol(PQgetvalue(result, 0, 2), NULL, 10) : 0;
         }
         PQclear(result);
