@@ -63,9 +63,9 @@ bool cache_add(
     return true;
 }
 
-void cache_evict(struct cache *c, uint64_t most)
+void cache_evict(struct cache *c, uint64_t max_bytes)
 {
-    while (c->bytes > most) {
+    while (c->bytes > max_bytes) {
         struct cached_write *oldest = &c->items[c->first++];
         c->bytes -= oldest->length;
         free_write(oldest);
@@ -74,6 +74,7 @@ void cache_evict(struct cache *c, uint64_t most)
         c->first = c->count = 0;
 }
 
+// Puts back the bytes that the writes from item `from` on have replaced.
 static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
     // Undo the newest first, because a later write may have replaced bytes of an earlier one.
@@ -136,6 +137,7 @@ static struct version *list_versions(const struct cache *c, size_t *count)
     return all;
 }
 
+// Returns the sector's bytes as this write left them or, if `before`, as the write found them.
 static const unsigned char *version_bytes(
     const struct cache *c, const struct version *v, bool before)
 {
@@ -164,14 +166,14 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
     for (size_t from = 0, to; ok && from < count; from = to) {
         for (to = from + 1; to < count && all[to].sector == all[from].sector;)
             to++;
-        bool old = rng_uniform(&rng) >= survives; // the sector stays as it was before
+        bool is_lost = rng_uniform(&rng) >= survives; // the sector stays as before the first write
         // Each sector is drawn on its own, so 8 kB pages are torn, and later writes may be there
         // while earlier ones are not. A sector itself is never torn.
-        size_t chosen = old ? from : from + (size_t)rng_below(&rng, to - from);
-        ok = put(arg, all[from].sector * CACHE_SECTOR, version_bytes(c, &all[chosen], old),
+        size_t chosen = is_lost ? from : from + (size_t)rng_below(&rng, to - from);
+        ok = put(arg, all[from].sector * CACHE_SECTOR, version_bytes(c, &all[chosen], is_lost),
             CACHE_SECTOR);
         out->sectors++;
-        out->kept += !old && chosen == to - 1; // only a sector with its last write counts
+        out->kept += !is_lost && chosen == to - 1; // only a sector with its last write counts
     }
     free(all);
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's image");

@@ -36,9 +36,9 @@ MUST_USE bool cache_add(
 // Empties the cache. Call this when all its writes have reached the platter.
 void cache_clear(struct cache *c);
 
-// Removes the oldest writes, which count as having reached the platter, until no more than `most`
-// bytes are left.
-void cache_evict(struct cache *c, uint64_t most);
+// Removes the oldest writes, which count as having reached the platter, until at most
+// `max_bytes` are left.
+void cache_evict(struct cache *c, uint64_t max_bytes);
 
 // Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);

@@ -115,6 +115,7 @@ bool replay_flush(struct replay *r)
     return true;
 }
 
+// Takes the trial's writes from number `from` on back from the image; 0: all of them.
 static bool undo_trial(struct device *d, size_t from, struct err *e)
 {
     return cache_undo_from(&d->replay->trial, from, device_put, d) ||
