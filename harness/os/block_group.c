@@ -26,18 +26,18 @@ static void mark_as_top(const char *dir)
 
 bool block_group_mkdir(const char *path, uid_t uid, gid_t gid, struct err *e)
 {
-    char above[PATH_MAX], fresh[PATH_MAX];
+    char parent[PATH_MAX], fresh[PATH_MAX];
     const char *slash = strrchr(path, '/');
     int len = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
 
     if (!slash || len < 0 || len >= (int)sizeof fresh)
         return err_set(e, ERR_SYSTEM, "cannot make the folder %.200s: its path is too long", path);
-    snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
-    mark_as_top(above);
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+    mark_as_top(parent);
     // A new folder goes into the block group that the hash of its name chooses. A random name
     // therefore chooses another group each time.
     if (!mkdtemp(fresh))
-        return err_sys(e, ERR_SYSTEM, "cannot make a folder in %s", above);
+        return err_sys(e, ERR_SYSTEM, "cannot make a folder in %s", parent);
     if (chown(fresh, uid, gid) == 0 && rename(fresh, path) == 0)
         return true;
     err_sys(e, ERR_SYSTEM, "cannot make the folder %s", path);

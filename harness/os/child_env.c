@@ -11,7 +11,7 @@ extern char **environ;
 
 #define NAME_MAX_LEN 128
 
-static const char *const always[] = {
+static const char *const allowed[] = {
     "PATH",
     "HOME",
     "LANG",
@@ -32,6 +32,7 @@ static bool copy_variable(struct child_env *s, const char *name, struct err *e)
     return !value || child_env_set(s, name, value, e);
 }
 
+// Copies the variables that child_env_pass has named.
 static bool copy_passed(struct child_env *s, struct err *e)
 {
     const char *at = getenv(CHILD_ENV_PASSED);
@@ -56,8 +57,8 @@ bool child_env_init(struct child_env *s, struct err *e)
     if (!array_grow(&s->items, 0, 1, sizeof *s->items))
         return err_memory(e);
     s->items[0] = NULL;
-    for (size_t i = 0; ok && i < sizeof always / sizeof *always; i++)
-        ok = copy_variable(s, always[i], e);
+    for (size_t i = 0; ok && i < sizeof allowed / sizeof *allowed; i++)
+        ok = copy_variable(s, allowed[i], e);
     ok = ok && copy_passed(s, e);
     if (!ok)
         child_env_fini(s);
@@ -72,7 +73,8 @@ void child_env_fini(struct child_env *s)
     *s = (struct child_env){0};
 }
 
-static size_t place_of(const struct child_env *s, const char *name)
+// Returns the variable's index in s->items; s->count: it is not there.
+static size_t index_of_variable(const struct child_env *s, const char *name)
 {
     size_t len = strlen(name), i = 0;
 
@@ -83,7 +85,7 @@ static size_t place_of(const struct child_env *s, const char *name)
 
 bool child_env_set(struct child_env *s, const char *name, const char *value, struct err *e)
 {
-    size_t at = place_of(s, name);
+    size_t at = index_of_variable(s, name);
     char *item;
 
     if (asprintf(&item, "%s=%s", name, value) < 0)

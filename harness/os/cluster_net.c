@@ -134,14 +134,14 @@ bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped
 
 // --- a socket in another namespace ------------------------------------------------
 
-struct enter {
-    int net, fd;
+struct socket_request {
+    int net, fd; // the namespace (-1: the caller's) and the socket made in it (-1: none)
     struct err err;
 };
 
 static void *make_socket(void *arg)
 {
-    struct enter *n = arg;
+    struct socket_request *n = arg;
 
     if (n->net >= 0 && setns(n->net, CLONE_NEWNET) != 0) {
         err_sys(&n->err, ERR_SYSTEM, "cannot enter a network namespace");
@@ -157,7 +157,7 @@ static void *make_socket(void *arg)
 // makes the socket there, and the other threads stay in their own.
 int cluster_net_socket(int net, struct err *e)
 {
-    struct enter n = {.net = net, .fd = -1};
+    struct socket_request n = {.net = net, .fd = -1};
     pthread_t thread;
 
     if (pthread_create(&thread, NULL, make_socket, &n) != 0) {

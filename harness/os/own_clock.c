@@ -31,7 +31,8 @@ static bool find_library(char library[PATH_MAX], struct err *e)
 #endif
 }
 
-// Replaces the file as a whole, because a process may be reading it.
+// Writes the offset for libfaketime. Replaces the file as a whole, because a process may be reading
+// it.
 static bool tell_offset(const struct own_clock *c, int64_t offset_ns, struct err *e)
 {
     char fresh[PATH_MAX + 8], text[40];
@@ -73,7 +74,7 @@ bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
 }
 
 // True when the process has libfaketime loaded.
-static bool has_library(const struct own_clock *c, pid_t pid)
+static bool loads_faketime(const struct own_clock *c, pid_t pid)
 {
     char path[40], *line = NULL;
     size_t size = 0;
@@ -93,7 +94,7 @@ bool own_clock_is_taken(const struct own_clock *c, pid_t pid)
 {
     pid_t children[CHILDREN_MAX];
     size_t count = process_children(pid, children, CHILDREN_MAX);
-    bool taken = has_library(c, pid);
+    bool taken = loads_faketime(c, pid);
 
     for (size_t i = 0; taken && i < count; i++)
         // A child that has ended meanwhile does not matter.

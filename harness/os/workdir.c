@@ -20,9 +20,9 @@ static const char kept_mark[] = "kept";
 
 static const char *parent_dir(void)
 {
-    const char *told = getenv("MAILPROOF_TMPDIR");
+    const char *chosen = getenv("MAILPROOF_TMPDIR");
 
-    return told && *told ? told : "/var/tmp";
+    return chosen && *chosen ? chosen : "/var/tmp";
 }
 
 static bool remove_entry(int dir, const char *name, dev_t device, int depth);
@@ -91,13 +91,13 @@ static int lock_folder(const char *path)
 // Removes the folder if it is ours, is not marked as kept, and no living run has locked it.
 static void sweep_one(const char *path, uid_t user)
 {
-    char kept[PATH_MAX];
+    char mark[PATH_MAX];
     struct stat st;
     struct err ignored;
 
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return;
-    if (!path_join(kept, path, kept_mark, &ignored) || path_exists(kept))
+    if (!path_join(mark, path, kept_mark, &ignored) || path_exists(mark))
         return;
     // The run that uses the folder holds the lock. The kernel releases the lock when that run dies,
     // in whatever way.
@@ -109,6 +109,7 @@ static void sweep_one(const char *path, uid_t user)
     close(fd);
 }
 
+// Removes the folders that killed runs have left in `parent`; `user` is their servers' user.
 static void sweep_left(const char *parent, uid_t user)
 {
     DIR *dir = opendir(parent);
