@@ -177,9 +177,14 @@ static bool create_container(struct container *c, struct err *e)
         argv[n++] = "-c";
         argv[n++] = ours[i];
     }
-    for (size_t i = 0; i < c->want->settings.count && i < SETTINGS_MAX; i++) {
-        snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
-            c->want->settings.items[i].value);
+    if (c->want->settings.count > SETTINGS_MAX)
+        return err_set(e, ERR_USAGE, "postgres.settings: a container takes up to %d", SETTINGS_MAX);
+    for (size_t i = 0; i < c->want->settings.count; i++) {
+        if ((size_t)snprintf(settings[i], sizeof settings[i], "%s=%s",
+                c->want->settings.items[i].name,
+                c->want->settings.items[i].value) >= sizeof settings[i])
+            return err_set(e, ERR_USAGE, "postgres.settings.%s: too long for a container",
+                c->want->settings.items[i].name);
         // Of two values for a setting the later one counts, so those of the scenario come last.
         argv[n++] = "-c";
         argv[n++] = settings[i];
@@ -188,7 +193,7 @@ static bool create_container(struct container *c, struct err *e)
     c->created = true; // set first, because a failed creation may leave a volume or a container
     // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
-               engine_run_with(password, argv, text, sizeof text, e)) ||
+               engine_run_with_variable(password, argv, text, sizeof text, e)) ||
            err_prefix(e, "the image %s cannot be run", c->image);
 }
 

@@ -26,7 +26,7 @@ static bool engine_run(const char *const *argv, char *text, size_t size, struct 
     return process_collect(&spec, text, size, e);
 }
 
-bool engine_run_with(
+bool engine_run_with_variable(
     const char *variable, const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;

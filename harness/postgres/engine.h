@@ -20,7 +20,7 @@ MUST_USE const char *engine_find(struct err *e);
 
 // Runs argv to its end, with one more "NAME=value" in its environment, which other users cannot
 // read. Copies its output into `text`, cut at `size`.
-MUST_USE bool engine_run_with(
+MUST_USE bool engine_run_with_variable(
     const char *variable, const char *const *argv, char *text, size_t size, struct err *e);
 
 // Runs the engine with up to 14 arguments to its end. Copies its output into `text`, cut at `size`.
