@@ -177,12 +177,12 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
     return sum;
 }
 
-struct bequest *timeline_bequest(
+struct bequest *timeline_next_bequest(
     const struct timeline *t, const struct bequest *after, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = after ? (size_t)(after - t->bequests) + 1 : 0; i < t->bequest_count; i++) {
         struct bequest *b = &t->bequests[i];
-        if (b->struck_ns >= from_ns && b->struck_ns <= until_ns && b->most > 0)
+        if (b->struck_ns >= from_ns && b->struck_ns <= until_ns && b->tokens_left > 0)
             return b;
     }
     return NULL;

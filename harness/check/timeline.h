@@ -50,7 +50,7 @@ struct bequest {
     int64_t own_until_ns; // by when the struck instance itself must have written them; not before
                           // until_ns
     int instance;
-    uint64_t most; // how many more tokens it may excuse
+    uint64_t tokens_left; // how many more tokens it may excuse
     struct cause cause;
 };
 
@@ -120,5 +120,5 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
 
 // Returns the first bequest after `after` (NULL: the first of all) whose strike lies between two
 // times and which can excuse more tokens; NULL: there is none.
-struct bequest *timeline_bequest(
+struct bequest *timeline_next_bequest(
     const struct timeline *t, const struct bequest *after, int64_t from_ns, int64_t until_ns);

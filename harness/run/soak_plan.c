@@ -78,15 +78,14 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
     return false;
 }
 
-// Makes the allocator return freed memory to the system. By default the allocator raises the size
-// from which an array gets pages of its own, to the largest array that was freed. Then a segment's
-// arrays lie in the heaps of the threads, and malloc_trim does not return the free end of such a
-// heap. Each segment has new threads, so one heap after another grew, by 40 MiB in an hour. A size
-// that is set by hand stays, and each larger array goes back to the system when it is freed.
-// Smaller arrays leave holes in the heap of their thread. There may be eight such heaps for each
-// processor, and it took 20 segments until none of them grew any more; a single heap stops growing
-// after two.
-static void return_what_is_freed(void)
+// Keeps a soak's memory from growing, with two settings of the allocator.
+// M_MMAP_THRESHOLD: an array of this size or more has pages of its own, which go back to the system
+// when it is freed. Unless it is set, the allocator raises it to the largest array that was freed;
+// then a segment's arrays lie in the heaps of its threads, which are not given back. Each segment
+// has new threads, so one heap after another grew, by 40 MiB in an hour.
+// M_ARENA_MAX: smaller arrays leave holes in a heap. With one heap they stopped growing after two
+// segments; with the usual eight for each processor only after 20.
+static void limit_heaps(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     mallopt(M_ARENA_MAX, 1);
@@ -120,7 +119,7 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
         return err_set(e, ERR_USAGE,
             "--soak: %s would take %lld segments, and there may be up to %d; make its load longer",
             s->name, (long long)number, SOAK_PLAN_SEGMENTS_MAX);
-    return_what_is_freed();
+    limit_heaps();
     k->seed = s->seed;
     k->segments = (uint64_t)number;
     k->scenarios[0] = k->scenarios[1] = *s;
@@ -131,14 +130,16 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
 const struct scenario *soak_plan_segment(
     struct soak_plan *k, uint64_t number, struct segment *segment)
 {
-    struct scenario *now = &k->scenarios[number % 2], *next = &k->scenarios[(number + 1) % 2];
+    // A run is given the scenario of the segment after it as well, which has another seed; so two
+    // copies of the scenario take turns.
+    struct scenario *present = &k->scenarios[number % 2], *next = &k->scenarios[(number + 1) % 2];
 
-    now->seed = k->seed + number;
-    next->seed = now->seed + 1;
+    present->seed = k->seed + number;
+    next->seed = present->seed + 1;
     *segment = (struct segment){.number = (uint32_t)number,
         .next = number + 1 < k->segments ? next : NULL,
         .stays = &k->stays};
-    return now;
+    return present;
 }
 
 void soak_plan_end(struct soak_plan *k)

@@ -374,6 +374,13 @@ static bool find_written(struct history *h, struct err *e)
     return true;
 }
 
+// The database has the transaction of these tokens, though its COMMIT got no answer.
+static void settle_tokens(struct ledger *l, const struct event *tokens)
+{
+    for (uint32_t t = tokens->first; t <= tokens->last; t++)
+        l->tokens[t].flags |= TOKEN_SETTLED;
+}
+
 static bool build_all(struct build *b, struct err *e)
 {
     const struct scenario *s = &b->t->scenario;
@@ -400,10 +407,8 @@ static bool build_all(struct build *b, struct err *e)
     l->load_end_ns = STORY_START_NS + b->usual.load_ns;
     l->drain_end_ns = STORY_START_NS + b->usual.run_ns;
     for (size_t i = 0; i < b->count; i++)
-        for (uint32_t t = b->events[i].first; b->events[i].kind == EVENT_TOKEN &&
-                                              b->events[i].token.settled && t <= b->events[i].last;
-             t++)
-            l->tokens[t].flags |= TOKEN_SETTLED;
+        if (b->events[i].kind == EVENT_TOKEN && b->events[i].token.settled)
+            settle_tokens(l, &b->events[i]);
     usual_rows(l->tokens, h, NULL);
     return find_written(h, e) && build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) &&
            history_join(h, e);

@@ -158,7 +158,7 @@ static struct bequest *second_bequest(
     struct bequest *b = NULL;
 
     for (const struct bequest *after = first;
-         (b = timeline_bequest(&c->timeline, after, taken_ns, until_ns)); after = b)
+         (b = timeline_next_bequest(&c->timeline, after, taken_ns, until_ns)); after = b)
         if (explains(c, b, index))
             return b;
     return NULL;
@@ -176,17 +176,17 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     struct lateness late = lateness_since(t, index, start_ns);
     struct bequest *b = NULL;
 
-    while (late.found && (b = timeline_bequest(&c->timeline, b, sent_ns, read_ns)) &&
+    while (late.found && (b = timeline_next_bequest(&c->timeline, b, sent_ns, read_ns)) &&
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
-        // `most` limits how many tokens a strike may excuse, so that a collector that forgets its
-        // claims is convicted of the rest.
+        // A strike may excuse only so many tokens (tokens_left), so that a collector that forgets
+        // its claims is convicted of the rest.
         bool alone = explains(c, b, index);
         struct bequest *second = alone ? NULL : second_bequest(c, b, index);
         if (!alone && !second)
             continue;
-        b->most--;
+        b->tokens_left--;
         if (second)
-            second->most--;
+            second->tokens_left--;
         return (struct lateness){
             .cause = b->cause, .due_ns = due_of_bequest_ns(c, second ? second : b, index)};
     }

@@ -95,7 +95,7 @@ void source_bequests(struct sources *s)
             .until_ns = until_ns,
             .own_until_ns = own_until_ns(s, k, until_ns),
             .instance = k->instance,
-            .most = most_tokens(sc, instances),
+            .tokens_left = most_tokens(sc, instances),
             .cause = {CAUSE_ADOPTION, k->cause.index}};
     }
 }
