@@ -60,6 +60,7 @@ static void record_latencies(struct result *r, const struct ledger *l)
     }
 }
 
+// Fills in the six metrics that begin with `first`: p50, p90, p99, p99.9, maximum and mean, in ms.
 static void put_latencies(struct result *r, enum metric_id first, const struct histogram *h)
 {
     static const double percentiles[] = {50, 90, 99, 99.9, 100};

@@ -104,7 +104,8 @@ static void put_byte(struct pack *p, unsigned char byte)
     p->buffer[p->len++] = byte;
 }
 
-static unsigned char get(struct pack *p)
+// Returns the next byte of the file; 0 after a failure, whose reason is in p->why.
+static unsigned char get_byte(struct pack *p)
 {
     if (p->why)
         return 0;
@@ -138,7 +139,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     }
     v = 0;
     for (unsigned shift = 0;; shift += 7) {
-        unsigned char byte = get(p);
+        unsigned char byte = get_byte(p);
         if (shift > 63 || (shift == 63 && byte > 1)) {
             pack_fail(p, "holds a number that is too long");
             break;
@@ -202,7 +203,7 @@ void pack_text(struct pack *p, char *text, size_t size)
     pack_number(p, &len, size - 1);
     for (uint64_t i = 0; i < len; i++) {
         if (p->reading)
-            text[i] = (char)get(p);
+            text[i] = (char)get_byte(p);
         else
             put_byte(p, (unsigned char)text[i]);
     }

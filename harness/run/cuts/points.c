@@ -67,6 +67,8 @@ bool points_make(
     return true;
 }
 
+// Draws the second cut of a pair. It comes at one of the messages with which the collector recovers
+// from the first; `recovery` has their numbers by sender.
 static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
 {
     unsigned all = recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER];
