@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "field/experiment.h"
+#include "field/prose.h"
 #include "options/command_record.h"
 #include "measure/stats.h"
 #include "report/forecast.h"
@@ -182,8 +183,11 @@ static void show_figure(struct cell *c, double value, int decimals, const char *
 static bool note_failure(struct cell *c, const struct err *e)
 {
     const char *before = e->kind == ERR_SKIP ? "not asked: " : "not run: ";
+    char why[sizeof e->text];
 
-    snprintf(c->text, sizeof c->text, "%s%.150s", before, e->text);
+    snprintf(why, sizeof why, "%s", e->text);
+    prose_drop_folders(why);
+    snprintf(c->text, sizeof c->text, "%s%.150s", before, why);
     return e->kind != ERR_INTERRUPTED;
 }
 

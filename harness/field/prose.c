@@ -117,3 +117,22 @@ json_t *prose_blocks(const char *text)
     }
     return blocks;
 }
+
+void prose_drop_folders(char *text)
+{
+    static const char ends[] = " :'\"()|";
+    char *to = text;
+
+    for (const char *from = text; *from;) {
+        size_t len = strcspn(from, ends);
+        size_t skip = *from == '/' ? len : 0;
+        while (skip > 0 && from[skip - 1] != '/')
+            skip--;
+        memmove(to, from + skip, len - skip);
+        to += len - skip;
+        from += len;
+        if (*from)
+            *to++ = *from++;
+    }
+    *to = '\0';
+}

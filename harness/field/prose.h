@@ -1,5 +1,5 @@
-// Turns the Markdown of a finding into JSON for a page's template. It knows paragraphs, blocks of
-// code, and, within a paragraph, bold words, code and links. Other Markdown stays as it is written.
+// Texts of the field. Markdown becomes JSON for a page's template: paragraphs, blocks of code, and,
+// within a paragraph, bold words, code and links. Other Markdown stays as it is written.
 #pragma once
 
 #include <jansson.h>
@@ -8,3 +8,7 @@
 // is an object with one of the members "plain", "bold" and "mono", or with both "words" and "url".
 // NULL when memory is short.
 json_t *prose_blocks(const char *text);
+
+// Removes the folders from each path in the text, because a table is read on other machines:
+// "/a/b/c.js:1 failed" becomes "c.js:1 failed".
+void prose_drop_folders(char *text);

@@ -43,6 +43,20 @@ static void templates_are_filled(void **state)
     json_decref(root);
 }
 
+static void paths_lose_their_folders(void **state)
+{
+    char path[] = "/a/b/c.js:1 failed", url[] = "node: file:///a/b/core.js|'/x y'",
+         none[] = "1/2, a/b (collector.promises)";
+
+    (void)state;
+    prose_drop_folders(path);
+    assert_string_equal(path, "c.js:1 failed");
+    prose_drop_folders(url);
+    assert_string_equal(url, "node: file:core.js|'x y'");
+    prose_drop_folders(none);
+    assert_string_equal(none, "1/2, a/b (collector.promises)");
+}
+
 // What is no pair of marks stays as it is written.
 static void prose_becomes_blocks(void **state)
 {
@@ -203,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates_are_filled),
+        cmocka_unit_test(paths_lose_their_folders),
         cmocka_unit_test(prose_becomes_blocks),
         cmocka_unit_test(pages_hold_the_table),
     };
