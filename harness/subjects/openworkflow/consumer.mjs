@@ -4,6 +4,8 @@ import { OpenWorkflow } from "openworkflow";
 import { BackendPostgres } from "openworkflow/postgres";
 import { handle } from "../answers.js";
 
+// Its client refuses this value, which is libpq's default.
+if (process.env.PGTARGETSESSIONATTRS === "any") delete process.env.PGTARGETSESSIONATTRS;
 const address = `postgresql:///?options=${encodeURIComponent(process.env.PGOPTIONS || "")}`;
 const backend = await BackendPostgres.connect(address);
 if (process.argv[2] === "schema") {
