@@ -466,6 +466,10 @@ bool sender_time_out(struct collector *c, struct err *e)
     int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;
     struct line *line;
 
+    // Without answers, a line that is out is one that the reader has not taken whole. However long
+    // that lasts, only the reader can end it.
+    if (!c->queue.policy->answers)
+        return true;
     while ((line = lines_older(&c->lines, c->now_ns - most_ns)) != NULL) {
         log_line("SENDER",
             "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d %s; does the sender hang?",

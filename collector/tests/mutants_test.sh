@@ -34,6 +34,11 @@ mutant() { # name
         target=mailroom-collector
         test=(sh collector/tests/timeout_test.sh)
         ;;
+    stuck-line) # a line that the reader has not taken whole is given up like one without answers
+        edits=(collector/loop/sender.c '/^bool sender_time_out/,/^}/s/!c->queue.policy->answers/false/')
+        target=mailroom-collector
+        test=(sh collector/tests/shared_test.sh)
+        ;;
     silent) # the mend of B3 must not forget a silent producer
         edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT false AND EXISTS (/')
         target=mailroom-collector
