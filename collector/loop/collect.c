@@ -125,11 +125,9 @@ void collect_lose(struct collector *c)
     // them again, unless another collector has adopted them by then.
     while ((line = lines_first(&c->lines, LINE_TAKEN)))
         lines_drop(line);
-    c->lines.held_count = 0;
     settle_failed(c);
+    settle_restart(c);
     outbox_lost(&c->settle.outbox);
-    c->settle.doubt = DOUBT_DUE;
-    c->settle.busy = false;
 }
 
 bool collect_owes(const struct collector *c)

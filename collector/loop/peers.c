@@ -147,7 +147,7 @@ static bool holds_something(const struct collector *c)
     return lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) +
                    lines_in(&c->lines, LINE_WRITTEN) + c->lines.held_count >
                0 ||
-           outbox_left(&c->settle.outbox) > 0;
+           c->settle.giving_back || outbox_left(&c->settle.outbox) > 0;
 }
 
 // True while others must see that we live: something is in hand or, where one works at a time,

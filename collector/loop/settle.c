@@ -13,7 +13,11 @@
 // recorded already.
 //
 // A lock shows others that we have something in hand, so that they watch our lease. It is let go in
-// the request that leaves nothing in hand, because a trip of its own would delay the next line.
+// the request that leaves nothing in hand, because a trip of its own would delay the next line. A
+// lock that we kept without knowing it would do harm: others would see us busy without a renewed
+// lease, and free what we have in hand next. If a request fails, we may hold the lock once more
+// than we need, since the server counts locks, and a rollback undoes none. So they are counted, and
+// let go one by one; the server only warns of one that we do not hold.
 #include "loop/settle.h"
 
 #include <inttypes.h>
@@ -115,8 +119,11 @@ void settle_restart(struct collector *c)
 {
     c->settle.doubt = DOUBT_DUE;
     c->settle.busy = false;
+    c->settle.locks = c->settle.unlocking = 0;
+    // The answer to the question of doubt names our rows.
+    c->settle.giving_back = false;
+    c->lines.held_count = 0;
     c->settle.retry_at_ns = 0;
-    c->lines.held_count = 0; // the answer to the question of doubt names our rows
 }
 
 // True when a line is out and not settled, so that a lost session puts it in doubt. Where lines are
@@ -177,13 +184,19 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
+// True when the answer to the question of doubt may not name all our rows.
+static bool is_cut(const PGresult *r)
+{
+    return PQntuples(r) >= ROWS_MOST && !PQgetisnull(r, ROWS_MOST - 1, 0);
+}
+
 // Gives up the lines that wait for answers, but whose rows others have freed: answers to them are
 // late. If the list of our rows may be incomplete, it gives up nothing.
 static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        bool ours = PQntuples(r) >= ROWS_MOST;
+        bool ours = is_cut(r);
         if (line->state != LINE_OUT || !c->queue.policy->answers)
             continue;
         for (int row = 0; row < PQntuples(r); row++)
@@ -215,8 +228,8 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     }
     give_up_freed(c, r);
     doubt_close(&c->doubt);
-    // A row of the answer has the n and the nonce of one of our rows in columns 0 and 1, or the id
-    // and the secret of a token that waits in columns 2 and 3.
+    // A row of the answer has the n and the nonce of one of our rows in columns 0 and 1; or, after
+    // all of these, the id and the secret of a token that waits in columns 2 and 3.
     for (int row = 0; row < PQntuples(r); row++) {
         if (!PQgetisnull(r, row, 0)) {
             int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
@@ -233,7 +246,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     // The tokens that are not marked do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
     c->settle.doubt = DOUBT_CLEARED;
-    c->settle.rows_left = c->lines.held_count >= ROWS_MOST;
+    c->settle.rows_left = is_cut(r);
     c->take.look_at_ns = 0;
     return true;
 }
@@ -250,6 +263,42 @@ static bool has_lines(const struct collector *c)
 static bool in_hand(const struct collector *c)
 {
     return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
+}
+
+void settle_note_lock(struct collector *c)
+{
+    c->settle.busy = true;
+    c->settle.locks++;
+}
+
+void settle_may_lock(struct collector *c)
+{
+    c->settle.locks++;
+}
+
+// Decides whether the request with this tag, which is sent next, lets the lock for work in hand go.
+// Others watch our lease while we hold it, so nothing may be left in hand.
+static bool unlock(struct collector *c, int tag, bool nothing_left)
+{
+    struct settle *s = &c->settle;
+
+    if (s->locks == 0 || s->unlocking != 0 || !nothing_left)
+        return false;
+    s->locks--;
+    s->busy = false;
+    s->unlocking = tag;
+    return true;
+}
+
+// Notes the answer to a request that may have let the lock go. After an error we may hold it still.
+static void note_unlocked(struct collector *c, int tag, bool ok)
+{
+    struct settle *s = &c->settle;
+
+    if (s->unlocking != tag)
+        return;
+    s->locks += !ok;
+    s->unlocking = 0;
 }
 
 // Settles all lines that are written. Without such a line it only lets go the lock for work in
@@ -270,13 +319,15 @@ static bool send_written(struct collector *c, struct err *e)
         return false;
     if (rode)
         return true;
-    // Others watch our lease while we hold the lock for work in hand, so we let it go when nothing
-    // is left.
-    bool last = c->settle.busy && !in_hand(c);
-    if (last)
-        c->settle.busy = false;
-    return queue_send_settled(
-        &c->queue, &c->link.session, s, "written", last, work_deadline_ns(c), e);
+    return queue_send_settled(&c->queue, &c->link.session, s, "written",
+        unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
+}
+
+// Sends the rows to give back, once more if the request has failed before.
+static bool send_back(struct collector *c, struct err *e)
+{
+    return queue_send_settled(&c->queue, &c->link.session, &c->settle.sent, "back",
+        unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
 }
 
 bool settle_give_back(struct collector *c, struct err *e)
@@ -284,7 +335,9 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
-    if (session_awaits(&c->link.session, QUEUE_SETTLED))
+    // A take that is under way may bring a line of the rows that are held.
+    if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
+        session_awaits(&c->link.session, QUEUE_LINES) || c->settle.giving_back)
         return true;
     open_arrays(s);
     for (int i = 0; i < c->lines.held_count; i++)
@@ -294,13 +347,10 @@ bool settle_give_back(struct collector *c, struct err *e)
         lines_drop(line);
     }
     c->lines.held_count = 0;
+    c->settle.giving_back = true;
     // Nobody announces what is given back, so every collector has to look for it, and so do we.
     take_look_at_all(c);
-    bool last = c->settle.busy && !in_hand(c);
-    if (last)
-        c->settle.busy = false;
-    return close_arrays(s, e) &&
-           queue_send_settled(&c->queue, &c->link.session, s, "back", last, work_deadline_ns(c), e);
+    return close_arrays(s, e) && send_back(c, e);
 }
 
 // Counts the tokens of a line that is settled, and takes those that were in doubt out of doubt.
@@ -374,10 +424,14 @@ void settle_failed(struct collector *c)
 
 bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
 {
-    if (!session_check(r, e)) {
+    bool ok = session_check(r, e);
+
+    note_unlocked(c, QUEUE_SETTLED, ok);
+    if (!ok) {
         settle_failed(c);
         return work_may_retry(c, e);
     }
+    c->settle.giving_back = false;
     // A row with a kind is a line that was no longer ours. A null comes from letting go the lock
     // (sql/settled.sql).
     for (int row = 0; row < PQntuples(r); row++)
@@ -388,7 +442,10 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
 
 bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
 {
-    if (!session_check(r, e)) {
+    bool ok = session_check(r, e);
+
+    note_unlocked(c, QUEUE_ANSWERED, ok);
+    if (!ok) {
         outbox_lost(&c->settle.outbox);
         c->settle.retry_at_ns = c->now_ns + RETRY_NS;
         return work_may_retry(c, e);
@@ -413,11 +470,10 @@ static bool send_answers(struct collector *c, struct err *e)
     // While we hold the lock for work in hand we must renew our lease, or others free what we take
     // next. So the last answers let the lock go; but not while a take is under way, which may bring
     // something.
-    bool last = c->settle.busy && !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
-                !session_awaits(&c->link.session, QUEUE_LINES);
-    if (last)
-        c->settle.busy = false;
-    return queue_send_answered(&c->queue, &c->link.session, columns, last, work_deadline_ns(c), e);
+    bool nothing_left = !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
+                        !session_awaits(&c->link.session, QUEUE_LINES);
+    return queue_send_answered(&c->queue, &c->link.session, columns,
+        unlock(c, QUEUE_ANSWERED, nothing_left), work_deadline_ns(c), e);
 }
 
 bool settle_step(struct collector *c, struct err *e)
@@ -447,11 +503,13 @@ bool settle_step(struct collector *c, struct err *e)
     // settle.
     if (session_awaits(s, QUEUE_SETTLED) || (session_awaits(s, QUEUE_LINES) && !c->take.reads))
         return true;
+    if (c->settle.giving_back)
+        return send_back(c, e);
     if (line)
         return line->settling || send_written(c, e);
     // If the lock for work in hand is held with nothing in hand, a take found nothing, because
-    // others were quicker. A settle without lines lets the lock go.
-    return !c->settle.busy || in_hand(c) || send_written(c, e);
+    // others were quicker; or a request has failed. A settle without lines lets the lock go.
+    return c->settle.locks == 0 || in_hand(c) || send_written(c, e);
 }
 
 bool settle_owes(const struct collector *c)

@@ -14,7 +14,10 @@
 struct settle {
     struct outbox outbox; // answers that the database has not confirmed
     struct settled sent;  // the lines of the last request that settled lines or gave them back
+    bool giving_back;     // `sent` names rows to give back, which the database has not confirmed
     bool busy;            // we hold the lock that shows others that something is in hand
+    int locks;            // how often we may hold it; after a request failed it is more than once
+    int unlocking;        // the tag of the request under way that lets one go; 0: none does
     int64_t retry_at_ns;  // when to send a request again that failed
     // The question after a lost session: which rows are ours, and which tokens of our lines still
     // wait?
@@ -26,7 +29,8 @@ struct collector;
 
 void settle_init(struct collector *c);
 void settle_fini(struct collector *c);
-void settle_restart(struct collector *c); // call it when a session begins
+// Forgets what the last session knew of our rows and locks. Call it when a session ends or begins.
+void settle_restart(struct collector *c);
 
 // Asks what is in doubt, settles what is written and records answers.
 bool settle_step(struct collector *c, struct err *e) MUST_USE;
@@ -40,6 +44,11 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) M
 // settled lines has failed.
 bool settle_done(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 void settle_failed(struct collector *c);
+
+// Call settle_note_lock after a take that asked for the lock of work in hand, and has it. Call
+// settle_may_lock after one that asked for it and failed: the server does not undo a lock.
+void settle_note_lock(struct collector *c);
+void settle_may_lock(struct collector *c);
 
 // Gives back all rows of which no line is begun.
 bool settle_give_back(struct collector *c, struct err *e) MUST_USE;

@@ -174,6 +174,7 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
     t->look_at_ns = CLOCK_NEVER; // the answer may plan another look
     if (t->again == 0)
         window_reading(&c->window, c->now_ns);
+    t->locks = !t->reads && !c->settle.busy;
     if (t->reads) // `again` is empty then, and has no memory to free
         return ok && send_read(c, e);
     // If fewer tokens than a full line will do, their timeout is over, and no second line is
@@ -184,7 +185,7 @@ static bool send(struct collector *c, int fewest, const struct settled *settled,
                        .again = t->again > 0 ? again.data : NULL,
                        .due_ms = due,
                        .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
-                       .busy = !c->settle.busy,
+                       .busy = t->locks,
                        .settled = settled},
                    work_deadline_ns(c), e);
     buf_fini(&again);

@@ -19,6 +19,7 @@ struct taking {
     int64_t asked_ns; // when the take that is under way was sent
     bool asked_all;   // that take looks at everything that is due
     int again;        // how many held rows (lines.h), the first ones, that take reads again
+    bool locks;       // that take asks for the lock that shows that something is in hand
     bool reads;       // the last request only reads (mailroom_read), and takes nothing
     bool judge;       // the next request must take: a read cannot pass over all tokens
     bool void_;       // the answer to the read under way is dropped: it may hold tokens of lines

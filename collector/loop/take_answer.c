@@ -101,7 +101,8 @@ static bool took(
 
     note_trip(c);
     // A take has taken the lock for work in hand with its first token (sql/lines.sql).
-    c->settle.busy = c->settle.busy || !t->reads;
+    if (t->locks)
+        settle_note_lock(c);
     t->large = t->large || PQntuples(r) > LARGE_ROWS;
     // Reading rows again tells nothing of what waits, and is no lane's turn.
     if (t->again == 0) {
@@ -315,6 +316,8 @@ bool take_on_lines(struct collector *c, PGresult *r, struct err *e)
         PQclear(r);
         // The settling that rode with the take has failed with it.
         settle_failed(c);
+        if (c->take.locks)
+            settle_may_lock(c);
         return try_again(c, e);
     }
     // A server that does not keep to the protocol may answer with any columns and rows.

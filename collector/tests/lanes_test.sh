@@ -174,10 +174,10 @@ the_dead_lose_nothing()
     has_logged f QUEUE
     activations 50
     recoveries 45
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     ends f KILL 137
     end_sessions
-    let_confirming_go
+    let_go
     activations 10
     recoveries 10
     run g
@@ -195,14 +195,14 @@ the_order_outlives_two_deaths()
     has_logged r collecting
     first=$((1 + $(sql "SELECT count(*) FROM accounts")))
     activations 40
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     ends r KILL 137
     MAILROOM_LEASE=1000 run t
     has_logged t collecting
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     ends t KILL 137
     end_sessions
-    let_confirming_go
+    let_go
     run v
     drained
     ends v TERM 0
@@ -248,10 +248,10 @@ one_that_hangs_with_tokens_is_replaced()
     run w
     has_logged w collecting
     recoveries 10
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     kill -STOP "$(pid_of w)"
-    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
-    let_confirming_go
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
+    let_go
     run x
     has_logged x 'standing by'
     drained

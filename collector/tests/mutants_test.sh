@@ -39,6 +39,16 @@ mutant() { # name
         target=mailroom-collector
         test=(sh collector/tests/shared_test.sh)
         ;;
+    forgotten-rows) # rows are not given back again after an error
+        edits=(collector/loop/settle.c 's/if (c->settle.giving_back)/if (false)/')
+        target=mailroom-collector
+        test=(sh collector/tests/shared_test.sh)
+        ;;
+    kept-lock) # a lock that a failed request did not let go is forgotten
+        edits=(collector/loop/settle.c 's/s->locks += !ok;/(void)ok;/')
+        target=mailroom-collector
+        test=(sh collector/tests/shared_test.sh)
+        ;;
     silent) # the mend of B3 must not forget a silent producer
         edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT false AND EXISTS (/')
         target=mailroom-collector

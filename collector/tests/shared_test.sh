@@ -19,8 +19,10 @@ main()
     what_is_passed_shortens_no_line
     nothing_is_open_while_the_reader_is_stopped
     a_line_that_sticks_keeps_nothing_from_others
+    a_canceled_giving_back_is_sent_again
     a_lost_session_writes_nothing_twice
     a_canceled_move_delays_nothing
+    a_canceled_settle_lets_its_lock_go_later
     a_delivery_longer_than_a_line_makes_two
     echo "all promises of sharing hold"
 }
@@ -180,6 +182,40 @@ run_unread() # name
     has_logged "$1" "in shared mode"
 }
 
+# v cannot write what it took, and the statement that gives it back is cancelled.
+a_canceled_giving_back_is_sent_again()
+{
+    export MAILROOM_BATCH_LIMIT=400
+    hold_giving_back
+    run_unread v
+    add_accounts 14001 18000
+    until_true "$one_waits"
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
+    has_logged v "trying again"
+    let_go
+    until_true "SELECT $waiting_tokens = 3600"
+    run w
+    until_true "SELECT $waiting_tokens <= 400"
+    exec 6<"$server_dir/v.fifo" 5>&-
+    cat <&6 >"$server_dir/v.out" &
+    reader=$!
+    exec 6<&-
+    drained
+    nobody_has_work
+    ends v TERM 0
+    ends w TERM 0
+    wait "$reader"
+    same "tokens, each once" "4000 4000" "$(tokens v w)"
+    export MAILROOM_BATCH_LIMIT=10
+}
+
+nobody_has_work()
+{
+    until_true "SELECT count(*) = 0 FROM pg_locks
+        WHERE locktype = 'advisory' AND mode = 'ShareLock'
+          AND classid::bigint << 32 | objid::bigint IN (SELECT owner FROM owners)"
+}
+
 a_lost_session_writes_nothing_twice()
 {
     run h
@@ -205,18 +241,36 @@ a_canceled_move_delays_nothing()
     run r
     has_logged r "in shared mode"
     add_accounts 8001 8050
-    until_true "$one_waits_to_confirm"
-    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
+    until_true "$one_waits"
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
     has_logged r "trying again"
-    let_confirming_go
+    let_go
     drained
     same "tokens, each once" "50 50" "$(tokens r)"
     same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
     grep -q "of another" "$server_dir/r.log" && failed "r calls its own another's"
-    same "who says that there is something in hand" 0 "$(sql "SELECT count(*) FROM pg_locks
-        WHERE locktype = 'advisory' AND mode = 'ShareLock'
-          AND classid::bigint << 32 | objid::bigint IN (SELECT owner FROM owners)")"
+    nobody_has_work
     ends r TERM 0
+}
+
+# The statement that is cancelled would let go the lock for work in hand.
+a_canceled_settle_lets_its_lock_go_later()
+{
+    hold_confirming
+    run t
+    has_logged t "in shared mode"
+    add_accounts 18001 18005
+    until_true "$one_waits"
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
+    has_logged t "trying again"
+    let_go
+    drained
+    nobody_has_work
+    add_accounts 18006 18010
+    drained
+    nobody_has_work
+    same "tokens, each once" "10 10" "$(tokens t)"
+    ends t TERM 0
 }
 
 # u8051 to u8055 are written but not confirmed when their session ends. Meanwhile their delivery
@@ -227,10 +281,10 @@ a_delivery_longer_than_a_line_makes_two()
     run r
     has_logged r "in shared mode"
     add_accounts 8051 8055
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     sql "ALTER ROLE collector CONNECTION LIMIT 0"
     end_sessions
-    let_confirming_go
+    let_go
     add_accounts 8056 8075
     sql "UPDATE tokens SET xid = '0' FROM accounts a
          WHERE a.id = account AND a.login LIKE 'u80__' AND a.login > 'u8055';

@@ -30,11 +30,11 @@ what_the_dead_claimed_is_freed()
     run c
     has_logged c "in shared mode"
     add_accounts 2001 3000
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     ends c KILL 137
     end_sessions
     same "taken by the dead" 10 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
-    let_confirming_go
+    let_go
     run d
     drained
     has_logged d "of another collector, which is gone"
@@ -50,14 +50,14 @@ a_failed_confirmation_keeps_the_claims()
     run t
     has_logged t "in shared mode"
     add_accounts 7101 7103
-    until_true "$one_waits_to_confirm"
-    first=$(who_waits_to_confirm)
+    until_true "$one_waits"
+    first=$(who_waits)
     sql "SELECT pg_terminate_backend($first)" >/dev/null
-    until_true "$one_waits_to_confirm AND pid <> $first"
-    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
+    until_true "$one_waits AND pid <> $first"
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
     has_logged t "trying again"
     same "taken" 3 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
-    let_confirming_go
+    let_go
     drained
     same "tokens, each once" "3 3" "$(tokens t)"
     ends t TERM 0
@@ -94,11 +94,11 @@ a_promoted_standby_has_forgotten_the_claims()
     run p
     has_logged p "in shared mode"
     add_accounts 6001 6003
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     same "written" "3 3" "$(tokens p)"
     sql "ALTER ROLE collector CONNECTION LIMIT 0"
     end_sessions
-    let_confirming_go
+    let_go
     sql "UPDATE deliveries SET tokens = tokens[1:1];
          UPDATE tokens SET xid = pg_current_xact_id()
          FROM accounts a WHERE a.id = account AND a.login IN ('u6002', 'u6003');
@@ -120,10 +120,10 @@ a_hanging_collector_loses_its_lease()
     has_logged v "in shared mode"
     hold_confirming
     add_accounts 9101 9105
-    until_true "$one_waits_to_confirm"
+    until_true "$one_waits"
     kill -STOP "$(pid_of v)"
-    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
-    let_confirming_go
+    sql "SELECT pg_cancel_backend($(who_waits))" >/dev/null
+    let_go
     run w
     has_logged w "of another collector, which hangs"
     drained

@@ -138,13 +138,23 @@ tokens() # names
         END { print all + 0, distinct + 0 }'
 }
 
-# From here on nobody can confirm a line, until let_confirming_go.
+# From here on nobody can confirm a line, until let_go.
 hold_confirming()
 {
+    hold "DELETE ON deliveries FOR EACH ROW"
+}
+
+# From here on nobody can give a row back, until let_go.
+hold_giving_back()
+{
+    hold "UPDATE OF owner ON deliveries FOR EACH ROW WHEN (NEW.owner = 0)"
+}
+
+hold() # event of a trigger
+{
     sql "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN OLD; END';
-         CREATE TRIGGER held BEFORE DELETE ON deliveries FOR EACH ROW
-             EXECUTE FUNCTION wait_for_test()"
+             'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN coalesce(NEW, OLD); END';
+         CREATE TRIGGER held BEFORE $1 EXECUTE FUNCTION wait_for_test()"
     rm -f "$server_dir/hold"
     mkfifo "$server_dir/hold"
     psql -qAtX <"$server_dir/hold" >/dev/null &
@@ -153,15 +163,15 @@ hold_confirming()
     until_true "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
 }
 
-one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
+one_waits="SELECT count(*) = 1 FROM pg_locks
     WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
 
-who_waits_to_confirm()
+who_waits()
 {
     sql "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
 }
 
-let_confirming_go()
+let_go()
 {
     printf '\\q\n' >&7 # a collector may have inherited the descriptor
     exec 7>&-
