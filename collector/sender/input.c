@@ -46,10 +46,14 @@ static bool wait_for_data(const struct input *in)
 // line.
 static enum input_result more(struct input *in, struct err *e)
 {
+    bool fits = in->data.len + PIECE <= LINE_MAX_BYTES;
     char *room = buf_reserve(&in->data, PIECE);
 
     if (!room) {
-        err_set(e, ERR_SYSTEM, "a line is longer than %zu bytes", LINE_MAX_BYTES);
+        if (fits)
+            (void)err_memory(e);
+        else
+            err_set(e, ERR_SYSTEM, "a line is longer than %zu bytes", LINE_MAX_BYTES);
         return INPUT_FAILED;
     }
     if (!wait_for_data(in))

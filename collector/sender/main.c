@@ -94,17 +94,18 @@ static void hold_line(struct sender *s)
 // alone. False: an error that ends the sender.
 static bool attempt(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
-    int64_t wall_s = clock_wall_ns() / NS_PER_S;
-
-    if (rate_spent(&s->rate, wall_s)) {
+    if (rate_spent(&s->rate, clock_wall_ns() / NS_PER_S)) {
         *reply = (struct reply){.outcome = MAIL_LATER};
         snprintf(reply->text, sizeof reply->text, "454 the day's %.0f mails are used up",
             s->settings.daily);
         return true;
     }
     sleep_until(rate_next_ns(&s->rate, clock_now_ns()));
-    return program_stopping() || (rate_count(&s->rate, clock_now_ns(), wall_s, e) &&
-                                     smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
+    if (program_stopping())
+        return true;
+    // The pause may have crossed midnight, so the time is read again.
+    return rate_count(&s->rate, clock_now_ns(), clock_wall_ns() / NS_PER_S, e) &&
+           smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e);
 }
 
 // Tries to send a mail again and again, because without answers nobody else does. While no mail has
