@@ -56,8 +56,8 @@ static int64_t others_free_ns(const struct sources *s, const struct strike *k)
         for (size_t j = 0; j < s->out->strike_count && s->out->strikes[j].struck_ns <= free_ns;
              j++) {
             const struct strike *other = &s->out->strikes[j];
-            int64_t back_ns = other->instance == i ? other->back_ns : 0;
-            free_ns = back_ns > free_ns ? back_ns : free_ns;
+            if (other->instance == EVERY || other->instance == i)
+                free_ns = clock_max(free_ns, other->back_ns);
         }
         // One free instance is enough: it can take the turn.
         if (i != k->instance)
