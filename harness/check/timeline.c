@@ -150,8 +150,10 @@ int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t unti
         if (instance == EVERY || k->instance == EVERY || k->instance == instance)
             settled_ns = clock_max(settled_ns, clock_max(k->undone_ns, k->back_ns));
     }
-    for (size_t i = 0; i < t->slowdown_count && t->slowdowns[i].from_ns < until_ns; i++)
-        settled_ns = clock_max(settled_ns, t->slowdowns[i].until_ns);
+    for (size_t i = 0; i < t->slowdown_count && t->slowdowns[i].from_ns < until_ns; i++) {
+        const struct slowdown *s = &t->slowdowns[i];
+        settled_ns = clock_max(settled_ns, s->until_ns + s->tail_ns);
+    }
     return settled_ns;
 }
 
