@@ -42,6 +42,7 @@ static const char *const words[ATTEMPT_ENDS] = {[ATTEMPT_SENT] = "sent",
     [ATTEMPT_LATE] = "late",
     [ATTEMPT_RETRIED] = "tried by hand"};
 
+// True when the sender gave no answer.
 static bool is_silent(const struct delivery *d)
 {
     return d->replied_ns == 0 || d->reply == REPLY_DIED;
@@ -112,6 +113,8 @@ static bool may_be_open(const struct match *h)
     return l->tokens[h->token].outcome == OUTCOME_NONE || l->log->processes[last->process].asked;
 }
 
+// Judges the token's records, which are those from `a` up to `end`: their numbers, and whether they
+// can be matched to its lines.
 static void judge_attempts(
     struct match *h, const struct attempt_record *a, const struct attempt_record *end)
 {

@@ -39,6 +39,7 @@ struct behind {
 
 // --- the backlog grows ------------------------------------------------------------
 
+// Returns how many tokens waited between two times, on average.
 static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
 {
     size_t first = backlog_step(b, from_ns), last = backlog_step(b, until_ns);

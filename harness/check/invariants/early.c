@@ -59,7 +59,7 @@ static bool is_cut(const struct check *c, uint32_t line)
 #define NO_LINE UINT32_MAX
 
 // Fills in short_since. Returns false without memory.
-static bool index_all(struct early *t)
+static bool index_short_lines(struct early *t)
 {
     const struct ledger *l = t->c->l;
     const struct subject_log *log = l->log;
@@ -232,6 +232,7 @@ static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_
     const struct line_record *lines = c->l->log->lines;
     int64_t timeout_ns = c->l->scenario->collector.batch_timeout_ns;
     int64_t started_ns = lines[index].read_ns - timeout_ns + early_slack_ns;
+    // The lines before `behind` were written when the timer started.
     size_t behind = line_after(c->l->log, started_ns);
 
     while (behind < index && check_written_ns(c, &lines[behind]) <= started_ns)
@@ -292,6 +293,7 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     int64_t from_ns = line->read_ns - c->l->scenario->collector.batch_timeout_ns;
     int instance = c->l->log->processes[before->process].instance;
 
+    // The samples lie further apart than a millisecond, so awake time may be far below 0.
     return check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
                NS_PER_MS - c->r->slack_ns / 2 ||
            check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel ||
@@ -335,6 +337,7 @@ static struct cause why_early(
     return held_up_by(c, &lines[index], &lines[before], late_ns);
 }
 
+// Judges one line. With lanes, the line with which its window fired (`first`) decides.
 static void judge_line_early(const struct early *t, uint32_t index)
 {
     const struct check *c = t->c;
@@ -387,7 +390,7 @@ bool check_early(const struct check *c, struct err *e)
         return true;
     leased_read(&leased, c->l->scenario);
     t.lanes = leased.lanes;
-    if (!index_all(&t) || !index_openers(&t))
+    if (!index_short_lines(&t) || !index_openers(&t))
         ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
         judge_line_early(&t, i);

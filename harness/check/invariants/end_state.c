@@ -27,6 +27,7 @@ struct last_words {
     bool unconfirmed; // a process says that its last line is unconfirmed
 };
 
+// Looks at the processes that lived until the end of the drain.
 static struct last_words last_words_of(const struct check *c)
 {
     const struct ledger *l = c->l;
@@ -50,6 +51,7 @@ static int writer_of(const struct ledger *l, uint32_t token)
     return l->log->processes[l->log->lines[l->tokens[token].first_line].process].instance;
 }
 
+// True when a fault hit the token's writer between two times.
 static bool is_hit(const struct check *c, uint32_t token, int64_t from_ns, int64_t until_ns)
 {
     return timeline_hit(&c->timeline, writer_of(c->l, token), from_ns, until_ns).kind != CAUSE_NONE;

@@ -34,6 +34,7 @@ struct fill {
     struct lane lanes[2];
 };
 
+// Returns the index in `lanes`: 1 for recoveries where there are lanes, or else 0.
 static int lane_of(const struct fill *f, uint32_t token)
 {
     return f->leased.lanes && token_kind_recovery(f->c->l->plan->kinds[token]);
@@ -169,6 +170,7 @@ static bool shows_full(const struct check *c)
     return each && s->collector.batch_timeout_ns >= 5 * bound_ns(c, c->r->slack_ns);
 }
 
+// Judges each full batch that waited when a line came.
 static void check_full(struct fill *f)
 {
     const struct ledger *l = f->c->l;
@@ -218,6 +220,7 @@ static uint32_t left_behind(struct fill *f, uint32_t index, int64_t seen)
                                                                               : NO_TOKEN;
 }
 
+// Judges a short line. `seen`: tokens that waited by then must be in it or in an earlier line.
 static void judge_short(struct fill *f, uint32_t index, int64_t seen)
 {
     const struct check *c = f->c;

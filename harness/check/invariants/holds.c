@@ -37,6 +37,7 @@ static int64_t free_ns(
     return ns;
 }
 
+// Adds a finding if the transaction was open for a second in which nothing disturbed the collector.
 static void check_hold(const struct check *c, const struct presence_hold *h)
 {
     struct cause cause;

@@ -56,6 +56,8 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     uint32_t process = c->l->log->lines[line].process;
     int instance = c->l->log->processes[process].instance;
     int64_t read_ns = c->l->log->lines[line].read_ns;
+    // Otherwise an earlier line held only tokens that were sent after due_ns, so it has overtaken
+    // this token, and a chain explains nothing.
     bool led_to = c->overtaken_ns[line] <= due_ns;
     int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
     int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
@@ -153,8 +155,9 @@ static struct bequest *second_bequest(
     const struct scenario *s = c->l->scenario;
     int64_t taken_ns = first->struck_ns + bounds_grace_ns(s);
     int64_t timeout_ns = s->collector.batch_timeout_ns;
-    int64_t late_ns = taken_ns + timeout_ns + c->r->slack_ns + NS_PER_S;
-    int64_t until_ns = taken_ns + timeout_ns + check_slack(c, taken_ns, late_ns).ns;
+    // Slow faults in about that time give the instance longer to write the token.
+    int64_t about_ns = taken_ns + timeout_ns + c->r->slack_ns + NS_PER_S;
+    int64_t until_ns = taken_ns + timeout_ns + check_slack(c, taken_ns, about_ns).ns;
     struct bequest *b = NULL;
 
     for (const struct bequest *after = first;
@@ -176,6 +179,7 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     struct lateness late = lateness_since(t, index, start_ns);
     struct bequest *b = NULL;
 
+    // A bequest explains the token only if its strike came before the token was late.
     while (late.found && (b = timeline_next_bequest(&c->timeline, b, sent_ns, read_ns)) &&
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
         // A strike may excuse only so many tokens (tokens_left), so that a collector that forgets

@@ -86,6 +86,7 @@ struct quarters {
     bool seen[4];
 };
 
+// Takes in a count `n` of the time at_ns. from_ns and until_ns are the limits of the four quarters.
 static void take_leak_sample(
     struct quarters *q, int64_t from_ns, int64_t until_ns, int64_t at_ns, uint32_t n)
 {
@@ -114,6 +115,7 @@ static void find_climb(struct result *r, const struct quarters *q, const char *w
             q->least[0], q->least[1], q->least[2], q->least[3], what);
 }
 
+// Judges the descriptors and processes below a process, and the sessions of all collectors.
 static void check_counts(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {

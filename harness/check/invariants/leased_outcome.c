@@ -98,8 +98,9 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
     return CAUSE_IS_NONE;
 }
 
-static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what,
-    int64_t since_ns)
+// Adds a finding: the attempt `d` began although `what`, which was so since since_ns, forbade it.
+static void add_leased_again(struct chain *h, enum metric_id id, const struct delivery *d,
+    const char *what, int64_t since_ns)
 {
     const struct ledger *l = h->c->l;
 
@@ -123,14 +124,14 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     } else if (answered && finished) {
         cause = check_unrecorded_by(h->c, h->m, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
-            describe(h, METRIC_RESURRECTED, d,
+            add_leased_again(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
     } else if (!answered) {
         // Without an answer, the token was leased to the collector until the answer timeout.
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
-            describe(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
+            add_leased_again(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
                 line_of(h->c->l, h->last)->read_ns);
     } else if (timeline_hit(&h->c->timeline, ANYBODY, h->last->replied_ns, again_ns).kind ==
                CAUSE_NONE) {
@@ -144,6 +145,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     r->values[METRIC_REPEATED]++;
 }
 
+// A first attempt breaks nothing. It counts, so that the judged share is one of all attempts.
 static void judge_first(struct result *r)
 {
     judged_add(r, METRIC_RESURRECTED, 1, CAUSE_IS_NONE);
@@ -191,9 +193,10 @@ static bool had_its_time(const struct chain *h)
     return timeline_free(&h->c->timeline, EVERY, from_ns, l->drain_end_ns).ns >= needed_ns;
 }
 
+// By enum token_outcome.
 static const char *const ends[] = {"no end", "sent", "dead", "expired"};
 
-static void contradict(const struct chain *h, const char *why)
+static void add_misrecorded(const struct chain *h, const char *why)
 {
     finding_add(h->c->r, METRIC_MISRECORDED, NAMES_TOKEN " ended as %s: %s", h->token,
         ends[h->c->l->tokens[h->token].outcome], why);
@@ -210,13 +213,13 @@ static bool judge_record(const struct chain *h)
     if (h->unread.kind != CAUSE_NONE)
         return false;
     if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
-        contradict(h, "the last attempt was not answered with sent");
+        add_misrecorded(h, "the last attempt was not answered with sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
              check_unrecorded_by(h->c, h->m, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
-        contradict(h, "the last attempt was sent");
+        add_misrecorded(h, "the last attempt was sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
              t->deliveries < (uint32_t)h->m->attempts)
-        contradict(h, "it was not refused, and not tried often enough");
+        add_misrecorded(h, "it was not refused, and not tried often enough");
     else
         return true;
     return false;
@@ -262,6 +265,7 @@ static void judge_waits(struct result *r, const struct waits *w)
 {
     const size_t enough = 50;
 
+    // Fewer retries prove nothing and count as excused.
     judged_add(r, METRIC_EARLY_RETRY, (double)w->count,
         w->count >= enough ? CAUSE_IS_NONE : (struct cause){CAUSE_BATCH, 0});
     // Each of the retries counts as a finding.

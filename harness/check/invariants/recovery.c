@@ -2,9 +2,9 @@
 //
 // The time counts from a fault's end or from when others must work in the place of the struck
 // instance. The subject has also recovered when a chain of full lines that leads to a fresh token
-// began in time. Time does not count while other faults last, while the processes that they ended
+// began in time. Time does not count while other strikes last, while the processes that they ended
 // start again, while the subject returns from them (this counts once only), in stalls, and while
-// others keep the processors from the collector.
+// others keep the processors from the collector. Slow faults do not lengthen the limit.
 #include "check/inside.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static int64_t over_ns(const struct fault_record *f, const struct strike *k)
     return k->for_good ? k->others_ns : clock_min(f->ended_ns, k->others_ns);
 }
 
-// Returns how much of a stretch of time is taken by faults other than the judged one. The strikes
+// Returns how much of a stretch of time is taken by strikes other than the judged one. The strikes
 // are sorted by their start. They may overlap, but no instant counts twice. A strike on one of
 // several instances counts only until the others have taken over. A strike that ended a process
 // counts until the next process has had its time to start. The longest return from a strike is
@@ -42,24 +42,24 @@ static int64_t over_ns(const struct fault_record *f, const struct strike *k)
 static int64_t covered_ns(
     const struct check *c, const struct strike *judged, int64_t from_ns, int64_t until_ns)
 {
-    int64_t covered_ns = 0, return_ns = 0, done_ns = from_ns;
+    int64_t lasted_ns = 0, return_ns = 0, done_ns = from_ns; // done_ns: up to here it is counted
 
     for (size_t i = 0; i < c->timeline.strike_count; i++) {
         const struct strike *k = &c->timeline.strikes[i];
         bool process = k->verb->ends == ENDS_PROCESSES;
-        int64_t over_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
-        int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(over_ns, until_ns);
+        int64_t lasts_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
+        int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(lasts_ns, until_ns);
         // The limit already gives the judged fault its time.
-        if (k == judged || k->struck_ns >= until_ns || over_ns < from_ns)
+        if (k == judged || k->struck_ns >= until_ns || lasts_ns < from_ns)
             continue;
         if (k->others_ns == CLOCK_NEVER)
             return_ns = clock_max(return_ns, clock_min(k->back_ns, until_ns) - end_ns);
         if (end_ns <= begin_ns)
             continue;
-        covered_ns += end_ns - begin_ns;
+        lasted_ns += end_ns - begin_ns;
         done_ns = end_ns;
     }
-    return covered_ns + return_ns;
+    return lasted_ns + return_ns;
 }
 
 // Returns when the first token whose COMMIT was sent after since_ns was read; CLOCK_NEVER: none

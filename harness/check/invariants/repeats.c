@@ -47,6 +47,7 @@ struct repeats {
 
 // --- lost turns -----------------------------------------------------
 
+// True for a fault of the sessions, the server or the network that may end sessions.
 static bool ends_sessions(const struct verb *v)
 {
     return v->does == STOPS && v->hits != HITS_PROCESS && v->hits != HITS_READER &&
@@ -64,6 +65,7 @@ static bool outlasts_grace(const struct check *c, const struct strike *away)
         away->undone_ns + clock_min(grace_ns / 4, scenario_returns_ns(c->l->scenario));
     const struct strike *k = NULL;
 
+    // A session that ended after back_ns - grace_ns was gone for less than the grace.
     while ((k = timeline_strike(t, k, EVERY, away->struck_ns - grace_ns, back_ns - grace_ns)))
         if (ends_sessions(k->verb))
             return true;
@@ -281,6 +283,7 @@ static void note_repeat_line(struct repeats *t, uint32_t line)
     t->latest[process] = line;
 }
 
+// Judges each delivery of a token that was delivered before.
 static void walk_repeats(struct repeats *t)
 {
     const struct ledger *l = t->c->l;

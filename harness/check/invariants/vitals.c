@@ -41,7 +41,7 @@ static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
 }
 
 // Returns by how much a counter grew; 0 if it fell.
-static double since(uint64_t before, uint64_t after)
+static double growth_of(uint64_t before, uint64_t after)
 {
     return after > before ? (double)(after - before) : 0;
 }
@@ -70,8 +70,8 @@ static void check_idle(
     judged_add(r, METRIC_BUSY_IDLE, seconds, CAUSE_IS_NONE);
     // A sample adds up several processes. When one of them ends, its part disappears, and the sum
     // may fall.
-    double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
-    double wakeups = since(first->wakeups, last->wakeups) / seconds;
+    double cpu = growth_of(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
+    double wakeups = growth_of(first->wakeups, last->wakeups) / seconds;
     if (cpu > busy_share || wakeups > busy_wakeups_per_s)
         finding_add(r, METRIC_BUSY_IDLE,
             "pid %d, %.1f s from %.3f s on with nothing to do: %.0f%% of a processor, %.0f "
@@ -97,7 +97,7 @@ static void check_backends(
     if (!first || last->at_ns - first->at_ns < idle_least_ns)
         return;
     double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
-    double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
+    double cpu = growth_of(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
     if (cpu > busy_share * l->scenario->collector.instances)
         finding_add(r, METRIC_BUSY_IDLE,
             "%.1f s from %.3f s on with nothing to do: the collector's sessions use %.0f%% of a "
@@ -140,6 +140,7 @@ struct events {
     size_t count;
 };
 
+// Adds a time; 0 and CLOCK_NEVER mean that the event did not happen.
 static void add_event(struct events *t, int64_t at_ns)
 {
     if (at_ns > 0 && at_ns != CLOCK_NEVER)
@@ -192,6 +193,7 @@ static bool check_waits(const struct check *c, struct err *e)
     return true;
 }
 
+// Judges each phase of rate 0.
 static void check_rest(const struct check *c)
 {
     const struct ledger *l = c->l;
