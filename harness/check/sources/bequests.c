@@ -30,6 +30,7 @@ static int64_t others_until_ns(const struct sources *s, const struct strike *k)
     if (!(sc->collector.promises & PROMISE_LEASE))
         return k->undone_ns + clock_max(handed_ns, scenario_returns_ns(sc));
     int64_t until_ns = clock_min(k->struck_ns + bounds_hang_ns(sc), k->undone_ns) + handed_ns;
+    // Strikes are in the order of time, so those that hit the hung instance meanwhile follow k.
     for (const struct strike *next = k;
          (next = timeline_strike(t, next, k->instance, k->struck_ns, k->undone_ns));) {
         if (next->verb->ends == ENDS_PROCESSES || next->verb->ends == ENDS_SESSIONS)

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "check/sources/sources.h"
 
-static void lie_unread(struct sources *s, const struct strike *k)
+// Adds a span for each line that lay unread because this strike slowed its reader.
+static void add_unread_lines(struct sources *s, const struct strike *k)
 {
     const struct subject_log *log = s->l->log;
     bool share = scenario_shares(s->l->scenario);
@@ -26,6 +27,6 @@ void source_readers(struct sources *s)
 {
     for (size_t i = 0; i < s->out->strike_count; i++) {
         if (strike_slows_reader(&s->out->strikes[i]))
-            lie_unread(s, &s->out->strikes[i]);
+            add_unread_lines(s, &s->out->strikes[i]);
     }
 }

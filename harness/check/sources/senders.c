@@ -23,7 +23,8 @@ static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t
 }
 
 // Walks over the lines of one instance, and adds a span where as many lines as allowed await
-// answers. `in_flight` keeps when each of the latest lines awaits no more answers.
+// answers. `in_flight` has a place for each line that may be in flight: the time at which that line
+// awaits no more answers.
 static void walk_senders(
     struct sources *s, const struct leased *m, int instance, int64_t *in_flight)
 {
@@ -42,6 +43,8 @@ static void walk_senders(
         in_flight[slot] = settled_ns(l, m, i);
         for (int k = 1; k < m->in_flight; k++)
             first = in_flight[k] < in_flight[first] ? k : first;
+        // The next line can come when the first place is free. If one is free already, the span is
+        // empty.
         // Where there is one collector, its spans count for all questions.
         int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
         sources_span(s,

@@ -1,14 +1,15 @@
-// The sources of the timeline. Each is one pure function of the ledger, and lists spans by what the
-// harness did or measured itself. What the subject does may end a span early, but never begins or
-// lengthens one. Each span has a bound that stands in the scenario before the run.
+// The sources of the timeline. Each is one function, which reads the ledger and what the sources
+// before it have listed. It lists spans by what the harness did or measured itself. What the
+// subject does may end a span early, but never begins or lengthens one. Each span has a bound that
+// stands in the scenario before the run.
 #pragma once
 
 #include "check/timeline.h"
 
-// Inputs that all sources share.
+// What all sources share: the ledger that they read, and the timeline that they fill.
 struct sources {
     const struct ledger *l;
-    struct timeline *out; // the timeline to be filled; strikes_make has listed its strikes
+    struct timeline *out; // its strikes are listed before the first source is called
     bool full;            // true: there was no memory for a span
 };
 
@@ -29,6 +30,7 @@ bool strike_slows_reader(const struct strike *k);
 // Makes the timeline of a ledger; the owner calls timeline_fini, also when it fails.
 MUST_USE bool sources_make(struct timeline *t, const struct ledger *l, struct err *e);
 
+// Lists the strikes, in the order of time.
 MUST_USE bool strikes_make(struct sources *s, struct err *e);
 
 // Adds a span, unless it is empty.

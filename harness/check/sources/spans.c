@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "check/sources/sources.h"
 
+// A collector whose output nobody reads keeps its turn, so nobody takes over from it.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k)
 {
     bool unread = k->verb->hits == HITS_READER && k->verb->ends == ENDS_NOTHING;

@@ -14,6 +14,7 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
     const struct verb *v = f->verb;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
 
+    // A fault with a known step_ns is a slowdown (slowdowns.c).
     if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || sources_step_ns(s, f) > 0)
         return false;
     // How long a sender does not answer is measured (senders.c); only its end stops the collector.
@@ -22,7 +23,8 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
     return v->does == STOPS || v->does == SLOWS || (v->does == HOLDS_UP && waits);
 }
 
-static bool of_reader(const struct verb *v)
+// True for a fault that keeps the reader away or slows it, and leaves the collector alive.
+static bool hits_reader_only(const struct verb *v)
 {
     return v->hits == HITS_READER && v->ends == ENDS_NOTHING;
 }
@@ -95,13 +97,14 @@ bool strikes_make(struct sources *s, struct err *e)
         const struct fault_record *f = &l->faults[i];
         // A fault that was left out, or still sought its victim at the end, struck nobody.
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
-            add_strike(s, (struct strike){.struck_ns = f->began_ns,
-                              .undone_ns = f->ended_ns,
-                              .ready_ns = f->ready_ns,
-                              .instance = instance_of(l->scenario, f->spec),
-                              .verb = f->spec->verb,
-                              .for_good = f->spec->for_ns == FOR_REST,
-                              .cause = {of_reader(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
+            add_strike(
+                s, (struct strike){.struck_ns = f->began_ns,
+                       .undone_ns = f->ended_ns,
+                       .ready_ns = f->ready_ns,
+                       .instance = instance_of(l->scenario, f->spec),
+                       .verb = f->spec->verb,
+                       .for_good = f->spec->for_ns == FOR_REST,
+                       .cause = {hits_reader_only(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         if (is_death(&l->log->deliveries[i]))
@@ -110,7 +113,7 @@ bool strikes_make(struct sources *s, struct err *e)
     qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, by_strike);
     for (size_t i = 0; i < s->out->strike_count; i++) {
         struct strike *k = &s->out->strikes[i];
-        // These times depend on this strike alone.
+        // Of all strikes, these times depend on this one alone.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
         k->back_ns = all_back_ns(s, k);
     }

@@ -42,10 +42,12 @@ static bool had_turn(const struct sources *s, const struct strike *k)
         return log->processes[line->process].instance == k->instance ||
                lost_turn(s, line, k->struck_ns);
     }
+    // Before the first line nobody knows who has the turn.
     return true;
 }
 
-// Returns when at least one of the other instances was free of faults, from the strike on.
+// Returns from when on at least one of the other instances was back from all faults that had begun
+// by then. Faults that strike it later do not count: they have spans of their own.
 static int64_t others_free_ns(const struct sources *s, const struct strike *k)
 {
     int64_t first_ns = CLOCK_NEVER;
