@@ -6,7 +6,8 @@
 
 enum cause_kind {
     CAUSE_NONE,     // no cause: the case is judged
-    CAUSE_FAULT,    // a fault lasted; index is that of its record, as for the next five kinds
+    CAUSE_FAULT,    // a fault lasted; index is that of its record, as for the next five kinds. If
+                    // one of these five follows a sender's death, index is as for CAUSE_SENDER
     CAUSE_READER,   // a fault kept the reader of the output away or slowed the reader
     CAUSE_RETURN,   // the subject was on its way back from a fault
     CAUSE_START,    // a fault had ended a process, and the next one was starting

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "check/lookup.h"
 
-// Returns the longest gap between two lines of a collector that works as fast as it can: slack_ns,
-// and the time that a line takes beyond the run's own slack. By the collector's capacity, a line
-// takes the time of a full batch. With a budget, it takes at least the batch timeout and the time
-// in which the budget grows by a token.
+// Returns how far apart two lines of a chain may be: the run's slack or the time that one line
+// takes, whichever is longer, and what slow faults add. slack_ns is the run's slack with that
+// addition. By the collector's capacity, a line takes the time of a full batch. With a budget, it
+// takes at least the batch timeout and the time in which the budget grows by a token.
 static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -22,6 +22,7 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
     return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
 }
 
+// True when a fault, or the return from it, lasted on any instance.
 static bool any_away(const struct check *c, int64_t at_ns)
 {
     return timeline_span(&c->timeline, ANYBODY, at_ns, at_ns);

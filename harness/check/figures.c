@@ -32,6 +32,7 @@ static bool is_closed(const struct ledger *l, size_t phase)
     return l->scenario->load[phase].closed;
 }
 
+// Records how late each insert was sent, unless the generator is not to blame for that.
 static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {

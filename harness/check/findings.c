@@ -29,6 +29,7 @@ void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
     utf8_mend(f->examples[f->example_count++]);
 }
 
+// Appends a fault to a text: `before`, its verb and its time.
 static void append_fault(char *text, size_t size, const struct ledger *l,
     const struct fault_record *f, const char *before)
 {
@@ -164,7 +165,8 @@ bool check_promised(const struct scenario *s, enum metric_id id)
     return metric_is_for(id, s) && (promise == 0 || (asked & promise) || named);
 }
 
-static void tell_words(const char *lead, unsigned promises, struct buf *out)
+// Appends " (lead promises)"; nothing when there are no promises.
+static void append_promise_words(const char *lead, unsigned promises, struct buf *out)
 {
     if (!promises)
         return;
@@ -185,6 +187,7 @@ void unpromised_text(const struct scenario *s, struct buf *out)
         before = ", ";
         missing |= metrics[id].promise;
     }
-    tell_words("not promised:", missing & ~(unsigned)s->collector.promises, out);
-    tell_words("not among the scenario's needs:", missing & (unsigned)s->collector.promises, out);
+    append_promise_words("not promised:", missing & ~(unsigned)s->collector.promises, out);
+    append_promise_words(
+        "not among the scenario's needs:", missing & (unsigned)s->collector.promises, out);
 }

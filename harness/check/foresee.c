@@ -18,6 +18,7 @@ static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
 
     if (!process || verb_stops_server(spec->verb))
         back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
+    // The other instances go on with the shared work.
     if (one && scenario_shares(s))
         return f->at_ns;
     int64_t handed_ns = one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;

@@ -4,9 +4,8 @@
 // dates the loss. With a disk that lies, the counter says nothing. For a cluster the old leader's
 // WAL says which commits a failover left behind; a token among these commits counts as
 // `left_behind`, and `allow` for `vanished` tolerates no other token. Where nothing dates the loss
-// (an old history, a lying disk), it lies between the beginning and the end of a promote-standby
-// with `standby: async` or, with `durability: waive`, of a promote-standby, crash-server,
-// kill-server or cut-power.
+// (an old history, a lying disk), it lies between the beginning and the end of a fault that may
+// lose data under the run's settings of `durability`, disk and standby (enum verb_loses).
 //
 // A repeated delivery counts as `redelivered`, which is the server's fault, only if its line may
 // have been confirmed after the first lost commit. If its process had written its next line by
@@ -14,6 +13,7 @@
 #include "check/inside.h"
 
 // True when the fault lost commits that were acknowledged, or may have where nothing dates a loss.
+// left_ns is when the first lost commit was made; 0: none was lost.
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario_postgres *postgres = &l->scenario->postgres;

@@ -18,6 +18,7 @@ static const char *users(const struct check_input *in)
     return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "the machine's load was not sampled";
 }
 
+// Returns the limit, or the slack that the scenario sets if that is longer.
 static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
 {
     return s->slack_ns == SLACK_AUTO || s->slack_ns < limit_ns ? limit_ns : s->slack_ns;
@@ -41,6 +42,7 @@ static double sent_in_time(const struct ledger *l)
     return planned ? (double)sent / (double)planned : 1;
 }
 
+// Adds a reason if a loop of the harness stood still for longer than the limit.
 static void check_stalls(struct result *r, const struct check_input *in, const char *whose,
     const struct stalls *s, int64_t limit_ns)
 {

@@ -278,7 +278,8 @@ MUST_USE bool check_secrets(const struct check *c, struct err *e);
 // --- processor_wait.c ---------------------------------------------------------------------
 
 // Returns the longest time that the process can have waited for a processor between two times, by
-// its samples around them. Returns 0 for a time before its first sample, of which nothing is known.
+// its samples around them. Before its first sample, its whole wait since its start counts. Returns
+// 0 where the samples show no wait.
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 

@@ -12,6 +12,7 @@ struct counts {
     int64_t waiting; // committed tokens that must be delivered and have no first delivery yet
 };
 
+// A token that changed while it waited may rightly be passed over.
 static bool must_be_delivered(const struct ledger *l, uint32_t token)
 {
     enum token_kind kind = l->plan->kinds[token];
@@ -29,6 +30,7 @@ static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
     return second < 0 ? 0 : (size_t)second >= count ? count - 1 : (size_t)second;
 }
 
+// Counts the tokens of each second. `waiting` is at first how much it changes in the second.
 static void count_tokens(const struct ledger *l, struct counts *counts, size_t count)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {

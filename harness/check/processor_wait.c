@@ -38,6 +38,7 @@ int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct subject_log *log = l->log;
+    // Without an earlier sample the counts begin at 0, with the process.
     struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
     size_t first = FIRST_AFTER(log->samples, log->sample_count, at_ns, from_ns), i = first;
 

@@ -7,7 +7,7 @@
 // How much earlier than the timeout the collector's timer may fire by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
-static bool is_stage_closed(const struct ledger *l, uint32_t token)
+static bool is_of_closed_loop(const struct ledger *l, uint32_t token)
 {
     return l->scenario->load[l->plan->txns[l->txn_of[token]].phase].closed;
 }
@@ -15,9 +15,10 @@ static bool is_stage_closed(const struct ledger *l, uint32_t token)
 bool stages_measurable(const struct ledger *l, uint32_t token)
 {
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->sent_ns != 0 &&
-           !is_stage_closed(l, token) && !ledger_is_backlog(l, token);
+           !is_of_closed_loop(l, token) && !ledger_is_backlog(l, token);
 }
 
+// True for a valid delivery of a token that the plan has.
 static bool known_token(const struct ledger *l, const struct delivery *d)
 {
     return d->flags == 0 && d->token < l->plan->token_count;
@@ -137,7 +138,8 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
     return whys;
 }
 
-static int64_t stage_between(int64_t low, int64_t value, int64_t high)
+// Returns the value, or the limit beyond which it lies.
+static int64_t clamp_ns(int64_t low, int64_t value, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -146,8 +148,8 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
 {
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
-    int64_t acked_ns = stage_between(txn->sent_ns, txn->ended_ns, read_ns);
-    int64_t fired_ns = stage_between(acked_ns, fire_ns, read_ns);
+    int64_t acked_ns = clamp_ns(txn->sent_ns, txn->ended_ns, read_ns);
+    int64_t fired_ns = clamp_ns(acked_ns, fire_ns, read_ns);
 
     return (struct stage_times){
         .lag_ns = txn->sent_ns - ledger_intended_ns(l, token),

@@ -4,9 +4,6 @@
 // before it, so a binary search finds the first span that may matter. Spans may overlap, but no
 // instant counts twice: free time is what none of them covers. Strikes, slowdowns and bequests are
 // few, so the functions walk through all of them.
-//
-// Time in which an instance is away is free where others can do its work. Only a fault of its
-// reader or its sender keeps its lines from everybody (excuses_lines).
 #include "check/timeline.h"
 
 #include <stdlib.h>
@@ -26,22 +23,25 @@ void timeline_fini(struct timeline *t)
 
 // --- questions ----------------------------------------------------------------------
 
-// Returns the first span that may still last after from_ns.
-static size_t first_after(const struct timeline *t, int64_t from_ns)
+// Returns the index of the first span that ends after from_ns. Some spans behind it may end before.
+static size_t first_beyond(const struct timeline *t, int64_t from_ns)
 {
     return lookup_after(t->latest_ns, t->span_count, sizeof *t->latest_ns, from_ns);
 }
 
+// True when the span excuses this instance; ANYBODY: any instance.
 static bool excuses(const struct span *s, int instance)
 {
     return s->instance == EVERY || s->instance == instance || instance == ANYBODY;
 }
 
+// True when the span excuses the lines of this instance. While only the instance itself is away,
+// others can write its tokens. While its reader or its sender is away, nobody gets its lines.
 static bool excuses_lines(const struct span *s, int instance)
 {
-    bool kept = s->cause.kind == CAUSE_READER || s->cause.kind == CAUSE_SENDER;
+    bool has_the_lines = s->cause.kind == CAUSE_READER || s->cause.kind == CAUSE_SENDER;
 
-    return s->instance == EVERY || (s->instance == instance && kept);
+    return s->instance == EVERY || (s->instance == instance && has_the_lines);
 }
 
 struct free_time timeline_free(
@@ -50,7 +50,7 @@ struct free_time timeline_free(
     struct free_time f = {.ns = until_ns > from_ns ? until_ns - from_ns : 0};
     int64_t done_ns = from_ns, most_ns = 0;
 
-    for (size_t i = first_after(t, from_ns); i < t->span_count; i++) {
+    for (size_t i = first_beyond(t, from_ns); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
         int64_t begin_ns = s->from_ns > done_ns ? s->from_ns : done_ns;
         int64_t end_ns = clock_min(s->until_ns, until_ns);
@@ -71,9 +71,9 @@ struct free_time timeline_free(
 
 int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns, int64_t need_ns)
 {
-    int64_t at_ns = from_ns;
+    int64_t at_ns = from_ns; // need_ns still counts from here
 
-    for (size_t i = first_after(t, from_ns); i < t->span_count; i++) {
+    for (size_t i = first_beyond(t, from_ns); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
         if (!excuses_lines(s, instance) || s->until_ns <= at_ns)
             continue;
@@ -85,13 +85,14 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
         }
         at_ns = s->until_ns;
     }
+    // After a span without an end, there is no free time.
     return at_ns >= CLOCK_NEVER - need_ns ? CLOCK_NEVER : at_ns + need_ns;
 }
 
 const struct span *timeline_span(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
-    for (size_t i = first_after(t, from_ns - 1); i < t->span_count; i++) {
+    for (size_t i = first_beyond(t, from_ns - 1); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
         if (s->from_ns > until_ns)
             break;

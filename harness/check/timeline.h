@@ -110,12 +110,12 @@ struct cause timeline_hit(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
 // Returns when the last of the faults that disturb this instance, and began before until_ns, is
-// over, with the instance's return from it; INT64_MIN without one. instance EVERY: faults of any
-// instance.
+// over, with the instance's return from it and with what it held up; INT64_MIN without one.
+// instance EVERY: strikes on any instance count, but only such spans as excuse all instances.
 int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t until_ns);
 
-// Returns by how much slow faults between two times may lengthen a wait. `cause` is the last of
-// these faults.
+// Returns, as `ns`, by how much slow faults between two times may lengthen a wait. `cause` is the
+// last of these faults.
 struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, int64_t until_ns);
 
 // Returns the first bequest after `after` (NULL: the first of all) whose strike lies between two

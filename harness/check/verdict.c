@@ -12,7 +12,7 @@
 //
 // A slack that was set switches the first two rules off for the invariants that it loosens. It does
 // not loosen recovery_limit, nor what `expect` says. So for unrecovered and for `expect`, limits
-// hold that do not depend on the slack (crowd_felt).
+// hold that do not depend on the slack (crowded_at_any_slack).
 //
 // Where the harness failed to make or to undo a fault that stops the server, it may have left the
 // server broken. Then nothing that depends on time convicts anybody, nor do lost tokens or the end
@@ -154,11 +154,10 @@ static bool left_server_broken(const struct ledger *l, bool unread)
     return false;
 }
 
-// The limits of the three rules at the head of this file: starved_most counts only with a measured
-// slack, others_felt only if our own generator fell behind its plan.
-//
-//
-static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
+// The limits of the three rules at the head of this file. others_most and starved_most count only
+// with a measured slack, others_while_lagging only if our own generator fell behind its plan. For
+// what no slack loosens, others_most counts with any slack.
+static const double others_most = 0.8, others_while_lagging = 0.5, starved_most = 0.5;
 
 // True when other programs used so much of the processors that no verdict may rest on time.
 static bool crowded_out(
@@ -168,14 +167,14 @@ static bool crowded_out(
 
     return (measured && in->others_share > others_most) ||
            (measured && check_load_starved(l) > starved_most) ||
-           (in->others_share > others_felt && check_generator_lags(r, l->scenario));
+           (in->others_share > others_while_lagging && check_generator_lags(r, l->scenario));
 }
 
 // True when other programs used too much of the processors for a verdict on what no slack loosens.
-static bool crowd_felt(const struct result *r, const struct check_input *in)
+static bool crowded_at_any_slack(const struct result *r, const struct check_input *in)
 {
     return in->others_share > others_most ||
-           (in->others_share > others_felt && check_generator_lags_unforgiven(r));
+           (in->others_share > others_while_lagging && check_generator_lags_unforgiven(r));
 }
 
 // True when other programs may explain each late token. Without samples of who had a processor,
@@ -199,15 +198,16 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
 
 // The reasons why some invariants of a run cannot be judged; doubted() says which.
 struct doubts {
-    bool draining;        // tokens may still have been on their way
-    bool nobody_left;     // the plan ended the last collector
-    bool crowded_out;     // other programs used too much of the processors to judge time
-    bool crowd_felt;      // so much that even what no slack loosens is not judged
-    bool as_late_as_load; // other programs may explain each late token
-    bool server_broken;   // the harness may not have undone a fault that stops the server
-    bool server_unread;   // the server is broken, and nobody can tell what data it has
+    bool draining;             // tokens may still have been on their way
+    bool nobody_left;          // the plan ended the last collector
+    bool crowded_out;          // other programs used too much of the processors to judge time
+    bool crowded_at_any_slack; // so much that even what no slack loosens is not judged
+    bool as_late_as_load;      // other programs may explain each late token
+    bool server_broken;        // the harness may not have undone a fault that stops the server
+    bool server_unread;        // the server is broken, and nobody can tell what data it has
 };
 
+// True when one of the doubts forbids that this invariant convicts.
 static bool doubted(const struct doubts *d, enum metric_id id)
 {
     unsigned traits = metrics[id].traits;
@@ -215,7 +215,7 @@ static bool doubted(const struct doubts *d, enum metric_id id)
     return (d->draining && id == METRIC_LOST) || (d->nobody_left && (traits & TRAIT_COLLECTOR)) ||
            (d->server_broken && (traits & (TRAIT_COLLECTOR | TRAIT_TIME))) ||
            (d->server_unread && (id == METRIC_VANISHED || id == METRIC_PHANTOM)) ||
-           (d->crowd_felt && id == METRIC_UNRECOVERED) ||
+           (d->crowded_at_any_slack && id == METRIC_UNRECOVERED) ||
            (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
@@ -288,7 +288,7 @@ static bool spoiled(const struct result *r, const struct ledger *l, const struct
         return true;
     if (!(m->traits & TRAIT_TIME))
         return false;
-    if (d->server_broken || d->crowd_felt)
+    if (d->server_broken || d->crowded_at_any_slack)
         return true;
     double without = check_less_lag(r, l, in, m->id);
     return lags && (isnan(without) || meets_wish(without, x->comparison, x->value));
@@ -414,7 +414,7 @@ static void find_reasons(
             "the run ended too soon: tokens still to be tried again: %.0f; set a longer drain, "
             "such as --set drain=%.0fs",
             r->values[METRIC_PENDING], 2 * ceil((double)l->scenario->drain_ns / NS_PER_S));
-    if (d->crowded_out || d->crowd_felt)
+    if (d->crowded_out || d->crowded_at_any_slack)
         find_crowded_out(r, l, in, d);
     if (d->nobody_left)
         result_reason(r, "the plan ended the last collector, so lost, unrecovered and end_state "
@@ -435,7 +435,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
     const struct doubts doubts = {.draining = still_draining(r, l),
         .nobody_left = ended_by_plan(l, in),
         .crowded_out = crowded_out(r, l, in),
-        .crowd_felt = crowd_felt(r, in),
+        .crowded_at_any_slack = crowded_at_any_slack(r, in),
         .as_late_as_load = as_late_as_load(r, l),
         .server_broken = left_server_broken(l, false),
         .server_unread = left_server_broken(l, true)};
