@@ -85,6 +85,7 @@ static bool may_have_no_line(const struct match *h, const struct attempt_record 
     case ATTEMPT_TRANSIENT:
         return false;
     case ATTEMPT_DEAD:
+        // A token that the wire cannot carry becomes a dead letter without a line.
         return h->c->l->tokens[h->token].flags & TOKEN_DEAD_LETTER && h->count == 0;
     default:
         return true;

@@ -109,7 +109,8 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
 
     if (fresh_ns != CLOCK_NEVER)
         *recovery_ms = (double)(fresh_ns - since_ns) / 1e6;
-    // The time to recover counts from the first token that could come out.
+    // Without a fresh token within the limit, the time to recover counts from the first token that
+    // could come out.
     int64_t from_ns = fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns
                           ? fresh_ns
                           : first_commit_ns(l, since_ns);

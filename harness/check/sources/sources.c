@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+// Spans that begin at the same time may come in any order, which decides only the cause that is
+// named.
 static int by_span_begin(const void *a, const void *b)
 {
     int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;

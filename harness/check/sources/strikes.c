@@ -113,7 +113,7 @@ bool strikes_make(struct sources *s, struct err *e)
     qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, by_strike);
     for (size_t i = 0; i < s->out->strike_count; i++) {
         struct strike *k = &s->out->strikes[i];
-        // Of all strikes, these times depend on this one alone.
+        // These times depend on no other strike.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
         k->back_ns = all_back_ns(s, k);
     }
