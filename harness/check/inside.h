@@ -21,7 +21,7 @@ struct check {
     int64_t *busy_since; // owned; per line: when the first line of the chain of full lines that
                          // leads to this line was read
     // Owned; per line: each line before it has an oldest token; this is the latest time at which
-    // one of these oldest tokens was sent.
+    // one of these oldest tokens was sent. A token that was due before has been overtaken.
     int64_t *overtaken_ns;
     // When the chain of full lines that still lasted at the end of the drain began; CLOCK_NEVER:
     // none lasted then.

@@ -65,7 +65,8 @@ struct catching_up {
 };
 
 // True for the short line that a collector sends after the full lines when it catches up after a
-// fault. This line looks early, but its first token waited already when the line before was read.
+// fault. This line looks early, but it is the process's first one since the fault's end, or its
+// first token waited already when the line before was read.
 static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;

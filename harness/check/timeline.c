@@ -92,6 +92,7 @@ int64_t timeline_due_ns(const struct timeline *t, int instance, int64_t from_ns,
 const struct span *timeline_span(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
+    // A span that ends at from_ns touches the time, too.
     for (size_t i = first_beyond(t, from_ns - 1); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
         if (s->from_ns > until_ns)

@@ -32,8 +32,7 @@ struct strike {
                        // rest; 0: never
     int64_t back_ns;   // when the struck instances showed that they work again, or else bound_ns;
                        // CLOCK_NEVER: nobody starts them again
-    int64_t bound_ns;  // when they must work again at the latest; of what the run shows, it depends
-                       // on the time of the strike alone
+    int64_t bound_ns;  // when they must work again at the latest, whatever they show
     int64_t others_ns; // when other instances must work in the place of the struck one;
                        // CLOCK_NEVER: never
     int instance;      // EVERY: it struck all instances
@@ -104,8 +103,8 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
 // Returns the first strike on this instance that lasts in a stretch of time, or from which the
 // instance is still on its way back then. A strike on another instance is no excuse for this one.
 // Without such a strike it returns the last slow fault of that time; CAUSE_NONE: there is neither.
-// ANYBODY: strikes on any instance count; one that never comes back disturbs until others must have
-// taken over.
+// ANYBODY: strikes on any instance count; an instance that never comes back disturbs until others
+// must have taken over.
 struct cause timeline_hit(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
