@@ -284,7 +284,9 @@ static enum change_kind draw_change(struct maker *m)
     const struct load_phase *p = m->phase;
     const double shares[CHANGE_KINDS] = {
         p->consume, p->suspend, p->reactivate, p->expire, p->delete, p->email, p->login};
-    double at = rng_uniform(&m->streams[STREAM_CHANGE]); // in the stretch of a kind, or behind all
+    // The kinds lie one behind the other between 0 and 1, each as long as its share. The draw falls
+    // on one of them, or behind all of them.
+    double at = rng_uniform(&m->streams[STREAM_CHANGE]);
     enum change_kind kind = 0;
 
     while (kind < CHANGE_KINDS && at >= shares[kind])

@@ -114,7 +114,6 @@ static void a_run_without_a_verdict_is_told(void **state)
     buf_fini(&document);
 }
 
-// A closed loop has no intended times, so its curve starts from the commit.
 // The row of a repeated scenario has one word for all of its runs.
 static void a_row_keeps_a_failed_run(void **state)
 {
@@ -152,6 +151,7 @@ static void a_row_keeps_a_failed_run(void **state)
     suite_fini(&s);
 }
 
+// A closed loop has no intended times, so its curve is only that from the commit.
 static void percentiles_of_a_closed_loop(void **state)
 {
     struct result r = {0};

@@ -100,7 +100,7 @@ static bool find_planned(const struct reader *r, const char *name, size_t len, u
 
 // True when the login names a token of an earlier segment; all tokens of earlier segments are
 // settled. The line gets a note that names the token.
-static bool is_earlier_token(struct reader *r, const char *login, size_t len, uint32_t line)
+static bool note_earlier_token(struct reader *r, const char *login, size_t len, uint32_t line)
 {
     uint32_t token, segment;
 
@@ -151,7 +151,7 @@ static uint32_t find_token(const struct reader *r, const struct decoded *t)
 static struct delivery make_delivery(struct reader *r, const struct decoded *t, uint32_t line)
 {
     struct contents c = decode_contents(t);
-    bool earlier = is_earlier_token(r, t->login, t->login_len, line);
+    bool earlier = note_earlier_token(r, t->login, t->login_len, line);
 
     return (struct delivery){
         .line = line,

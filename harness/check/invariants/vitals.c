@@ -22,7 +22,8 @@ static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // a process that was just started is not judged for
                                             // this long
 
-// Returns the time of the last event before `until_ns`: an answer or a line.
+// Returns the time of the last event: a line read before `until_ns`, or the answer, at whatever
+// time, to an insert that was sent before it.
 static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
 {
     int64_t last = 0;
