@@ -12,7 +12,7 @@
 #include "story/story.h"
 
 // Reads a story and judges it; story_fini and result_fini release both.
-static void judge(struct told *t, struct result *r, const char *text)
+static void judge(struct story *t, struct result *r, const char *text)
 {
     struct err e = {0};
 
@@ -24,7 +24,7 @@ static void judge(struct told *t, struct result *r, const char *text)
 
 static void assert_slack(const char *probes, int64_t slack_ns)
 {
-    static struct told t;
+    static struct story t;
     struct result r;
     char text[2000];
 
@@ -63,7 +63,7 @@ static void an_example_names_the_faults_around(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        static struct told t;
+        static struct story t;
         struct result r;
         char expected[256], text[256];
         snprintf(text, sizeof text,
@@ -85,7 +85,7 @@ static void an_example_names_the_faults_around(void **state)
 // A queue has jobs, and they have no kind.
 static void an_example_of_a_queue_names_a_job(void **state)
 {
-    static struct told t;
+    static struct story t;
     struct result r;
 
     (void)state;

@@ -56,7 +56,7 @@ static int remove_path(void **state)
     "attempt 1 number 2 lost\n"                                                                    \
     "attempt 2 number 3 lost\n"
 
-static void tell(struct told *t, const char *text)
+static void tell(struct story *t, const char *text)
 {
     struct err e = {0};
 
@@ -75,7 +75,7 @@ static void judge(struct result *r, const struct history *h)
         fail_msg("%s", e.text);
 }
 
-static void store(const struct told *t)
+static void store(const struct story *t)
 {
     const struct history *h = &t->history;
     struct err e = {0};
@@ -85,7 +85,7 @@ static void store(const struct told *t)
 }
 
 // Stores the story and reads it back.
-static void store_and_read(const struct told *t, struct history *again)
+static void store_and_read(const struct story *t, struct history *again)
 {
     struct err e = {0};
 
@@ -109,7 +109,7 @@ static void same_verdict(const struct result *a, const struct result *b)
 
 static void round_trip(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
     struct result first, again;
 
@@ -162,7 +162,7 @@ static size_t cut(unsigned char *bytes, size_t size, unsigned char *from, size_t
     return size - count;
 }
 
-static void expect_read(const struct told *t, uint64_t starved_us)
+static void expect_read(const struct story *t, uint64_t starved_us)
 {
     static struct history h;
     struct err e = {0};
@@ -184,7 +184,7 @@ static void the_versions_before_are_read(void **state)
     // two processes, and no changes.
     static const unsigned char nothing_more[7] = {0};
     static const size_t end_bytes = 4; // "end" and its length
-    static struct told t;
+    static struct story t;
     static struct history h;
     unsigned char bytes[8192];
     struct err e = {0};
@@ -249,7 +249,7 @@ static void the_versions_before_are_read(void **state)
 // Version 4 and later ones added these fields.
 static void notes_come_back(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
 
     (void)state;
@@ -279,7 +279,7 @@ static void notes_come_back(void **state)
 
 static void changes_come_back(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
     const struct change_record *record;
 
@@ -300,7 +300,7 @@ static void changes_come_back(void **state)
 // A run without a line and without a delivery has a history all the same.
 static void nothing_delivered_is_a_history(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
 
     (void)state;
@@ -315,7 +315,7 @@ static void nothing_delivered_is_a_history(void **state)
 // A probe is always due at some time. CLOCK_NEVER as that time would spoil every sum.
 static void a_time_that_cannot_be_is_refused(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
     struct err e = {0};
 
@@ -330,7 +330,7 @@ static void a_time_that_cannot_be_is_refused(void **state)
 
 static void cut_off_is_refused(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
     unsigned char bytes[8192];
 
@@ -350,7 +350,7 @@ static void cut_off_is_refused(void **state)
 // The file is not compressed, so that every flipped bit reaches the reader.
 static void damage_is_survived(void **state)
 {
-    static struct told t;
+    static struct story t;
     static struct history h;
     unsigned char bytes[8192];
     struct rng rng;

@@ -185,7 +185,7 @@ static int check_result(const char *path, const struct options *o)
 }
 
 // Prints the story again, with all that it left to defaults.
-static bool explain(const struct told *t, struct err *e)
+static bool explain(const struct story *t, struct err *e)
 {
     struct buf text;
 
@@ -199,7 +199,7 @@ static bool explain(const struct told *t, struct err *e)
 }
 
 // Judges a story, and prints the claims of the story that do not come true. Returns the exit code.
-static int judge_story(const struct told *t, const char *path)
+static int judge_story(const struct story *t, const char *path)
 {
     struct check_input input = check_input_of(&t->history);
     struct buf differs;
@@ -220,7 +220,7 @@ static int judge_story(const struct told *t, const char *path)
 
 static int check_story(const char *path, const struct options *o)
 {
-    struct told *t = calloc(1, sizeof *t);
+    struct story *t = calloc(1, sizeof *t);
     struct err e = {0};
     int code;
 

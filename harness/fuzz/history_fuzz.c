@@ -53,7 +53,7 @@ static void write_scenario(unsigned choice, char *text, size_t size)
         choice & 32 ? "set load.0.rate=max\n" : "");
 }
 
-static void tell(struct told *t, const char *text)
+static void tell(struct story *t, const char *text)
 {
     struct err e = {0};
     bool told = story_read_text(t, text, "seed", &e);
@@ -65,8 +65,8 @@ static void tell(struct told *t, const char *text)
 
 static const struct scenario *scenario_of(unsigned choice)
 {
-    static struct told told[CHOICES];
-    struct told *t = &told[choice % CHOICES];
+    static struct story told[CHOICES];
+    struct story *t = &told[choice % CHOICES];
     char text[1000];
 
     write_scenario(choice, text, sizeof text);
@@ -305,7 +305,7 @@ static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};
-    static struct told t;
+    static struct story t;
     const size_t last = COUNT(stories) * COUNT(choices) - 1;
     size_t damage = index > last ? index - last : 0, which = index > last ? last : index;
     struct memory_file file;

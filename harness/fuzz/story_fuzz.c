@@ -29,13 +29,13 @@ static void check_refusal(const struct err *e)
     FUZZ_MUST(line >= 1 && column >= 1);
 }
 
-static bool is_small(const struct told *t)
+static bool is_small(const struct story *t)
 {
     return t->history.plan.token_count < EVENTS_MAX && t->history.log.line_count < EVENTS_MAX &&
            t->history.log.delivery_count < EVENTS_MAX && t->history.plan.fault_count < EVENTS_MAX;
 }
 
-static void check_judged(const struct told *t)
+static void check_judged(const struct story *t)
 {
     struct check_input in = check_input_of(&t->history);
     struct buf differs;
@@ -49,9 +49,9 @@ static void check_judged(const struct told *t)
     result_fini(&r);
 }
 
-static void check_round_trip(const struct told *t)
+static void check_round_trip(const struct story *t)
 {
-    static struct told again;
+    static struct story again;
     struct buf first, second;
     struct err e;
 
@@ -71,7 +71,7 @@ static void check_round_trip(const struct told *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct told t;
+    static struct story t;
     struct err e = {0};
     char *text = malloc(size + 1);
 

@@ -185,7 +185,7 @@ static void append_event(const struct ledger *l, int64_t at_ns, const char *what
 
 static void assert_life(const char *text, const char *want)
 {
-    static struct told t;
+    static struct story t;
     struct buf told;
     struct err e = {0};
 
@@ -224,7 +224,7 @@ static void a_life_has_the_faults_that_explain_it(void **state)
 // A fault that is left out only at its end has times, but it is not one that took effect.
 static void a_fault_left_out_did_not_take_effect(void **state)
 {
-    static struct told t;
+    static struct story t;
     struct result result;
     struct environment environment = {0};
     struct observed observed = {0};
@@ -263,7 +263,7 @@ static void a_fault_left_out_did_not_take_effect(void **state)
 
 static void assert_groups(const char *text, enum metric_id id, const char *want)
 {
-    static struct told t;
+    static struct story t;
     struct result result;
     struct buf told;
     struct err e = {0};

@@ -1,9 +1,9 @@
 // From events to a scenario and a history.
 //
-// Most kinds need nothing of their own: the event holds the record, and build_event completes it
-// and appends it to the array that the table names. The functions before build_event add what is
-// more than a record: a token is a transaction of the plan, a change and a fault have a twin there,
-// a line has its tokens, and a row changes the ledger.
+// Most kinds need no code of their own: the event holds the record, and build_event completes it
+// and appends it to the array that the table names. The functions before build_event do what is
+// more than a record: they add the transactions, changes and faults to the plan as well, add the
+// deliveries of a line, and change the ledger by rows.
 //
 // The events of a kind are sorted before they are built, so that the lines of a story may come in
 // any order. Kinds are built in the order of enum event_kind, because the defaults of later kinds
@@ -17,15 +17,15 @@
 #include "story/event.h"
 
 struct build {
-    struct told *t;
+    struct story *t;
     const struct event *events;
     size_t count;
-    struct usual usual;
-    const struct event **kind; // room for the events of one kind, in the order of time
-    const struct event *told;  // the event that is built, as the text has it
+    struct default_context defaults;
+    const struct event **sorted; // room for the events of one kind, in the order of building
+    const struct event *source;  // the event that is built, as the text has it
 };
 
-// Appends a copy of an item to an array.
+// Appends a copy of an item of `size` bytes to the array *items, which has *count of them.
 static bool append(void *items, size_t *count, const void *item, size_t size, struct err *e)
 {
     if (!array_grow(items, *count, 1, size))
@@ -40,7 +40,7 @@ static bool append(void *items, size_t *count, const void *item, size_t size, st
 static bool build_load(struct build *b, struct event *event, struct err *e)
 {
     (void)e;
-    b->usual.load_ns = event->load.until_ns - STORY_START_NS;
+    b->defaults.load_ns = event->load.until_ns - STORY_START_NS;
     b->t->history.load.refused = event->load.refused;
     b->t->history.load.stalls.longest_ns = event->load.stalled_ns;
     return true;
@@ -51,7 +51,7 @@ static bool build_run(struct build *b, struct event *event, struct err *e)
     struct history_notes *n = &b->t->history.notes;
 
     (void)e;
-    b->usual.run_ns = event->run.until_ns - STORY_START_NS;
+    b->defaults.run_ns = event->run.until_ns - STORY_START_NS;
     n->interrupted = event->run.interrupted;
     n->others_share = (double)event->run.others / 1e6;
     n->reconnects = event->run.reconnects;
@@ -71,8 +71,8 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
         return origin_err(&event->origin, e, "process %u is missing, or told twice; at most %u",
             count, STORY_PROCESSES_MAX);
     // An end has no default, because a crash, a kill and a planned end are judged differently.
-    if (event_has(b->told, "until") && !event_has(b->told, "exit") &&
-        !event_has(b->told, "signal") && !event_has(b->told, "asked"))
+    if (event_has(b->source, "until") && !event_has(b->source, "exit") &&
+        !event_has(b->source, "signal") && !event_has(b->source, "asked"))
         return origin_err(&event->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");
     if (p->instance >= b->t->scenario.collector.instances)
         return origin_err(&event->origin, e, "collector.instances is %d, and they count from 0",
@@ -81,14 +81,15 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
         return origin_err(&event->origin, e, "an exit code is at most 255, a signal at most 64");
     // A pid only names the process in findings.
     p->pid = 100 + (int)event->first;
-    // As waitpid fills it in: the exit code in the second byte, the signal in the first.
+    // The form in which waitpid gives it: the exit code in the second byte, the signal in the
+    // first.
     p->status = event->process.exit << 8 | event->process.signal;
     if (p->left == PROCESS_LEFT_SOME)
         snprintf(p->litter, sizeof p->litter, "a process");
     return true;
 }
 
-// Returns the phase of the load in which a time lies.
+// Returns the phase of the load in which a time lies, in ns since the load began.
 static uint8_t phase_at(const struct scenario *s, int64_t ns)
 {
     size_t phase = 0;
@@ -127,7 +128,7 @@ static bool build_token(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-static bool want_token(const struct build *b, const struct event *event, struct err *e)
+static bool require_token(const struct build *b, const struct event *event, struct err *e)
 {
     return event->last < b->t->history.plan.token_count ||
            origin_err(&event->origin, e, "there is no token %u; the story has %zu", event->last,
@@ -142,11 +143,11 @@ static bool build_change(struct build *b, struct event *event, struct err *e)
         .token = event->first,
         .kind = (uint8_t)event->change.kind};
 
-    if (!want_token(b, event, e))
+    if (!require_token(b, event, e))
         return false;
     if (!event_has(event, "suspend") || !event_has(event, "at"))
         return origin_err(&event->origin, e, "say what changes and when: 'change 4 suspend at 30'");
-    // The plan finds a token's change by the token, so a second one would never be found.
+    // Everything finds a token's change by the token's number, and would never find a second one.
     for (size_t i = 0; i < changes; i++)
         if (plan->changes[i].token == event->first)
             return origin_err(&event->origin, e, "a token changes once");
@@ -160,16 +161,17 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     size_t faults = plan->fault_count;
     struct plan_fault fault = {.at_ns = r->planned_ns - STORY_START_NS};
 
-    if (!story_spec_of(b->events, b->count, b->told, &fault.spec, e))
+    if (!story_spec_of(b->events, b->count, b->source, &fault.spec, e))
         return false;
+    // The plan has the length that the fault really had.
     fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
     r->spec = &b->t->scenario.faults[fault.spec];
-    r->left_known = event_has(b->told, "left");
+    r->left_known = event_has(b->source, "left");
     r->undone = true;
     return append(&plan->faults, &faults, &fault, sizeof fault, e);
 }
 
-static bool want_process(struct build *b, const struct event *event, uint32_t n, struct err *e)
+static bool require_process(struct build *b, const struct event *event, uint32_t n, struct err *e)
 {
     return n < b->t->history.log.process_count ||
            origin_err(&event->origin, e, "there is no process %u; the story has %zu", n,
@@ -178,24 +180,24 @@ static bool want_process(struct build *b, const struct event *event, uint32_t n,
 
 // Adds the deliveries of one item of a line: one for each token from `first` to `last`.
 static bool build_item(
-    struct build *b, const struct event *told, struct line_record *line, struct err *e)
+    struct build *b, const struct event *source, struct line_record *line, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
-    struct event item = *told;
+    struct event item = *source;
 
-    event_complete(&item, &b->usual);
+    event_complete(&item, &b->defaults);
     item.item.line = (uint32_t)log->line_count;
-    if (told->first != NUMBER_NONE && !want_token(b, told, e))
+    if (source->first != NUMBER_NONE && !require_token(b, source, e))
         return false;
-    for (uint32_t token = told->first;; token++) {
+    for (uint32_t token = source->first;; token++) {
         if (log->delivery_count >= STORY_TOKENS_MAX)
-            return origin_err(&told->origin, e, "at most %u tokens in lines", STORY_TOKENS_MAX);
+            return origin_err(&source->origin, e, "at most %u tokens in lines", STORY_TOKENS_MAX);
         item.item.token = token;
         if (!append(&log->deliveries, &log->delivery_count, &item.item, sizeof item.item, e))
             return false;
         // A torn line holds no tokens; it only names some.
         line->tokens += !(item.item.flags & DELIVERY_NAMED);
-        if (token == told->last)
+        if (token == source->last)
             return true;
     }
 }
@@ -207,11 +209,11 @@ static bool build_line(struct build *b, struct event *event, struct err *e)
 
     if (!event_has(event, "by"))
         return origin_err(&event->origin, e, "say which process wrote it: 'line by 0 at 150: 0'");
-    if (!want_process(b, event, line->process, e))
+    if (!require_process(b, event, line->process, e))
         return false;
     line->first_delivery = (uint32_t)log->delivery_count;
     for (uint32_t i = 1; i <= event->items; i++)
-        if (!build_item(b, b->told + i, line, e))
+        if (!build_item(b, b->source + i, line, e))
             return false;
     log->processes[line->process].lines++;
     return true;
@@ -219,7 +221,7 @@ static bool build_line(struct build *b, struct event *event, struct err *e)
 
 static bool build_sample(struct build *b, struct event *event, struct err *e)
 {
-    return want_process(b, event, event->sample.process, e);
+    return require_process(b, event, event->sample.process, e);
 }
 
 static bool build_stall(struct build *b, struct event *event, struct err *e)
@@ -231,13 +233,14 @@ static bool build_stall(struct build *b, struct event *event, struct err *e)
 
 static bool build_row(struct build *b, struct event *event, struct err *e)
 {
-    if (!want_token(b, event, e))
+    if (!require_token(b, event, e))
         return false;
     for (uint32_t t = event->first; t <= event->last; t++) {
         struct ledger_token *token = &b->t->history.ledger.tokens[t];
-        struct event row = *event, without = usual_row(token, token);
-        event_complete(&row, &(struct usual){.row = &without});
-        // A row that was not read is 0, which cannot be said as a difference.
+        struct event row = *event, without = row_event(token, token);
+        event_complete(&row, &(struct default_context){.row = &without});
+        // The event has the columns that differ from the default. `unread` alone gives 0, and that
+        // stays 0: nothing is known of the columns.
         if (!event_has(event, "changed") || row.row.row)
             row.row.row ^= token->row;
         *token = row.row;
@@ -247,7 +250,7 @@ static bool build_row(struct build *b, struct event *event, struct err *e)
 
 static bool build_attempt(struct build *b, struct event *event, struct err *e)
 {
-    if (!want_token(b, event, e))
+    if (!require_token(b, event, e))
         return false;
     struct ledger_token *token = &b->t->history.ledger.tokens[event->first];
     event->attempt.token = event->first;
@@ -257,9 +260,9 @@ static bool build_attempt(struct build *b, struct event *event, struct err *e)
 
 // --- the whole story ------------------------------------------------------------------------
 
-// Each function adds to an event what only its kind knows, and to the history what is no record of
-// that kind.
-static bool (*const build_further[EVENT_KINDS])(struct build *, struct event *, struct err *) = {
+// The kinds that need code. Each function checks and completes the record of an event, and adds to
+// the history what stands outside the array of these records.
+static bool (*const build_special[EVENT_KINDS])(struct build *, struct event *, struct err *) = {
     [EVENT_LOAD] = build_load,
     [EVENT_RUN] = build_run,
     [EVENT_PROCESS] = build_process,
@@ -273,90 +276,91 @@ static bool (*const build_further[EVENT_KINDS])(struct build *, struct event *, 
     [EVENT_ATTEMPT] = build_attempt,
 };
 
-static bool build_event(struct build *b, const struct event *told, struct err *e)
+static bool build_event(struct build *b, const struct event *source, struct err *e)
 {
-    const struct kind *k = &vocabulary[told->kind];
+    const struct kind *k = &vocabulary[source->kind];
     struct history *h = &b->t->history;
-    struct event event = *told;
+    struct event event = *source;
     size_t *count = (size_t *)(void *)((char *)h + k->count);
 
-    if (k->needs && !event_has(told, k->needs))
-        return origin_err(&told->origin, e, "%s", k->why);
-    b->told = told;
-    b->usual.before = k->size ? event_record_before(h, &event, *count) : NULL;
+    if (k->needs && !event_has(source, k->needs))
+        return origin_err(&source->origin, e, "%s", k->why);
+    b->source = source;
+    b->defaults.before = k->size ? event_record_before(h, &event, *count) : NULL;
     // Each token of a row has defaults of its own, so build_row completes it.
-    if (told->kind != EVENT_ROW)
-        event_complete(&event, &b->usual);
-    // The history keeps sums, the story differences. This comes first, because what follows may
+    if (source->kind != EVENT_ROW)
+        event_complete(&event, &b->defaults);
+    // The history keeps sums, the story growths. This comes first, because the append below may
     // move the record to which `before` points.
-    event_grow(&event, b->usual.before, 1);
-    bool ok = !build_further[told->kind] || build_further[told->kind](b, &event, e);
-    b->told = NULL;
+    event_accumulate(&event, b->defaults.before, 1);
+    bool ok = !build_special[source->kind] || build_special[source->kind](b, &event, e);
+    b->source = NULL;
     if (!ok)
         return false;
     // build_stall has kept the stall already.
-    return k->size == 0 || told->kind == EVENT_STALL ||
+    return k->size == 0 || source->kind == EVENT_STALL ||
            append((char *)h + k->array, count, event.record, k->size, e);
 }
 
 // Returns the key by which the events of a kind are sorted: for processes, tokens and attempts the
 // number, for all others the time.
-static int64_t order_of(const struct event *event)
+static int64_t sort_key(const struct event *event)
 {
     struct event full = *event;
 
     if (event->kind == EVENT_PROCESS || event->kind == EVENT_TOKEN || event->kind == EVENT_ATTEMPT)
         return event->first;
     if (event->kind == EVENT_FAULT)
-        event_complete(&full, &(struct usual){0}); // fills in when it was planned
+        event_complete(&full, &(struct default_context){0}); // fills in when it was planned
     return event_time(&full);
 }
 
-static int by_order(const void *a, const void *b)
+static int compare_sort_keys(const void *a, const void *b)
 {
     const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
-    int64_t p = order_of(x), q = order_of(y);
+    int64_t p = sort_key(x), q = sort_key(y);
 
     return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
+// Builds all events of a kind, in order.
 static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == kind)
-            b->kind[count++] = &b->events[i];
-    // The numbers and the sums of records depend on their order, and the file may have another one.
+            b->sorted[count++] = &b->events[i];
+    // The file may have another order than the records, whose numbers and sums depend on theirs.
     if (count > 0)
-        qsort(b->kind, count, sizeof *b->kind, by_order);
+        qsort(b->sorted, count, sizeof *b->sorted, compare_sort_keys);
     for (size_t i = 0; i < count; i++)
-        if (!build_event(b, b->kind[i], e))
+        if (!build_event(b, b->sorted[i], e))
             return false;
-    // A story that tells of no process has one for each collector.
+    // A story without a process event has one process for each collector.
     for (int i = 0; kind == EVENT_PROCESS && count == 0 && i < b->t->scenario.collector.instances;
          i++) {
         struct event alone = {.kind = EVENT_PROCESS, .first = (uint32_t)i};
-        event_usual(&alone, "instance", i);
+        event_default(&alone, "instance", i);
         if (!build_event(b, &alone, e))
             return false;
     }
     return true;
 }
 
-// Fills in empty_ns and seen_ns of the lines for which the story does not tell them. All are
-// guessed first; then the told ones are put back, so bounded that empty_ns <= seen_ns <= read_ns.
-// Returns false without memory.
-static bool find_written(struct history *h, struct err *e)
+// Fills in empty_ns and seen_ns of the lines for which the story does not give them. All are
+// guessed first. Then the given ones are put back, and bounded so that
+// empty_ns <= seen_ns <= read_ns. Returns false without memory.
+static bool fill_write_times(struct history *h, struct err *e)
 {
     struct line_record *lines = h->log.lines;
     size_t count = lines ? h->log.line_count : 0;
-    struct line_record *told = calloc(count + 1, sizeof *told);
+    struct line_record *given = calloc(count + 1, sizeof *given);
 
-    if (!told)
+    if (!given)
         return err_memory(e);
     if (count > 0)
-        memcpy(told, lines, count * sizeof *told);
+        memcpy(given, lines, count * sizeof *given);
     for (size_t i = 0; i < count; i++)
         lines[i].seen_ns = 0; // so that ledger_guess_written guesses it
     h->ledger.log = &h->log;
@@ -364,17 +368,17 @@ static bool find_written(struct history *h, struct err *e)
     h->ledger.fault_count = h->plan.fault_count;
     ledger_guess_written(&h->ledger);
     for (size_t i = 0; i < count; i++) {
-        if (told[i].seen_ns)
-            lines[i].seen_ns = clock_min(told[i].seen_ns, lines[i].read_ns);
-        if (told[i].empty_ns || lines[i].empty_ns > lines[i].seen_ns)
+        if (given[i].seen_ns)
+            lines[i].seen_ns = clock_min(given[i].seen_ns, lines[i].read_ns);
+        if (given[i].empty_ns || lines[i].empty_ns > lines[i].seen_ns)
             lines[i].empty_ns = clock_min(
-                told[i].empty_ns ? told[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
+                given[i].empty_ns ? given[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
     }
-    free(told);
+    free(given);
     return true;
 }
 
-// The database has the transaction of these tokens, though its COMMIT got no answer.
+// Notes that the database has the transaction of these tokens, though its COMMIT got no answer.
 static void settle_tokens(struct ledger *l, const struct event *tokens)
 {
     for (uint32_t t = tokens->first; t <= tokens->last; t++)
@@ -387,41 +391,42 @@ static bool build_all(struct build *b, struct err *e)
     struct history *h = &b->t->history;
     struct ledger *l = &h->ledger;
 
-    b->usual = (struct usual){.load_ns = scenario_load_ns(s),
+    b->defaults = (struct default_context){.load_ns = scenario_load_ns(s),
         .run_ns = scenario_load_ns(s) + s->drain_ns,
         .log = &h->log};
     h->version = HISTORY_VERSION;
-    h->notes.reconnects = UINT64_MAX;
-    h->plan.load_ns = h->plan.end_ns = b->usual.load_ns;
-    // The ledger has room for just the plan's tokens, so these come first.
+    h->notes.reconnects = UINT64_MAX; // not counted
+    h->plan.load_ns = h->plan.end_ns = b->defaults.load_ns;
+    // ledger_init makes room for as many tokens as the plan has, so the tokens come first.
     bool ok = build_kind(b, EVENT_LOAD, e) && build_kind(b, EVENT_TOKEN, e) &&
               ledger_init(l, s, &h->plan, e);
     for (enum event_kind kind = EVENT_TOKEN + 1; ok && kind < EVENT_ROW; kind++)
-        // build_line has built the items of its line.
+        // build_line builds the items of its line.
         ok = kind == EVENT_ITEM || build_kind(b, kind, e);
     if (!ok)
         return false;
-    // history_join joins the other parts later, but the rows ask which tokens are committed.
+    // history_join fills in the rest of the ledger. default_rows needs these fields before, to know
+    // which tokens are committed.
     l->txns = h->load.records;
     l->start_ns = STORY_START_NS;
-    l->load_end_ns = STORY_START_NS + b->usual.load_ns;
-    l->drain_end_ns = STORY_START_NS + b->usual.run_ns;
+    l->load_end_ns = STORY_START_NS + b->defaults.load_ns;
+    l->drain_end_ns = STORY_START_NS + b->defaults.run_ns;
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == EVENT_TOKEN && b->events[i].token.settled)
             settle_tokens(l, &b->events[i]);
-    usual_rows(l->tokens, h, NULL);
-    return find_written(h, e) && build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) &&
-           history_join(h, e);
+    default_rows(l->tokens, h, NULL);
+    return fill_write_times(h, e) && build_kind(b, EVENT_ROW, e) &&
+           build_kind(b, EVENT_ATTEMPT, e) && history_join(h, e);
 }
 
 bool story_build(
-    struct told *t, const struct event *events, size_t count, struct node *root, struct err *e)
+    struct story *t, const struct event *events, size_t count, struct node *root, struct err *e)
 {
     struct build b = {.t = t, .events = events, .count = count};
 
-    b.kind = calloc(count + 1, sizeof *b.kind);
-    bool ok = (b.kind || err_memory(e)) && story_specs(events, count, root, e) &&
+    b.sorted = calloc(count + 1, sizeof *b.sorted);
+    bool ok = (b.sorted || err_memory(e)) && story_specs(events, count, root, e) &&
               scenario_make(&t->scenario, root, e) && build_all(&b, e);
-    free(b.kind);
+    free(b.sorted);
     return ok;
 }

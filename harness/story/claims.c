@@ -1,8 +1,8 @@
-// What a story says must come out.
+// The claims of a story: what the checks must find in it.
 //
-// Claims are no events and have a small grammar of their own, with commas and brackets, because a
-// claim is read like the line of a report: "late 1, judged late 3 of 5 (fault 2)". An invariant
-// that no claim names must hold, so that a story also notices what its author did not think of.
+// Claims are no events. They have a small grammar of their own, with commas and brackets, so that
+// they look like a line of a report: "late 1, judged late 3 of 5 (fault 2)". An invariant that no
+// claim names must hold, so that a story also shows what its author did not expect.
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool read_claim_number(struct words *w, double *number, struct err *e)
            origin_err(&at, e, "'%s' should be a number", word);
 }
 
-static bool want(struct words *w, const char *wanted, struct err *e)
+static bool read_expected(struct words *w, const char *wanted, struct err *e)
 {
     struct origin at;
     char word[32];
@@ -34,6 +34,7 @@ static bool want(struct words *w, const char *wanted, struct err *e)
     return strcmp(word, wanted) == 0 || origin_err(&at, e, "'%s' should be '%s'", word, wanted);
 }
 
+// Reads the name of a metric, which with `invariant` must be one.
 static bool read_metric(
     const char *word, const struct origin *at, bool invariant, struct claim *claim, struct err *e)
 {
@@ -45,6 +46,7 @@ static bool read_metric(
     return true;
 }
 
+// Reads "fault 2": the cause, and how much it excuses.
 static bool read_cause(struct words *w, struct claim *claim, struct err *e)
 {
     const char *known[CAUSE_KINDS];
@@ -54,7 +56,7 @@ static bool read_cause(struct words *w, struct claim *claim, struct err *e)
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
         known[kind] = cause_name(kind);
     words_next(w, word, sizeof word, &at);
-    size_t kind = words_which(&at, word, known, CAUSE_KINDS, e);
+    size_t kind = words_find(&at, word, known, CAUSE_KINDS, e);
     return kind < CAUSE_KINDS && read_claim_number(w, &claim->excused[kind], e);
 }
 
@@ -69,7 +71,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
         claim->excused[kind] = -1; // nothing is claimed about this cause
     words_next(w, word, sizeof word, &at);
     if (!read_metric(word, &at, true, claim, e) || !read_claim_number(w, &claim->number, e) ||
-        !want(w, "of", e) || !read_claim_number(w, &claim->of, e))
+        !read_expected(w, "of", e) || !read_claim_number(w, &claim->of, e))
         return false;
     w->at += strspn(w->at, " \t");
     if (*w->at != '(')
@@ -80,7 +82,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
             return false;
         w->at += strspn(w->at, " \t");
     } while (*w->at == ',');
-    return want(w, ")", e);
+    return read_expected(w, ")", e);
 }
 
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
@@ -95,14 +97,14 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
     if (strcmp(word, "says") == 0) {
         words_next(w, word, sizeof word, &at);
         claim->what = CLAIM_SAYS;
-        return words_text(w, &at, word, &claim->says, e);
+        return words_unquote(w, &at, word, &claim->says, e);
     }
     if (strcmp(word, "verdict") == 0) {
         for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++)
             known[v] = verdict_name(v);
         words_next(w, word, sizeof word, &at);
         claim->what = CLAIM_VERDICT;
-        claim->verdict = (enum verdict)words_which(&at, word, known, VERDICT_MISSED + 1, e);
+        claim->verdict = (enum verdict)words_find(&at, word, known, VERDICT_MISSED + 1, e);
         return claim->verdict <= VERDICT_MISSED;
     }
     claim->what = CLAIM_METRIC;
@@ -119,7 +121,7 @@ static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 
 bool claims_read(struct words *w, struct err *e)
 {
-    struct told *t = w->told;
+    struct story *t = w->story;
     struct origin at;
     char comma[8];
 
@@ -146,6 +148,7 @@ static double value_of(const struct result *r, enum metric_id id)
     return r->values[id];
 }
 
+// True when a reason of the verdict, or an example of a finding, has this text.
 static bool claim_says(const struct result *r, const char *text)
 {
     for (size_t i = 0; i < r->reason_count; i++)
@@ -158,7 +161,8 @@ static bool claim_says(const struct result *r, const char *text)
     return false;
 }
 
-static bool near(double a, double b)
+// True when both numbers are equal to three decimals, as reports print them.
+static bool nearly_equal(double a, double b)
 {
     return fabs(a - b) < 0.0005 || (isnan(a) && isnan(b));
 }
@@ -166,17 +170,17 @@ static bool near(double a, double b)
 static bool holds_judged(const struct claim *c, const struct result *r)
 {
     const struct judged *j = &r->judged[c->metric];
-    bool holds = near(j->judged, c->number) && near(j->of, c->of);
+    bool holds = nearly_equal(j->judged, c->number) && nearly_equal(j->of, c->of);
 
     for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
-        holds = holds && (c->excused[kind] < 0 || near(j->excused[kind], c->excused[kind]));
+        holds = holds && (c->excused[kind] < 0 || nearly_equal(j->excused[kind], c->excused[kind]));
     return holds;
 }
 
-static void differ(const struct origin *at, struct buf *out, const char *fmt, ...)
+static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
-static void differ(const struct origin *at, struct buf *out, const char *fmt, ...)
+static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -196,18 +200,20 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))
-        differ(&c->origin, out, "%s is %g", metrics[c->metric].name, value_of(r, c->metric));
-    else if (c->what == CLAIM_METRIC && !some && !near(value_of(r, c->metric), c->number))
-        differ(&c->origin, out, "%s is %g and not %g", metrics[c->metric].name,
+        report_difference(
+            &c->origin, out, "%s is %g", metrics[c->metric].name, value_of(r, c->metric));
+    else if (c->what == CLAIM_METRIC && !some && !nearly_equal(value_of(r, c->metric), c->number))
+        report_difference(&c->origin, out, "%s is %g and not %g", metrics[c->metric].name,
             value_of(r, c->metric), c->number);
     else if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
-        differ(&c->origin, out, "the verdict is %s and not %s%s%s", verdict_name(r->verdict),
-            verdict_name(c->verdict), r->reason_count ? "; " : "", r->reasons[0]);
+        report_difference(&c->origin, out, "the verdict is %s and not %s%s%s",
+            verdict_name(r->verdict), verdict_name(c->verdict), r->reason_count ? "; " : "",
+            r->reasons[0]);
     else if (c->what == CLAIM_SAYS && !claim_says(r, c->says))
-        differ(&c->origin, out, "nothing says \"%s\"", c->says);
+        report_difference(&c->origin, out, "nothing says \"%s\"", c->says);
     else if (c->what == CLAIM_JUDGED && !holds_judged(c, r)) {
         judged_text(r, c->metric, text, sizeof text);
-        differ(&c->origin, out, "%g of %g were judged: %s", r->judged[c->metric].judged,
+        report_difference(&c->origin, out, "%g of %g were judged: %s", r->judged[c->metric].judged,
             r->judged[c->metric].of, text);
     } else {
         return true;
@@ -215,7 +221,7 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
     return false;
 }
 
-bool story_holds(const struct told *t, const struct result *r, struct buf *out)
+bool story_holds(const struct story *t, const struct result *r, struct buf *out)
 {
     const struct origin *first = t->claim_count ? &t->claims[0].origin : NULL;
     bool named[METRIC_COUNT] = {false}, verdict = false, broken = false, all = true;
@@ -234,18 +240,17 @@ bool story_holds(const struct told *t, const struct result *r, struct buf *out)
     for (enum metric_id id = 0; first && id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
             continue;
-        differ(first, out, "%s is %llu and not 0: %s", metrics[id].name,
+        report_difference(first, out, "%s is %llu and not 0: %s", metrics[id].name,
             (unsigned long long)r->findings[id].count, r->findings[id].examples[0]);
         all = false;
     }
-    struct claim usual = {
+    struct claim implied = {
         .what = CLAIM_VERDICT, .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS};
-    // Without any claim, nothing has to hold. A claim about the verdict takes the place of the
-    // usual one.
+    // Without any claim, nothing has to hold. Without a claim about the verdict, one is implied.
     if (!first || verdict)
         return all;
-    usual.origin = *first;
-    return claim_holds(&usual, r, out) && all;
+    implied.origin = *first;
+    return claim_holds(&implied, r, out) && all;
 }
 
 void story_write_claims(const struct result *r, struct buf *out)

@@ -1,9 +1,10 @@
-// The fields of an event: which were said, what they hold, and what moves with time.
+// The fields of an event: which words are given, what the fields hold, and which are times.
 #include <stdlib.h>
 #include <string.h>
 
 #include "story/event.h"
 
+// Reads the integer of `size` bytes at offset `at` of the event.
 static int64_t field_get(const struct event *e, size_t at, size_t size)
 {
     const void *from = (const char *)e + at;
@@ -61,7 +62,7 @@ void event_put_value(struct event *e, const struct event_word *word, int64_t val
         event_put(e, word, value);
 }
 
-// Returns the first word for the same bits of a field.
+// Returns the first word of the table for the same bits of a field. It stands for all of them.
 static const struct event_word *main_word(const struct event *e, const struct event_word *word)
 {
     FOR_WORDS(first, e)
@@ -93,12 +94,12 @@ bool event_has(const struct event *e, const char *name)
     return is_given(e, event_word(e, name));
 }
 
-void event_forget(struct event *e, const char *name)
+void event_unset(struct event *e, const char *name)
 {
     e->given &= ~event_bit(e, event_word(e, name));
 }
 
-void event_usual(struct event *e, const char *name, int64_t value)
+void event_default(struct event *e, const char *name, int64_t value)
 {
     const struct event_word *word = event_word(e, name);
 
@@ -108,7 +109,7 @@ void event_usual(struct event *e, const char *name, int64_t value)
     e->given |= event_bit(e, word);
 }
 
-void event_say(struct event *e, const struct event *other)
+void event_merge(struct event *e, const struct event *other)
 {
     FOR_WORDS(word, e)
     if (is_given(other, word))
@@ -116,7 +117,7 @@ void event_say(struct event *e, const struct event *other)
     e->given |= other->given;
 }
 
-void event_give_all(struct event *e)
+void event_set_all(struct event *e)
 {
     FOR_WORDS(word, e)
     e->given |= event_bit(e, word);
@@ -145,16 +146,19 @@ void event_shift(struct event *e, int64_t by_ns, bool all)
     {
         bool flagged = word->time && event_get(e, word) == word->flag;
         int64_t ns = event_value(e, word);
-        // For never, some fields hold 0 and others CLOCK_NEVER.
+        // "Never" is 0 in some fields and CLOCK_NEVER in others; neither moves. All types up to
+        // VALUE_END are times on the run's clock.
         if ((flagged || word->type <= VALUE_END) && ns != 0 && ns != CLOCK_NEVER &&
             (all || is_given(e, word)))
             event_put_value(e, word, ns + by_ns);
+        // `all` changes from the run's clock to the story's. An expiry is on neither clock: it
+        // counts from the load's beginning.
         else if (word->type == VALUE_EXPIRY && !all && is_given(e, word))
             event_put(e, word, ns + by_ns / word->unit);
     }
 }
 
-void event_grow(struct event *e, const void *before, int sign)
+void event_accumulate(struct event *e, const void *before, int sign)
 {
     struct event b = {.kind = e->kind};
 
@@ -162,7 +166,7 @@ void event_grow(struct event *e, const void *before, int sign)
         return;
     memcpy(b.record, before, vocabulary[e->kind].size);
     FOR_WORDS(word, e)
-    if (word->grows)
+    if (word->cumulative)
         event_put(e, word, event_get(e, word) + sign * event_get(&b, word));
 }
 

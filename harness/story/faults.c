@@ -24,23 +24,23 @@ static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
 
 // Adds a fault's map to the scenario. The times of the event say when it comes and how long it
 // lasts.
-static bool add_spec(struct node *faults, const struct event *told, struct err *e)
+static bool add_spec(struct node *faults, const struct event *source, struct err *e)
 {
     struct node *map = NULL;
-    struct event event = *told;
+    struct event event = *source;
 
-    if (!parse_yaml(&map, told->text, strlen(told->text), &told->origin, e))
+    if (!parse_yaml(&map, source->text, strlen(source->text), &source->origin, e))
         return false;
     if (!node_add(faults, map, NULL, NULL)) {
         node_free(map);
         return err_memory(e);
     }
-    event_complete(&event, &(struct usual){0});
+    event_complete(&event, &(struct default_context){0});
     const struct node *verb = node_child(map, "do");
     const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
     if (map->kind != NODE_MAP)
-        return origin_err(&told->origin, e, "a fault is a map such as {do: reset}");
+        return origin_err(&source->origin, e, "a fault is a map such as {do: reset}");
     // The scenario refuses a lasting fault without a length, and the story gives the length by
     // struck and undone.
     if (v && (v->params & PARAM_NEEDS_FOR) &&

@@ -1,9 +1,10 @@
 // The neighbourhood of a token: the smallest part of a history that shows the same about it.
 //
-// Nothing here knows what convicts a token. The part is written, read back, judged, and widened by
-// the factor four until its findings name the token as those of the whole run do, and no invariant
-// is broken that the run does not break. To follow the causes of a finding instead was rejected:
-// each invariant would need a rule for what belongs to it.
+// Nothing here knows why a token breaks an invariant. The part is written, read back and judged.
+// Its margin of time grows by the factor four until the same invariants name the token as in the
+// whole run, and no invariant is broken that the run does not break.
+//
+// Rejected: to collect what a finding depends on. Each invariant would need a rule for that.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +16,14 @@
 
 #define TEXT_MAX ((size_t)4 << 20)
 
-// What a judgement says about a token: the invariants whose examples name it, or the time of a line
-// that it was read in.
-struct said {
+// The invariants of which an example names the token, or the time at which its line was read.
+struct accused {
     bool by[METRIC_COUNT];
     bool any; // at least one of `by` is true
 };
 
-// True when the text has the name, and not only as the beginning of a longer one, such as job 4 in
-// job 48.
+// True when the text has the name, and not only as the beginning of a longer one: "job 4" is no
+// name in "job 48".
 static bool has_name(const char *text, const char *name)
 {
     const char *at = text;
@@ -34,37 +34,36 @@ static bool has_name(const char *text, const char *name)
 }
 
 // Adds the invariants that have an example with this text.
-static void add_said(struct said *s, const struct result *r, const char *text)
+static void add_accused(struct accused *s, const struct result *r, const char *text)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         for (size_t i = 0; r->findings[id].count > 0 && i < r->findings[id].example_count; i++)
             s->any |= s->by[id] |= has_name(r->findings[id].examples[i], text);
 }
 
-// Collects what a judgement of this history says about the token. An example names the token
-// itself, or its line by the time at which the line was read.
-static struct said said_of(const struct result *r, const struct history *h, uint32_t token)
+// Collects the invariants whose findings in this history name the token.
+static struct accused accused_by(const struct result *r, const struct history *h, uint32_t token)
 {
     char text[NAMES_MAX];
-    struct said s = {0};
+    struct accused s = {0};
 
     ledger_name(&h->ledger, token, text);
-    add_said(&s, r, text);
+    add_accused(&s, r, text);
     for (size_t i = 0; i < h->log.delivery_count; i++) {
         const struct delivery *d = &h->log.deliveries[i];
         if (d->token != token)
             continue;
         snprintf(text, sizeof text, "read at %.3f s",
             ledger_seconds(&h->ledger, h->log.lines[d->line].read_ns));
-        add_said(&s, r, text);
+        add_accused(&s, r, text);
     }
     return s;
 }
 
-// True when the part says of the token what the whole run says, and finds nothing else broken that
-// the run does not.
+// True when all invariants that name the token in the whole run also name it in the part, and no
+// invariant is broken in the part alone.
 static bool shows_the_same(const struct result *part, const struct result *whole,
-    const struct said *in_part, const struct said *in_whole)
+    const struct accused *in_part, const struct accused *in_whole)
 {
     bool same = in_part->any;
 
@@ -75,13 +74,13 @@ static bool shows_the_same(const struct result *part, const struct result *whole
     return same;
 }
 
-// Writes a part, and reads it back and judges it, because only that shows what a reader of the
-// story will see. *same says whether it shows the same.
+// Writes a part, reads it back and judges it, because only this shows what a reader of the story
+// will see. *same says whether it shows the same as the whole run. If so, appends its claims.
 static bool try_part(const struct scenario *s, const struct history *h, const struct result *whole,
     struct part *part, struct buf *out, bool *same, struct err *e)
 {
-    struct said in_whole = said_of(whole, h, part->token), in_part;
-    struct told t;
+    struct accused in_whole = accused_by(whole, h, part->token), in_part;
+    struct story t;
     struct result r;
 
     if (!story_write(s, h, part, false, out) || !buf_str(out))
@@ -91,7 +90,7 @@ static bool try_part(const struct scenario *s, const struct history *h, const st
     struct check_input in = check_input_of(&t.history);
     bool ok = check_ledger(&r, &t.history.ledger, &in, e);
     if (ok) {
-        in_part = said_of(&r, &t.history, part->number);
+        in_part = accused_by(&r, &t.history, part->number);
         *same = shows_the_same(&r, whole, &in_part, &in_whole);
         if (*same)
             story_write_claims(&r, out);
@@ -108,20 +107,20 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t sent_ns = txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token);
     int64_t last_ns = clock_max(sent_ns, txn->ended_ns);
-    // A verdict about time looks back at least this far.
+    // Checks of latency look at least this far around a token.
     int64_t margin_ns = 2 * s->collector.batch_timeout_ns + whole->slack_ns;
     bool same = false, all = false;
 
     for (size_t i = 0; i < h->log.delivery_count; i++)
         if (h->log.deliveries[i].token == token)
             last_ns = clock_max(last_ns, h->log.lines[h->log.deliveries[i].line].read_ns);
-    // What convicts a token may lie far before it, such as a chain of full lines.
+    // The reason may lie far before the token, such as a long row of full lines.
     for (; !same && !all; margin_ns *= 4) {
         struct part part = {.from_ns = sent_ns - margin_ns,
             .until_ns = last_ns + margin_ns,
             .token = token,
             .slack_ns = whole->slack_ns};
-        // A part that holds the whole run and still shows nothing will never show it.
+        // When a part holds the whole run, a larger one can show no more.
         all = part.from_ns < l->start_ns - NS_PER_S && part.until_ns > l->drain_end_ns + NS_PER_S;
         buf_clear(out);
         if (!try_part(s, h, whole, &part, out, &same, e))

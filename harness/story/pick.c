@@ -13,8 +13,8 @@ static bool txn_inside(const struct writer *w, size_t txn)
 }
 
 // Keeps the tokens of the part, then all lines that hold one of them, then all tokens of these
-// lines, so that no kept token lacks its line. token_no is DROPPED for the other tokens; for the
-// kept ones it becomes the number in the story.
+// lines, so that no kept line lacks a token. token_no is DROPPED for the other tokens; for the kept
+// ones it becomes the number in the story.
 static void pick_tokens(struct writer *w)
 {
     const struct plan *plan = &w->h->plan;
@@ -25,8 +25,9 @@ static void pick_tokens(struct writer *w)
         w->token_no[t] =
             (w->part && w->part->token == t) || txn_inside(w, w->l->txn_of[t]) ? 0 : DROPPED;
     for (size_t i = 0; i < log->line_count; i++)
-        // Lines without a token of the part are kept as well: a short one shows that no token
-        // waited, which ends a chain of full lines, and each shows who had the turn.
+        // Lines read within the part are kept even without such a token. The checks need them: a
+        // line that is not full shows that no further token waited, and each line shows which
+        // collector had the queue.
         w->line_kept[i] = is_inside(w, log->lines[i].read_ns, log->lines[i].read_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
@@ -49,15 +50,14 @@ static void pick_tokens(struct writer *w)
 static void pick_processes(struct writer *w)
 {
     const struct subject_log *log = &w->h->log;
-    bool *wrote = (bool *)w->log.samples; // room for one bool a process
 
     for (size_t i = 0; i < log->line_count; i++)
         if (w->line_kept[i])
-            wrote[log->lines[i].process] = true;
+            w->wrote[log->lines[i].process] = true;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
         w->process_no[i] = DROPPED;
-        if (!wrote[i] && !is_inside(w, p->started_ns, p->ended_ns))
+        if (!w->wrote[i] && !is_inside(w, p->started_ns, p->ended_ns))
             continue;
         w->process_no[i] = (uint32_t)w->log.process_count;
         w->log.processes[w->log.process_count] = *p;
@@ -69,6 +69,7 @@ static void pick_processes(struct writer *w)
     }
 }
 
+// Fills in w->guessed: a copy of all lines, whose times of writing are guessed anew.
 static void guess_written(struct writer *w)
 {
     struct subject_log log = w->h->log;

@@ -1,4 +1,4 @@
-// From a file to events: what stands in it, what it repeats and what it is like.
+// From a file to events: its lines, their repetitions (`repeat`), and other stories (`like`).
 #include "story/event.h"
 
 #include <ctype.h>
@@ -14,13 +14,13 @@
 
 #define FILE_MAX ((size_t)4 << 20)
 #define LINE_MAX_BYTES 4096
-#define LIKE_MAX 16 // how many stories a story may be like, including those that these are like
+#define LIKE_MAX 16 // `like` lines of a story and of all stories that these name
 #define REPEAT_MAX 100000
 
-// The scenario with which each story begins: a reference collector that promises everything, and is
-// asked to be small, too, with three tokens a line and a timeout of a tenth of a second. story_base
-// appends the promises.
-static const char base[] =
+// The scenario with which each story begins: a reference collector that promises everything, with
+// three tokens a line and a timeout of a tenth of a second. With `needs: [small]` the promise
+// `small` counts, too: memory and CPU use are judged. story_base appends the promises.
+static const char base_scenario[] =
     "name: story\n"
     "summary: A story.\n"
     "load: [{for: 4s, rate: 1/s}]\n"
@@ -31,17 +31,17 @@ static const char base[] =
     "collector: {layout: reference, batch_limit: 3, batch_timeout: 100ms, promises: [";
 
 struct reader {
-    struct told *t;
+    struct story *t;
     struct event *events;
     size_t count;
-    struct node *root;
-    unsigned likes;
+    struct node *root; // the scenario, to which `set` is applied
+    unsigned likes;    // `like` lines so far
 };
 
 static bool read_story_file(
     struct reader *r, const char *path, const struct origin *from, struct err *e);
 
-const char *story_keep(struct told *t, const char *text)
+const char *story_keep(struct story *t, const char *text)
 {
     struct err e;
 
@@ -55,7 +55,7 @@ bool story_base(struct node **root, struct err *e)
     struct buf yaml;
 
     buf_init(&yaml, 4096);
-    buf_append_str(&yaml, base);
+    buf_append_str(&yaml, base_scenario);
     for (const struct word *w = promise_words; w->name; w++)
         buf_printf(&yaml, "%s%s", w == promise_words ? "" : ", ", w->name);
     buf_append_str(&yaml, "]}\n");
@@ -123,7 +123,7 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
     return true;
 }
 
-// Returns how many numbers the event and its items name, which is the usual step of a repetition.
+// Returns how many numbers the event and its items name: the default step of a repetition.
 static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;
@@ -171,8 +171,7 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
     return true;
 }
 
-// Reads all that another story tells, but not what it claims. A relative path starts at the folder
-// of this story.
+// Reads another story, but not its claims. A relative path starts at the folder of this story.
 static bool read_like(struct reader *r, const struct event *event, struct err *e)
 {
     char path[PATH_MAX];
@@ -189,7 +188,7 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
     if (!kept)
         return err_memory(e);
     bool ok = read_story_file(r, kept, &event->origin, e);
-    // What the other story claims need not hold for this one.
+    // The claims of the other story need not hold for this one.
     r->t->claim_count = 0;
     return ok;
 }
@@ -213,7 +212,7 @@ static void cut_comment(char *line)
 // Reads one line of a story: an event, claims after =>, or nothing but a comment.
 static bool read_line(struct reader *r, char *line, const struct origin *origin, struct err *e)
 {
-    struct words w = {.at = line, .start = line, .origin = *origin, .told = r->t};
+    struct words w = {.at = line, .start = line, .origin = *origin, .story = r->t};
 
     cut_comment(line);
     for (size_t len = strlen(line); len > 0 && isspace((unsigned char)line[len - 1]); len--)
@@ -228,6 +227,7 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     return claims_read(&w, e);
 }
 
+// Reads a text line by line. `path` is its name in errors.
 static bool read_lines(struct reader *r, const char *text, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};
@@ -244,6 +244,7 @@ static bool read_lines(struct reader *r, const char *text, const char *path, str
     return true;
 }
 
+// Reads the file at `path`. `from` is the place of the `like` that names it; NULL: none does.
 static bool read_story_file(
     struct reader *r, const char *path, const struct origin *from, struct err *e)
 {
@@ -274,16 +275,16 @@ static bool read_story_file(
 
 // --- reading a story ----------------------------------------------------------------------
 
-static bool read_all(struct told *t, const char *text, const char *path, struct err *e)
+// Reads `text` or, if it is NULL, the file at `path`.
+static bool read_all(struct story *t, const char *text, const char *path, struct err *e)
 {
     struct reader r = {.t = t};
 
-    *t = (struct told){0};
+    *t = (struct story){0};
     bool ok = story_base(&r.root, e) &&
               (text ? read_lines(&r, text, path, e) : read_story_file(&r, path, NULL, e)) &&
               story_build(t, r.events, r.count, r.root, e);
-    // An error quotes the file, which may hold anything, and a terminal would obey control
-    // characters.
+    // The error may quote control characters of the file, which a terminal would carry out.
     for (char *p = e->text; !ok && *p; p++)
         if (iscntrl((unsigned char)*p))
             *p = '?';
@@ -294,17 +295,17 @@ static bool read_all(struct told *t, const char *text, const char *path, struct 
     return ok;
 }
 
-bool story_read(struct told *t, const char *path, struct err *e)
+bool story_read(struct story *t, const char *path, struct err *e)
 {
     return read_all(t, NULL, path, e);
 }
 
-bool story_read_text(struct told *t, const char *text, const char *path, struct err *e)
+bool story_read_text(struct story *t, const char *text, const char *path, struct err *e)
 {
     return read_all(t, text, path, e);
 }
 
-void story_fini(struct told *t)
+void story_fini(struct story *t)
 {
     history_fini(&t->history);
     scenario_fini(&t->scenario);
@@ -312,5 +313,5 @@ void story_fini(struct told *t)
     for (size_t i = 0; i < t->text_count; i++)
         free(t->texts[i]);
     free(t->texts);
-    *t = (struct told){0};
+    *t = (struct story){0};
 }

@@ -1,11 +1,12 @@
-// From the records of a history to events: what was measured, and what the tables hold at the end.
+// From the records of a history to events, for the kinds whose records stand in an array, and for
+// what the tables hold at the end.
 #include <stdlib.h>
 #include <string.h>
 
 #include "story/event.h"
 
-// Says how the process ended, and leaves out what the reader assumes.
-static void tell_process(
+// Gives the event the words that say how the process ended, without those that a reader assumes.
+static void set_process_end(
     const struct writer *w, const struct process_record *p, struct event *event)
 {
     bool to_the_end = p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS;
@@ -13,14 +14,15 @@ static void tell_process(
     event->process.signal = p->status & 0x7f;
     event->process.exit = p->status >> 8 & 0xff;
     if (!event->process.signal)
-        event_forget(event, "signal");
-    // A process that ends before the end has to say how.
+        event_unset(event, "signal");
+    // An exit with 0 is a default only at the end of the run: the reader refuses an earlier end
+    // that does not say how.
     if (!event->process.exit && (event->process.signal || to_the_end))
-        event_forget(event, "exit");
+        event_unset(event, "exit");
 }
 
-// True when a stretch of time must be written, because it may be a stall. In a part, the slack is
-// set, so nothing of slack/2 or less matters.
+// True when a stretch of time must be written, because it may be a stall. A part of a history has
+// its slack as a setting, and then no stall of half the slack or less matters.
 static bool is_stall(const struct writer *w, int64_t from_ns, int64_t until_ns)
 {
     return !w->part ||
@@ -43,7 +45,7 @@ static bool is_kept(
         return w->token_no[w->h->plan.changes[i].token] != DROPPED && at_ns != 0;
     case EVENT_ATTEMPT:
         return w->token_no[event.attempt.token] != DROPPED;
-    case EVENT_FAULT: // a fault is felt for a while after its end
+    case EVENT_FAULT: // a fault may excuse what comes within recovery_limit after its end
         ended_ns = event.fault.ended_ns ? event.fault.ended_ns : at_ns;
         return is_inside(w, at_ns, ended_ns + w->s->recovery_limit_ns);
     case EVENT_SESSION: // the last session before the part was still open when it began
@@ -68,9 +70,9 @@ static bool is_kept(
     return is_inside(w, at_ns - NS_PER_S, at_ns + NS_PER_S);
 }
 
-// Gives a fault its map, or the number of an earlier fault with the same map: a second map would be
-// a second fault of the scenario.
-static void tell_fault(struct writer *w, struct event *event)
+// Gives a fault's event its map. If an earlier event of the same fault of the scenario has it,
+// gives the number of that one instead, because each map in a story is a fault of the scenario.
+static void set_fault_map(struct writer *w, struct event *event)
 {
     size_t spec = (size_t)(event->fault.spec - w->s->faults);
 
@@ -82,20 +84,20 @@ static void tell_fault(struct writer *w, struct event *event)
         w->fault_no[spec] = w->fault_count;
     }
     w->fault_count++;
-    // A word `left` says that the time is known.
+    // The word `left` alone already says that the time is known.
     if (!event->fault.left_known)
-        event_forget(event, "left");
+        event_unset(event, "left");
 }
 
-// Returns a record as an event. The numbers of processes and tokens are new ones.
-static struct event tell_record(
+// Returns a record as an event, in which processes and tokens have their numbers in the text.
+static struct event renumbered_event(
     const struct writer *w, enum event_kind kind, const char *records, size_t i)
 {
     struct event event = write_event_of(w, kind, records + i * vocabulary[kind].size);
 
     if (kind == EVENT_PROCESS) {
         event.first = w->process_no[i];
-        tell_process(w, &w->h->log.processes[i], &event);
+        set_process_end(w, &w->h->log.processes[i], &event);
     } else if (kind == EVENT_CHANGE) {
         event.first = w->token_no[w->h->plan.changes[i].token];
         event.change.kind = w->h->plan.changes[i].kind;
@@ -118,19 +120,19 @@ void write_records(struct writer *w, enum event_kind kind)
         if (!is_kept(w, kind, records, count, i))
             continue;
         memcpy(event.record, records + i * vocabulary[kind].size, vocabulary[kind].size);
-        // The text has each sum as the growth since the record that the reader will have seen
-        // before this one.
+        // The text has growths in place of sums. A growth counts from the record before, if that is
+        // written too; otherwise from 0.
         const char *before = event_record_before(w->h, &event, i);
         size_t b = before ? (size_t)(before - records) / vocabulary[kind].size : 0;
-        w->usual.before = NULL;
+        w->defaults.before = NULL;
         if (before && is_kept(w, kind, records, count, b)) {
-            last = tell_record(w, kind, records, b);
-            w->usual.before = last.record;
+            last = renumbered_event(w, kind, records, b);
+            w->defaults.before = last.record;
         }
-        event = tell_record(w, kind, records, i);
-        event_grow(&event, w->usual.before, -1);
+        event = renumbered_event(w, kind, records, i);
+        event_accumulate(&event, w->defaults.before, -1);
         if (kind == EVENT_FAULT)
-            tell_fault(w, &event);
+            set_fault_map(w, &event);
         write_event(w, &event);
     }
 }
@@ -139,37 +141,38 @@ void write_records(struct writer *w, enum event_kind kind)
 
 bool write_rows(struct writer *w)
 {
-    struct ledger_token *usual = calloc(w->h->plan.token_count + 1, sizeof *usual);
+    struct ledger_token *defaults = calloc(w->h->plan.token_count + 1, sizeof *defaults);
     int64_t soon_ns = w->l->drain_end_ns - w->l->start_ns + 60 * NS_PER_S;
     struct event row = {.kind = EVENT_ROW}, without;
 
-    if (!usual)
+    if (!defaults)
         return false;
-    // The reader works the usual rows out from the lines of the part alone.
-    usual_rows(usual, w->h, w->line_kept);
+    // The reader makes the defaults from the answers to the lines in the text alone.
+    default_rows(defaults, w->h, w->line_kept);
     for (uint32_t t = 0; t < w->h->plan.token_count; t++) {
-        struct event next = usual_row(&w->l->tokens[t], &usual[t]);
+        struct event next = row_event(&w->l->tokens[t], &defaults[t]);
         next.first = next.last = w->token_no[t];
         if (w->token_no[t] == DROPPED)
             continue;
-        // Every token expires some day; only the near ones matter to a verdict.
+        // Every token expires some day. Only an expiry within a minute of the end can matter to a
+        // verdict.
         if (!w->explain &&
             (!(next.row.flags & TOKEN_PRESENT) || next.row.expires_at_s * NS_PER_S >= soon_ns))
-            event_forget(&next, "expires");
-        without = usual_row(&usual[t], &usual[t]);
-        w->usual.row = &without;
-        write_spare(w, &next);
-        // Most rows of a run say nothing, or the same as the one before.
+            event_unset(&next, "expires");
+        without = row_event(&defaults[t], &defaults[t]);
+        w->defaults.row = &without;
+        write_drop_defaults(w, &next);
+        // Most rows have no words left, or the same ones as the row before.
         if (row.given && event_follows(&row, &next)) {
             row.last = next.last;
             continue;
         }
         if (row.given)
-            write_spared(w, &row, INT64_MAX);
+            write_event_at(w, &row, INT64_MAX);
         row = next;
     }
     if (row.given)
-        write_spared(w, &row, INT64_MAX);
-    free(usual);
+        write_event_at(w, &row, INT64_MAX);
+    free(defaults);
     return true;
 }

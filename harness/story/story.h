@@ -20,7 +20,7 @@ struct claim {
     const char *says;
 };
 
-struct told {
+struct story {
     struct scenario scenario;
     struct history history; // borrows the scenario: the struct must stay where it is
     struct claim *claims;
@@ -30,11 +30,11 @@ struct told {
 };
 
 // Reads a story, and those that it is like. Errors (ERR_USAGE) name file, line and column.
-MUST_USE bool story_read(struct told *t, const char *path, struct err *e);
+MUST_USE bool story_read(struct story *t, const char *path, struct err *e);
 
 // Reads the text of a story; `path` is the file's name in errors.
-MUST_USE bool story_read_text(struct told *t, const char *text, const char *path, struct err *e);
-void story_fini(struct told *t);
+MUST_USE bool story_read_text(struct story *t, const char *text, const char *path, struct err *e);
+void story_fini(struct story *t);
 
 // True for the path of a story: it ends with .story.
 bool story_is_path(const char *path);
@@ -42,7 +42,7 @@ bool story_is_path(const char *path);
 // Compares the claims with the verdict. An invariant that no claim names must hold, and without a
 // claim about the verdict it is pass, or violated where an invariant is named. Appends a line for
 // each claim that does not hold, and returns true when all do.
-bool story_holds(const struct told *t, const struct result *r, struct buf *differs);
+bool story_holds(const struct story *t, const struct result *r, struct buf *differs);
 
 // The part of a history that is written: a time, and what belongs to its tokens.
 struct part {

@@ -39,7 +39,7 @@ static void note(struct tally *to, const struct result *r)
         to->alone[last] = true;
 }
 
-static bool comes_out(const struct told *t, const struct result *r, const char *path, bool wrong)
+static bool comes_out(const struct story *t, const struct result *r, const char *path, bool wrong)
 {
     struct buf differs;
 
@@ -62,7 +62,7 @@ static bool is_of_the_future(const struct err *e)
 static void judge(const char *path, struct tally *to)
 {
     bool wrong = strstr(path, "/wrong/") != NULL;
-    static struct told t;
+    static struct story t;
     struct result r;
     struct err e = {0};
 
@@ -124,7 +124,7 @@ static void each_story_comes_out(void **state)
 
 static void assert_refused(const char *text, const char *why)
 {
-    static struct told t;
+    static struct story t;
     struct err e = {0};
 
     assert_false(story_read_text(&t, text, "x.story", &e));
@@ -183,7 +183,7 @@ static void a_refusal_says_where_and_what(void **state)
 
 static void assert_late(const char *text, double late, const char *differs)
 {
-    static struct told t;
+    static struct story t;
     struct result r;
     struct buf out;
     struct err e;
@@ -224,7 +224,7 @@ static void a_claim_that_does_not_hold_says_what_came_out(void **state)
 // The text with all defaults gives what the story gives.
 static void assert_same_when_explained(const char *path)
 {
-    static struct told t, again;
+    static struct story t, again;
     struct buf first, second;
     struct err e;
 
@@ -263,7 +263,7 @@ static void what_is_written_is_what_was_read(void **state)
 static void a_whole_run_keeps_its_counts(void **state)
 {
     static const char told[] = "run until 9000 reconnects 3\nline at 150 torn\n";
-    static struct told t;
+    static struct story t;
     struct buf text;
     struct err e;
 

@@ -11,8 +11,8 @@
 // How the field of a word keeps a value that the text has in ms (a share: in percent).
 static const struct rule {
     int64_t from;  // what the field holds for 0 ms
-    int64_t never; // what the field holds for `never`; -1: the word cannot say `never`
-    bool negative;
+    int64_t never; // what the field holds for `never`; -1: the value cannot be `never`
+    bool negative; // values below 0 are allowed
 } rules[] = {
     [VALUE_TIME] = {STORY_START_NS, -1, true},
     [VALUE_WHEN] = {STORY_START_NS, 0, true},
@@ -26,9 +26,9 @@ static const struct rule {
 
 // --- the words of a line --------------------------------------------------------------
 
-// Returns the end of a map or of a quotation that begins here; for a word, that is the next
-// character that `ends` has.
-static const char *end_of(const char *p, const char *ends)
+// Returns the end of the map, the quotation or the word that begins at p. A word ends before the
+// next character of `ends`.
+static const char *word_end(const char *p, const char *ends)
 {
     int depth = 0;
     bool quoted = false;
@@ -48,7 +48,8 @@ bool words_next(struct words *w, char *word, size_t size, struct origin *place)
     w->at += strspn(w->at, " \t");
     *place = w->origin;
     place->column += (size_t)(w->at - w->start);
-    const char *end = end_of(w->at, w->claims ? " \t,()" : " \t:");
+    const char *end = word_end(w->at, w->claims ? " \t,()" : " \t:");
+    // In a claim, each of ,( and ) is a word of one character.
     if (end == w->at && w->claims && *end)
         end++;
     snprintf(word, size, "%.*s", (int)(end - w->at), w->at);
@@ -57,8 +58,8 @@ bool words_next(struct words *w, char *word, size_t size, struct origin *place)
     return any;
 }
 
-size_t words_which(const struct origin *at, const char *word, const char *const *known,
-    size_t count, struct err *e)
+size_t words_find(const struct origin *at, const char *word, const char *const *known, size_t count,
+    struct err *e)
 {
     struct suggestion near;
     struct buf text;
@@ -80,6 +81,7 @@ size_t words_which(const struct origin *at, const char *word, const char *const 
     return count;
 }
 
+// Reads a number of ms with up to 6 decimals, such as -2.25, as ns.
 static bool read_ms(const struct origin *at, const char *word, int64_t *ns, struct err *e)
 {
     const char *p = word + (*word == '-');
@@ -108,7 +110,7 @@ static bool words_count(const struct origin *at, const char *word, int64_t *coun
     return true;
 }
 
-bool words_text(
+bool words_unquote(
     struct words *w, const struct origin *at, char *word, const char **text, struct err *e)
 {
     size_t len = strlen(word);
@@ -116,19 +118,19 @@ bool words_text(
     if (len < 2 || word[0] != '"' || word[len - 1] != '"')
         return origin_err(at, e, "'%.40s' should be a text within quotes", word);
     word[len - 1] = '\0';
-    *text = story_keep(w->told, word + 1);
+    *text = story_keep(w->story, word + 1);
     return *text || err_memory(e);
 }
 
 // --- reading an event -----------------------------------------------------------------
 
-// Reads the numbers of an event: "4", "4-9" or, for a token that was never planned, "strange".
+// Reads the numbers of an event: "4"; of a kind with HEAD_RANGE also "4-9"; of an item also
+// "strange", a token that was never planned.
 static bool read_range(const struct origin *at, char *word, struct event *event, struct err *e)
 {
     char *dash = vocabulary[event->kind].head == HEAD_RANGE ? strchr(word, '-') : NULL;
     int64_t from = 0, to = 0;
 
-    // A collector may write a token that nobody planned.
     if (event->kind == EVENT_ITEM && strcmp(word, "strange") == 0) {
         event->first = event->last = NUMBER_NONE;
         return true;
@@ -146,6 +148,7 @@ static bool read_range(const struct origin *at, char *word, struct event *event,
     return true;
 }
 
+// Reads names of columns between commas as bits. Overwrites the commas in `word`.
 static bool read_columns(const struct origin *at, char *word, int64_t *bits, struct err *e)
 {
     const char *known[ROW_COLUMNS];
@@ -154,7 +157,7 @@ static bool read_columns(const struct origin *at, char *word, int64_t *bits, str
     for (size_t i = 0; i < ROW_COLUMNS; i++)
         known[i] = row_columns[i].name;
     for (char *name, *rest = word; (name = strsep(&rest, ",")) != NULL;) {
-        size_t i = words_which(at, name, known, ROW_COLUMNS, e);
+        size_t i = words_find(at, name, known, ROW_COLUMNS, e);
         if (i == ROW_COLUMNS)
             return false;
         *bits |= row_columns[i].bits;
@@ -168,6 +171,7 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
     int64_t *value, struct err *e)
 {
     const struct rule *rule = &rules[word->type];
+    // The largest value that a field of this size holds.
     int64_t most = word->size < sizeof(int)   ? UINT16_MAX
                    : word->size > sizeof(int) ? INT64_MAX
                                               : INT32_MAX;
@@ -194,7 +198,8 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
            origin_err(at, e, "'%s' is at most 100%%", word->name);
 }
 
-// Reads the value after a word, if the word has one, and fills in the word's field.
+// Reads what stands behind a word that has a value, and fills in the word's field. `name` is the
+// place of the word.
 static bool read_word(struct words *w, const struct event_word *word, struct event *event,
     const struct origin *name, struct err *e)
 {
@@ -212,7 +217,7 @@ static bool read_word(struct words *w, const struct event_word *word, struct eve
     if (!words_next(w, text, sizeof text, &at))
         return origin_err(&at, e, "'%s' needs a value behind it", word->name);
     if (word->type == VALUE_TEXT)
-        return words_text(w, &at, text, &event->text, e);
+        return words_unquote(w, &at, text, &event->text, e);
     if (!read_value(word, &at, text, &value, e))
         return false;
     event_put_value(event, word, value);
@@ -236,14 +241,14 @@ static bool read_words(struct words *w, struct event *event, struct err *e)
             w->at = before;
             return true;
         }
-        size_t i = words_which(&at, text, known, count, e);
+        size_t i = words_find(&at, text, known, count, e);
         if (i == count || !read_word(w, &vocabulary[event->kind].words[i], event, &at, e))
             return false;
     }
     return true;
 }
 
-// Reads what follows the name of an event: its numbers, a fault's map, or the rest of the line.
+// Reads the head of an event, which follows its name: see `head` of struct kind.
 static bool read_head(struct words *w, struct event *event, struct err *e)
 {
     const struct kind *k = &vocabulary[event->kind];
@@ -256,7 +261,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
     if (k->head == HEAD_REST) {
         w->at += strspn(w->at, " \t");
         event->origin.column += (size_t)(w->at - w->start);
-        event->text = story_keep(w->told, w->at);
+        event->text = story_keep(w->story, w->at);
         w->at += strlen(w->at);
         return event->text || err_memory(e);
     }
@@ -266,7 +271,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
     event->first = event->last = NUMBER_NONE;
     if (k->head == HEAD_FAULT && *text == '{') {
         event->origin = at;
-        event->text = story_keep(w->told, text);
+        event->text = story_keep(w->story, text);
         return event->text || err_memory(e);
     }
     return read_range(&at, text, event, e);
@@ -284,10 +289,10 @@ bool event_read(struct words *w, struct event *event, struct err *e)
         known[kind] = vocabulary[kind].name;
     // Items have no name, because they stand after the ':' of a line, so none is suggested.
     known[EVENT_ITEM] = known[EVENT_LINE];
-    event->kind = (enum event_kind)words_which(&event->origin, name, known, EVENT_KINDS, e);
+    event->kind = (enum event_kind)words_find(&event->origin, name, known, EVENT_KINDS, e);
     if (event->kind == EVENT_KINDS)
         return false;
-    // A time that the line leaves out is the load's beginning.
+    // A time that the line does not give is the load's beginning.
     FOR_WORDS(word, event)
     if (word->type == VALUE_TIME)
         event_put(event, word, STORY_START_NS);
@@ -343,7 +348,7 @@ static void write_value(const struct event *event, const struct event_word *word
         write_columns(value, out);
     else if (word->type == VALUE_COUNT)
         buf_printf(out, "%lld", (long long)value);
-    // In a field that holds a time of the clock, 0 means never.
+    // A field with a time on the run's clock (`from` is not 0) may also hold 0 for never.
     else if (value == CLOCK_NEVER || (value == 0 && rule->from))
         buf_append_str(out, "never");
     else

@@ -1,13 +1,12 @@
 // From a history to events and their text.
 //
-// Each record becomes an event in which all words are said. Then the words are dropped that a
-// reader fills in by itself. No second table of defaults tells which these are: the event is
-// completed without the word, as the reader does it, and compared. So the writer cannot leave out
-// too much when a default changes.
+// Each record becomes an event in which all words are given. Then the words are dropped whose value
+// is the default. To know which these are, the event is completed without the word by the same
+// code as in the reader, and compared. There is no second table of defaults that could differ.
 //
-// A history keeps its records kind by kind, and a story is read in the order of time. So the text
-// is written kind by kind, too, and its pieces are sorted. To sort events instead would take 600
-// bytes for each.
+// A history keeps its records kind by kind, and people read a story in the order of time. So the
+// text is written kind by kind, too, and its pieces are sorted. Sorting events instead would need
+// 600 bytes of memory for each.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,9 @@
 
 // --- events ---------------------------------------------------------------------------------
 
-// Returns the time at which an event stands in the text.
-static int64_t write_order_of(const struct event *event)
+// Returns the time by which an event is sorted in the text. What holds for the whole run comes
+// first, what was measured comes last.
+static int64_t write_sort_key(const struct event *event)
 {
     switch (event->kind) {
     case EVENT_TOKEN:
@@ -29,8 +29,6 @@ static int64_t write_order_of(const struct event *event)
     case EVENT_SESSION:
     case EVENT_LINE:
         return event_time(event);
-    // What lasts comes first, what was measured comes last: neither has one time at which it
-    // belongs.
     default:
         return event->kind <= EVENT_PROCESS ? INT64_MIN : INT64_MAX;
     }
@@ -52,19 +50,19 @@ struct event write_event_of(const struct writer *w, enum event_kind kind, const 
 {
     struct event event = {.kind = kind};
 
-    event_give_all(&event);
+    event_set_all(&event);
     memcpy(event.record, record, vocabulary[kind].size);
     event_shift(&event, STORY_START_NS - w->l->start_ns, true);
     return event;
 }
 
-void write_spare(const struct writer *w, struct event *event)
+void write_drop_defaults(const struct writer *w, struct event *event)
 {
     if (!w->explain)
-        event_spare(event, &w->usual);
+        event_drop_defaults(event, &w->defaults);
 }
 
-void write_spared(struct writer *w, const struct event *event, int64_t ns)
+void write_event_at(struct writer *w, const struct event *event, int64_t ns)
 {
     size_t from = w->out->len;
 
@@ -74,22 +72,22 @@ void write_spared(struct writer *w, const struct event *event, int64_t ns)
 
 void write_event(struct writer *w, struct event *event)
 {
-    int64_t ns = write_order_of(event);
+    int64_t ns = write_sort_key(event);
 
-    write_spare(w, event);
-    // An event that each story has is left out when all its values are the usual ones.
+    write_drop_defaults(w, event);
+    // `load` and `run` have no numbers, so without words they say nothing.
     if (event->given || (event->kind != EVENT_LOAD && event->kind != EVENT_RUN))
-        write_spared(w, event, ns);
+        write_event_at(w, event, ns);
 }
 
-// --- what lasts -----------------------------------------------------------------------------
+// --- what holds for the whole run -----------------------------------------------------------
 
 static void write_load(struct writer *w)
 {
     const struct load_result *load = &w->h->load;
     struct event event = {.kind = EVENT_LOAD};
 
-    event_give_all(&event);
+    event_set_all(&event);
     event.load.until_ns = STORY_START_NS + w->l->load_end_ns - w->l->start_ns;
     event.load.refused = load->refused;
     event.load.stalled_ns = load->stalls.longest_ns;
@@ -102,7 +100,7 @@ static void write_run(struct writer *w)
     const struct history_notes *n = &w->h->notes;
     char why[sizeof n->gave_up];
 
-    event_give_all(&event);
+    event_set_all(&event);
     event.run.until_ns = STORY_START_NS + w->l->drain_end_ns - w->l->start_ns;
     event.run.interrupted = n->interrupted;
     event.run.others = (int64_t)(n->others_share * 1e6 + 0.5);
@@ -111,30 +109,32 @@ static void write_run(struct writer *w)
     event.run.reconnects = n->reconnects;
     // Reconnects are counted for a whole run only, and in an old run they were not counted.
     if (w->part || n->reconnects == UINT64_MAX)
-        event_forget(&event, "reconnects");
+        event_unset(&event, "reconnects");
     snprintf(why, sizeof why, "%s", n->gave_up);
     for (char *p = why; *p; p++)
         // A quotation mark would end the text for the reader.
         *p = *p == '"' ? '\'' : *p;
     event.text = why;
     if (!*why)
-        event_forget(&event, "gave-up");
+        event_unset(&event, "gave-up");
     write_event(w, &event);
 }
 
-// True when each collector is one process that lives from a second before the load to the end.
-static bool is_usual(const struct writer *w)
+// True when the processes are those that a story without a process event has: one for each
+// collector, from a second before the load to the end.
+static bool has_default_processes(const struct writer *w)
 {
     const struct subject_log *log = &w->h->log;
-    bool usual = log->process_count == (size_t)w->s->collector.instances;
+    bool all_default = log->process_count == (size_t)w->s->collector.instances;
 
-    for (size_t i = 0; usual && i < log->process_count; i++) {
+    for (size_t i = 0; all_default && i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        usual = p->instance == (int)i && p->started_ns == w->l->start_ns - NS_PER_S && p->asked &&
-                p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS && p->status == 0 &&
-                p->left == PROCESS_LEFT_UNKNOWN && w->process_no[i] != DROPPED;
+        all_default = p->instance == (int)i && p->started_ns == w->l->start_ns - NS_PER_S &&
+                      p->asked && p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS &&
+                      p->status == 0 && p->left == PROCESS_LEFT_UNKNOWN &&
+                      w->process_no[i] != DROPPED;
     }
-    return usual;
+    return all_default;
 }
 
 // --- tokens and lines -------------------------------------------------------------------------
@@ -164,14 +164,15 @@ static void write_txn(struct writer *w, size_t i)
     }
 }
 
-// Writes the tokens that are left out, `first` to `last`, as ones that were never needed, so that
-// the others keep their numbers.
+// Writes the tokens `first` to `last`, which are not kept, as `unneeded`. A reader accepts no gap
+// between the numbers of tokens.
 static void write_gap(struct writer *w, uint32_t first, uint32_t last)
 {
     const struct txn_record none = {.outcome = TXN_NOT_NEEDED};
 
     for (uint32_t next; first <= last; first = next) {
         struct event event = write_event_of(w, EVENT_TOKEN, &none);
+        // One event has at most UINT16_MAX tokens.
         next = last - first < UINT16_MAX ? last + 1 : first + UINT16_MAX;
         event.first = first;
         event.last = next - 1;
@@ -194,6 +195,7 @@ static void write_gaps(struct writer *w)
     }
 }
 
+// Returns a delivery as an item of a line, without the words that have their default.
 static struct event item_of(const struct writer *w, const struct delivery *d)
 {
     struct event item = write_event_of(w, EVENT_ITEM, d);
@@ -201,7 +203,7 @@ static struct event item_of(const struct writer *w, const struct delivery *d)
     // A token that the plan does not have is written without a number.
     item.first = d->token < w->h->plan.token_count ? w->token_no[d->token] : NUMBER_NONE;
     item.last = item.first;
-    write_spare(w, &item);
+    write_drop_defaults(w, &item);
     return item;
 }
 
@@ -223,8 +225,8 @@ static void write_items(struct writer *w, const struct delivery *d, size_t count
     event_write(&item, w->out);
 }
 
-// Writes a line if it is kept. *delivery is the index of the first delivery that belongs to no line
-// before; it moves on past the deliveries of this line.
+// Writes line i if it is kept. *delivery is the index of its first delivery; it moves on to the
+// first one of the next line.
 static void write_line(struct writer *w, size_t i, size_t *delivery)
 {
     const struct subject_log *log = &w->h->log;
@@ -237,13 +239,13 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     if (!w->line_kept[i])
         return;
     event.line.process = w->process_no[line->process];
-    // Who reads the story guesses both times, as for an old run that lacks them. So only a time
-    // that differs from that guess is written.
+    // When both times are missing, build.c guesses them from the faults. So only a time that
+    // differs from the guess is written.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
-        event_forget(&event, "empty");
+        event_unset(&event, "empty");
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)
-        event_forget(&event, "seen");
-    write_spare(w, &event);
+        event_unset(&event, "seen");
+    write_drop_defaults(w, &event);
     event_write(&event, w->out);
     if (*delivery > first) {
         buf_append_char(w->out, ':');
@@ -268,7 +270,7 @@ static void write_numbers(const struct writer *w)
     char login[NAMES_MAX];
 
     for (uint32_t t = 0; !write_keeps_numbers(w) && t < w->h->plan.token_count; t++) {
-        // Tokens that follow each other need one comment only, at the first of them.
+        // Of tokens that follow each other without a gap, only the first needs a comment.
         if (w->token_no[t] == DROPPED || (t > 0 && w->token_no[t - 1] != DROPPED))
             continue;
         names_login(login, t);
@@ -276,7 +278,7 @@ static void write_numbers(const struct writer *w)
     }
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
 
@@ -288,8 +290,8 @@ static bool write_events(struct writer *w)
 {
     write_load(w);
     write_run(w);
-    // A reader who is told of one process expects to be told of all.
-    if (w->explain || !is_usual(w))
+    // A story that has one process must have all.
+    if (w->explain || !has_default_processes(w))
         write_records(w, EVENT_PROCESS);
     for (size_t i = 0; i < w->h->plan.txn_count; i++)
         write_txn(w, i);
@@ -305,6 +307,7 @@ static bool write_events(struct writer *w)
     return ok && !w->failed && !w->out->failed;
 }
 
+// Writes the settings, and then the events in the order of time.
 static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
@@ -317,7 +320,7 @@ static bool write_part(struct writer *w)
     ok = write_events(w) && ok;
     w->out = out;
     if (w->piece_count > 0)
-        qsort(w->pieces, w->piece_count, sizeof *w->pieces, by_time);
+        qsort(w->pieces, w->piece_count, sizeof *w->pieces, compare_pieces);
     for (size_t i = 0; ok && i < w->piece_count; i++)
         buf_append(out, events.data + w->pieces[i].from, w->pieces[i].len);
     buf_fini(&events);
@@ -336,16 +339,15 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     w.guessed = calloc(h->log.line_count + 1, sizeof *w.guessed);
     w.line_kept = calloc(h->log.line_count + 1, sizeof *w.line_kept);
     w.log.processes = calloc(h->log.process_count + 1, sizeof *w.log.processes);
-    w.log.samples = calloc(h->log.process_count + 1, sizeof *w.log.samples);
+    w.wrote = calloc(h->log.process_count + 1, sizeof *w.wrote);
     buf_init(&w.map, 4096);
-    w.usual = (struct usual){
+    w.defaults = (struct default_context){
         .load_ns = scenario_load_ns(s), .run_ns = scenario_load_ns(s) + s->drain_ns, .log = &w.log};
     bool ok = w.guessed && w.token_no && w.process_no && w.fault_no && w.line_kept &&
-              w.log.processes && w.log.samples;
+              w.log.processes && w.wrote;
     if (ok) {
         for (size_t i = 0; i < s->fault_count; i++)
             w.fault_no[i] = DROPPED;
-        // This also gives the tokens and processes that are written their numbers.
         write_pick(&w);
         if (part)
             part->number = w.token_no[part->token];
@@ -358,7 +360,7 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     free(w.guessed);
     free(w.line_kept);
     free(w.log.processes);
-    free(w.log.samples);
+    free(w.wrote);
     free(w.pieces);
     return ok;
 }

@@ -7,8 +7,8 @@
 
 #define SETTINGS_MAX (4u << 20)
 
-// True for a setting that a story says in words of its own, or does not need.
-static bool is_other(const struct writer *w, const char *path)
+// True for a setting that is not written: a story has other words for it, or does not need it.
+static bool is_left_out(const struct writer *w, const char *path)
 {
     static const char *const others[] = {
         "name", "summary", "tags", "seed", "needs", "faults", "collector.command"};
@@ -17,8 +17,8 @@ static bool is_other(const struct writer *w, const char *path)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(path, others[i]) == 0)
             return true;
-    // The objectives are about the numbers of the whole run, so a part leaves them out. But an
-    // expected invariant is kept, because it is a promise.
+    // Objectives are about the numbers of the whole run, so a part leaves them out. But `expect`
+    // with an invariant is kept, because it makes the collector promise this invariant.
     for (size_t i = 0; w->part && i < sizeof objectives / sizeof *objectives; i++) {
         size_t len = strlen(objectives[i]);
         const struct metric *m =
@@ -29,6 +29,7 @@ static bool is_other(const struct writer *w, const char *path)
     return false;
 }
 
+// Appends a value; within quotes unless `verbatim`, or if all of its characters are safe.
 static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
 {
     static const char safe[] =
@@ -44,8 +45,10 @@ static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
     buf_append_char(out, '"');
 }
 
+// Writes a value, or a list of values, as a `set` line.
 static void write_setting(const struct node *n, const char *path, struct buf *out)
 {
+    // override_apply takes the values of keys with free names as they are, without quotes.
     bool verbatim = strncmp(path, "collector.env.", 14) == 0 ||
                     strncmp(path, "postgres.settings.", 18) == 0 ||
                     strncmp(path, "expect.", 7) == 0 || strncmp(path, "allow.", 6) == 0;
@@ -75,30 +78,30 @@ static bool same_values(const struct node *a, const struct node *b)
     return same;
 }
 
-// Writes each value below `n` that differs from the one with which every story begins, because the
-// other settings would hide the few that matter. `usual` is what every story has in this place;
-// NULL: nothing.
+// Writes each value below `n` that differs from the one with which every story begins; all others
+// would only hide the few that matter. `base` is what every story has in the place of `n`; NULL:
+// nothing. `path` is the path of `n` in the scenario.
 static void write_settings(
-    const struct writer *w, const struct node *n, const struct node *usual, const char *path)
+    const struct writer *w, const struct node *n, const struct node *base, const char *path)
 {
     size_t index = 0;
 
     for (const struct node *child = n->first; child; child = child->next, index++) {
         const struct node *other = NULL;
         char below[300];
-        if (usual && usual->kind == n->kind)
-            other = child->key ? node_child(usual, child->key) : node_item(usual, index);
+        if (base && base->kind == n->kind)
+            other = child->key ? node_child(base, child->key) : node_item(base, index);
         snprintf(below, sizeof below, "%s%s", path, *path ? "." : "");
         size_t len = strlen(below);
         if (child->key)
             snprintf(below + len, sizeof below - len, "%s", child->key);
         else
             snprintf(below + len, sizeof below - len, "%zu", index);
-        // A list of words is one setting, a list of maps is one for each key in it.
+        // A list of words is one setting. A list of maps has a setting for each key of each map.
         bool whole =
             child->kind == NODE_SCALAR ||
             (child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR));
-        if (is_other(w, below))
+        if (is_left_out(w, below))
             continue;
         if (!whole)
             write_settings(w, child, other, below);
@@ -122,20 +125,20 @@ static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
 
 bool write_scenario(const struct writer *w)
 {
-    struct node *base = NULL, *usual = NULL, *root = NULL;
+    struct node *base_yaml = NULL, *base = NULL, *root = NULL;
     struct scenario s = {0};
     struct err e;
 
-    bool ok = story_base(&base, &e) && scenario_make(&s, base, &e) && tree_of(&s, &usual, &e) &&
-              tree_of(w->s, &root, &e);
+    bool ok = story_base(&base_yaml, &e) && scenario_make(&s, base_yaml, &e) &&
+              tree_of(&s, &base, &e) && tree_of(w->s, &root, &e);
     if (ok)
-        write_settings(w, root, w->explain ? NULL : usual, "");
+        write_settings(w, root, w->explain ? NULL : base, "");
     // A part has too few probes to measure the slack of the whole run again.
     if (ok && w->part && w->s->slack_ns == SLACK_AUTO)
         buf_printf(w->out, "set slack=%lld.%06lldms\n", (long long)(w->part->slack_ns / NS_PER_MS),
             (long long)(w->part->slack_ns % NS_PER_MS));
+    node_free(base_yaml);
     node_free(base);
-    node_free(usual);
     node_free(root);
     scenario_fini(&s);
     return ok;
