@@ -149,7 +149,7 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
         // libpq's environment variables may lead to a server only if the user has named one, so all
         // other commands forget them. doctor and proxy always get a server by name.
         if (!o.conninfo && !(c->scope & (SCOPE_DOCTOR | SCOPE_PROXY)))
-            child_env_forget_server();
+            child_env_remove_libpq();
         code = c->run(&o);
     }
     options_fini(&o);

@@ -92,7 +92,7 @@ static bool start_producer(struct producer *p, struct err *e)
     spec.err = p->config->producer->log;
     // The kernel ends the client if the harness is killed.
     spec.death_signal = SIGKILL;
-    pid_t pid = other_user_become(&spec, e) ? process_start(&spec, e) : -1;
+    pid_t pid = other_user_apply(&spec, e) ? process_start(&spec, e) : -1;
     close(in[0]);
     close(out[1]);
     if (pid < 0) {

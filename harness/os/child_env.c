@@ -128,7 +128,7 @@ bool child_env_pass(const char *name, struct err *e)
     return ok || err_memory(e);
 }
 
-void child_env_forget_server(void)
+void child_env_remove_libpq(void)
 {
     char name[NAME_MAX_LEN];
     char **v = environ;

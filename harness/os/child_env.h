@@ -33,4 +33,4 @@ MUST_USE bool child_env_pass(const char *name, struct err *e);
 // Removes libpq's variables from mailproof's environment. Call this before the first thread starts.
 // A run that starts a server of its own must not use the server, the options or the files that
 // these variables name.
-void child_env_forget_server(void);
+void child_env_remove_libpq(void);

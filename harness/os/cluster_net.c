@@ -16,9 +16,11 @@ const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
     return text;
 }
 
+// Runs a program in a namespace, whose output goes only into the error.
 #define RUN_IN(net, e, ...)                                                                        \
     netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
 
+// Makes the namespace in the middle, with a bridge to which the cables lead.
 static bool make_middle(struct cluster_net *l, struct err *e)
 {
     return netns_new(&l->middle, e) &&
@@ -42,9 +44,9 @@ static bool add_filter(int net, const char *device, struct err *e)
     return RUN_IN(net, e, "nft", filter);
 }
 
-// Lays a cable. The device at its end is called "cable" at the member, and "m" plus the member's
-// number in the middle.
-static bool lay_cable(struct cluster_net *l, int member, struct err *e)
+// Connects a member to the middle. The device at its end of the cable is called "cable" at the
+// member, and "m" plus the member's number in the middle.
+static bool connect_member(struct cluster_net *l, int member, struct err *e)
 {
     int net = l->members[member];
     char other[64], port[8], address[CLUSTER_NET_ADDRESS], with_mask[CLUSTER_NET_ADDRESS + 4];
@@ -68,7 +70,7 @@ bool cluster_net_make(struct cluster_net *l, struct err *e)
         return err_set(e, ERR_SKIP, "cutting a member off needs root, for network namespaces");
     bool ok = make_middle(l, e);
     for (int i = 0; ok && i < CLUSTER_NET_MEMBERS; i++)
-        ok = netns_new(&l->members[i], e) && lay_cable(l, i, e);
+        ok = netns_new(&l->members[i], e) && connect_member(l, i, e);
     if (ok)
         return true;
     e->kind = ERR_SKIP;

@@ -1,6 +1,7 @@
 // A network of a few machines, each of which is a network namespace. A cable leads from the machine
-// in the middle to each of the others, and these reach each other through the middle. A cable can
-// be cut: then packets are dropped in both directions, and their senders get no error.
+// in the middle to each of the others, and these reach each other through the middle. A cable is a
+// pair of virtual devices (veth). It can be cut: then packets are dropped in both directions, and
+// their senders get no error.
 //
 // As in netns.h, the namespaces have no names. The kernel removes them when the last descriptor and
 // the last process in them are gone.

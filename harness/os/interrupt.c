@@ -7,13 +7,15 @@
 
 #include "base/clock.h"
 
-static volatile sig_atomic_t pending, asked, deferred, at_once;
+static volatile sig_atomic_t pending;  // the signal that interrupts; 0: none
+static volatile sig_atomic_t asked;    // the signal that asks for an end; 0: none
+static volatile sig_atomic_t deferred; // the first signal only asks
+static volatile sig_atomic_t at_once;  // base of the exit code of interrupt_exit_at_once; 0: off
 
 static void remember_signal(int signal)
 {
     if (at_once)
         _exit(at_once + signal);
-    // While signals are deferred, the first one only asks, and a second one interrupts.
     if (deferred && !asked)
         asked = signal;
     else

@@ -67,6 +67,7 @@ bool netns_run(int net, const char *const *argv, char *text, size_t size, struct
     return process_collect(&spec, text, size, e);
 }
 
+// Runs a program in a namespace, whose output goes only into the error.
 #define RUN_IN(net, e, ...)                                                                        \
     netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
 
@@ -79,7 +80,8 @@ static bool add_cable(const struct netns *n, struct err *e)
         "peer", "name", DEVICE, "netns", other);
 }
 
-// Sets loopback up, too, because some servers use it to talk to themselves.
+// Sets up one end: its address, its device, the filter and loopback, which some servers use to talk
+// to themselves.
 static bool set_up_end(
     const struct netns *n, enum netns_end end, const char *address, struct err *e)
 {

@@ -1,5 +1,6 @@
-// Two network namespaces with a cable between them: one for the collector, one for the server. When
-// the kernel drops the packets between them, TCP's own timers at both ends see a dead network.
+// Two network namespaces, one for the collector and one for the server, with a cable between them:
+// a pair of virtual devices (veth). When the kernel drops the packets between them, TCP's own
+// timers at both ends see a dead network.
 //
 // The namespaces have no names; they live only by descriptors and by the processes in them. When
 // these are gone, for whatever reason, the kernel removes the namespaces and the cable.

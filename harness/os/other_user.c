@@ -38,7 +38,7 @@ bool other_user(struct other_user *u, struct err *e)
     return true;
 }
 
-bool other_user_become(struct process_spec *spec, struct err *e)
+bool other_user_apply(struct process_spec *spec, struct err *e)
 {
     struct other_user u;
 

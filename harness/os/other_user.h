@@ -24,8 +24,8 @@ struct other_user {
     char home[256];
 };
 
-// Looks up the user that was chosen. Also true when none was: u->chosen says so.
+// Looks up the chosen user. Also true when none was chosen; then u->chosen is false.
 MUST_USE bool other_user(struct other_user *u, struct err *e);
 
 // Sets the user in `spec` to the chosen one, if there is one.
-MUST_USE bool other_user_become(struct process_spec *spec, struct err *e);
+MUST_USE bool other_user_apply(struct process_spec *spec, struct err *e);

@@ -13,7 +13,7 @@
 
 #define CHILDREN_MAX 256
 
-// Takes libfaketime's variant for programs with threads, which serves other programs, too.
+// Finds libfaketime. Takes its variant for programs with threads, which serves others, too.
 static bool find_library(char library[PATH_MAX], struct err *e)
 {
 #ifdef MAILPROOF_SANITIZED
@@ -33,7 +33,7 @@ static bool find_library(char library[PATH_MAX], struct err *e)
 
 // Writes the offset for libfaketime. Replaces the file as a whole, because a process may be reading
 // it.
-static bool tell_offset(const struct own_clock *c, int64_t offset_ns, struct err *e)
+static bool write_clock_offset(const struct own_clock *c, int64_t offset_ns, struct err *e)
 {
     char fresh[PATH_MAX + 8], text[40];
     int len = snprintf(text, sizeof text, "%+.6f\n", (double)offset_ns / 1e9);
@@ -50,10 +50,11 @@ static bool tell_offset(const struct own_clock *c, int64_t offset_ns, struct err
 bool own_clock_make(struct own_clock *c, const char *dir, const char *name, struct err *e)
 {
     *c = (struct own_clock){0};
-    return find_library(c->library, e) && path_join(c->file, dir, name, e) && tell_offset(c, 0, e);
+    return find_library(c->library, e) && path_join(c->file, dir, name, e) &&
+           write_clock_offset(c, 0, e);
 }
 
-bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err *e)
+bool own_clock_add_env(const struct own_clock *c, struct child_env *env, struct err *e)
 {
     // libfaketime is to read the file at each call, and to leave the monotonic clock and the times
     // of files alone.
@@ -67,7 +68,7 @@ bool own_clock_give(const struct own_clock *c, struct child_env *env, struct err
 
 bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
 {
-    if (!tell_offset(c, c->offset_ns + by_ns, e))
+    if (!write_clock_offset(c, c->offset_ns + by_ns, e))
         return false;
     c->offset_ns += by_ns;
     return true;

@@ -115,7 +115,7 @@ bool path_program(char out[PATH_MAX], const char *name)
     return false;
 }
 
-enum err_kind path_fault(void)
+enum err_kind path_err_kind(void)
 {
     return errno == EACCES || errno == EROFS || errno == ENOENT || errno == ENOTDIR ? ERR_USAGE
                                                                                     : ERR_SYSTEM;
@@ -134,7 +134,7 @@ bool path_make(const char *dir, struct err *e)
         char end = *p;
         *p = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return err_sys(e, path_fault(), "cannot make the folder %s", path);
+            return err_sys(e, path_err_kind(), "cannot make the folder %s", path);
         *p = end;
         if (end == '\0')
             return true;

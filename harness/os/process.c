@@ -51,7 +51,7 @@ static bool gives_up_root(const struct process_spec *spec)
 }
 
 // Gives up root for the user in spec, with no way back. Does nothing if spec names no other user.
-static bool child_identity(const struct process_spec *spec)
+static bool give_up_root(const struct process_spec *spec)
 {
     if (!gives_up_root(spec))
         return true;
@@ -59,6 +59,7 @@ static bool child_identity(const struct process_spec *spec)
            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
+// Restores the defaults, because ignored signals and the signal mask would survive exec.
 static void child_signals(void)
 {
     sigset_t none;
@@ -80,7 +81,7 @@ static _Noreturn void run_child(const struct process_spec *spec, int report, pid
     // The child enters the namespace while it is still root.
     if (spec->net >= 0 && setns(spec->net, CLONE_NEWNET) != 0)
         goto failed;
-    if (!child_identity(spec) || (spec->dir && chdir(spec->dir) != 0))
+    if (!give_up_root(spec) || (spec->dir && chdir(spec->dir) != 0))
         goto failed;
     // This comes after the change of identity, which would clear the signal.
     if (spec->death_signal) {
@@ -352,8 +353,8 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-// Finds the processes that have this parent and are in this group; -1: any parent, any group.
-static size_t find_descendants(pid_t parent, pid_t group, pid_t *pids, size_t max)
+// Finds the processes with this parent and in this group; -1: any. Stores at most `max` pids.
+static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
     size_t count = 0;
@@ -374,7 +375,7 @@ static size_t find_descendants(pid_t parent, pid_t group, pid_t *pids, size_t ma
 
 size_t process_children(pid_t parent, pid_t *pids, size_t max)
 {
-    return find_descendants(parent, -1, pids, max);
+    return find_processes(parent, -1, pids, max);
 }
 
 bool process_signal_group(pid_t leader, int signal)
@@ -394,9 +395,9 @@ bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 
     if (!process_wait_stopped(leader, deadline_ns))
         return false;
-    size_t count = find_descendants(-1, leader, pids, GROUP_MAX);
+    size_t count = find_processes(-1, leader, pids, GROUP_MAX);
     for (size_t i = 0; i < count; i++) {
-        // A process that has ended meanwhile does not run either.
+        // process_wait_stopped also fails for a process that has ended, which is as good.
         if (!process_wait_stopped(pids[i], deadline_ns) && clock_now_ns() >= deadline_ns)
             return false;
     }

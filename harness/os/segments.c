@@ -41,8 +41,7 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-// Removes one POSIX segment. Returns 0, because its type must be that of measure_posix, which
-// returns a size.
+// Removes one POSIX segment. Returns 0: a visitor returns a size, and here none is wanted.
 static size_t unlink_posix(uint32_t handle)
 {
     char name[40];
@@ -52,6 +51,7 @@ static size_t unlink_posix(uint32_t handle)
     return 0;
 }
 
+// Returns the size of one POSIX segment in bytes.
 static size_t measure_posix(uint32_t handle)
 {
     char path[60];
@@ -80,7 +80,7 @@ static size_t visit_items(const struct control *c, size_t size, size_t (*visit)(
 
 // Visits the POSIX segments of a server and returns the sum of the results. `handle` is that of the
 // control segment, which comes last, because the others are found through it.
-static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
+static size_t visit_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
 {
     char name[40];
     struct stat st;
@@ -112,17 +112,19 @@ static bool read_header(int id, pid_t postmaster, struct header *header)
     return header->magic == HEADER_MAGIC && header->postmaster == postmaster;
 }
 
+// Removes a System V segment, and the POSIX segments that are found through it.
 static void remove_segment(int id, pid_t postmaster)
 {
     struct header header;
 
     if (!read_header(id, postmaster, &header))
         return;
-    each_posix(header.control, unlink_posix);
+    visit_posix(header.control, unlink_posix);
     shmctl(id, IPC_RMID, NULL);
 }
 
-// Returns the id of the i-th of all segments if this postmaster made it, else -1.
+// Returns the id of the i-th of the machine's System V segments if this postmaster made it, else
+// -1.
 static int segment_of(int i, const struct segments_maker *maker, struct shmid_ds *st)
 {
     int id = shmctl(i, SHM_STAT, st);
@@ -201,7 +203,7 @@ size_t segments_bytes(pid_t postmaster)
     for (int i = 0; i <= last; i++) {
         int id = segment_of(i, &maker, &st);
         if (id >= 0 && read_header(id, postmaster, &header))
-            sum += st.shm_segsz + each_posix(header.control, measure_posix);
+            sum += st.shm_segsz + visit_posix(header.control, measure_posix);
     }
     return sum;
 }

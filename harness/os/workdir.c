@@ -89,7 +89,7 @@ static int lock_folder(const char *path)
 }
 
 // Removes the folder if it is ours, is not marked as kept, and no living run has locked it.
-static void sweep_one(const char *path, uid_t user)
+static void remove_if_abandoned(const char *path, uid_t user)
 {
     char mark[PATH_MAX];
     struct stat st;
@@ -110,7 +110,7 @@ static void sweep_one(const char *path, uid_t user)
 }
 
 // Removes the folders that killed runs have left in `parent`; `user` is their servers' user.
-static void sweep_left(const char *parent, uid_t user)
+static void remove_abandoned(const char *parent, uid_t user)
 {
     DIR *dir = opendir(parent);
     struct dirent *entry;
@@ -122,7 +122,7 @@ static void sweep_left(const char *parent, uid_t user)
         struct err ignored;
         if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 &&
             path_join(path, parent, entry->d_name, &ignored))
-            sweep_one(path, user);
+            remove_if_abandoned(path, user);
     }
     closedir(dir);
 }
@@ -133,13 +133,13 @@ bool workdir_make(struct workdir *w, uid_t user, struct err *e)
 
     w->lock = -1;
     // The server's socket lies there, and clients name the folder as host in their conninfo, where
-    // such characters have a meaning.
+    // these characters have a meaning.
     if (*parent != '/' || parent[strcspn(parent, " \t\n,'\\")])
         return err_set(e, ERR_USAGE,
             "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
             "backslashes, not '%.200s'",
             parent);
-    sweep_left(parent, user);
+    remove_abandoned(parent, user);
     // The sweep of another run may remove the new folder before this run locks it. Then try
     // another.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {

@@ -120,7 +120,7 @@ static bool make_unique(
         if (!again)
             break;
     }
-    err_sys(e, path_fault(), "cannot make the folder %s", f->path);
+    err_sys(e, path_err_kind(), "cannot make the folder %s", f->path);
     // Without a path, folder_fini has nothing to remove.
     f->path[0] = '\0';
     return false;

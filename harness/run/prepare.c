@@ -187,7 +187,7 @@ bool run_start_collector(struct run *r, struct err *e)
                                                     r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
-        ok = own_clock_give(
+        ok = own_clock_add_env(
             r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env, e);
     if (ok && queue_is_answered(r))
         ok = child_env_set(&r->command.env, "MAILPROOF_ANSWERS", "1", e);

@@ -114,7 +114,7 @@ static bool run_schema_command(struct run *r, struct err *e)
     spec.dir = r->queue.manifest.dir;
     // A client of another project may hang, and must not outlive the harness.
     spec.death_signal = SIGKILL;
-    ok = ok && other_user_become(&spec, e) &&
+    ok = ok && other_user_apply(&spec, e) &&
          (process_collect(&spec, output, sizeof output, e) ||
              err_prefix(e, "%s: schema", r->queue.manifest.name));
     command_fini(&command);

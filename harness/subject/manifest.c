@@ -287,7 +287,7 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     // Check as the user who will run the subject, because another user could not run a program in
     // root's own folder.
     bool installed =
-        other_user_become(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
+        other_user_apply(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
     child_env_fini(&env);
     return installed || refuse_missing(m, e);
 }
@@ -302,7 +302,7 @@ void manifest_runtime(const struct manifest *m, char *text, size_t size)
         return;
     spec.argv = (const char *const *)m->runtime;
     spec.dir = m->dir;
-    if (other_user_become(&spec, &ignored) && process_collect(&spec, text, size, &ignored))
+    if (other_user_apply(&spec, &ignored) && process_collect(&spec, text, size, &ignored))
         text[strcspn(text, "\n")] = '\0';
     else
         *text = '\0';

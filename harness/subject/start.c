@@ -100,7 +100,7 @@ static pid_t start_marked(
     char mark[LITTER_MARK_MAX];
     size_t count = 0;
 
-    if (!other_user_become(spec, e))
+    if (!other_user_apply(spec, e))
         return -1;
     if (!s->config.env)
         return process_start(spec, e);
