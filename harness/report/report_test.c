@@ -261,6 +261,47 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&t);
 }
 
+// Returns what a row of intervals.csv has in server_commits.
+static double commits_in_row(const char *csv, int row)
+{
+    const int column = 10;
+
+    for (int i = 0; i <= row; i++)
+        csv = strchr(csv, '\n') + 1;
+    for (int i = 0; i < column; i++)
+        csv = strchr(csv, ',') + 1;
+    return *csv == ',' ? NAN : strtod(csv, NULL);
+}
+
+// Two samples lie in one second, after one without a sample. No growth is lost or counted twice.
+static void each_second_has_the_growth_since_the_second_before(void **state)
+{
+    static struct story t;
+    struct buf csv;
+    struct err e = {0};
+
+    (void)state;
+    if (!story_read_text(&t, "run until 5000\ntoken 0 at 50\nline at 150: 0\n", "test", &e))
+        fail_msg("%s", e.text);
+    int64_t start_ns = t.history.ledger.start_ns;
+    struct sample samples[] = {{.at_ns = start_ns - 900 * NS_PER_MS, .up = true, .commits = 1},
+        {.at_ns = start_ns - 100 * NS_PER_MS, .up = true, .commits = 10},
+        {.at_ns = start_ns + 900 * NS_PER_MS, .up = true, .commits = 30},
+        {.at_ns = start_ns + 2100 * NS_PER_MS, .up = true, .commits = 70},
+        {.at_ns = start_ns + 2900 * NS_PER_MS, .up = true, .commits = 150},
+        {.at_ns = start_ns + 3500 * NS_PER_MS, .up = true, .commits = 310}};
+    struct observed observed = {.samples = samples, .count = sizeof samples / sizeof *samples};
+    struct report report = {.ledger = &t.history.ledger, .observed = &observed};
+    buf_init(&csv, 10000);
+    assert_true(report_intervals_csv(&report, &csv, &e));
+    assert_true(commits_in_row(buf_str(&csv), 0) == 20);
+    assert_true(isnan(commits_in_row(buf_str(&csv), 1)));
+    assert_true(commits_in_row(buf_str(&csv), 2) == 120);
+    assert_true(commits_in_row(buf_str(&csv), 3) == 160);
+    buf_fini(&csv);
+    story_fini(&t);
+}
+
 static void assert_groups(const char *text, enum metric_id id, const char *want)
 {
     static struct story t;
@@ -428,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_row_keeps_a_failed_run),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
+        cmocka_unit_test(each_second_has_the_growth_since_the_second_before),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
         cmocka_unit_test(groups_name_the_fault_that_explains_them),
         cmocka_unit_test(an_index_links_the_runs_below_it),

@@ -30,23 +30,25 @@ static void put_latency(struct buf *out, const struct histogram *h)
             (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
 }
 
-// Returns the last sample before until_ns that no earlier row has used; NULL: none. *before is the
-// sample before it, for differences; NULL: none.
+// Returns the last sample before until_ns that no earlier row has passed; NULL: none. *before is
+// the last one that earlier rows have passed, for differences: so the growth between two samples
+// within one second counts, too. Without such a sample it is the first of all. NULL: none.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
     const struct sample *samples = w->report->observed->samples;
     size_t count = w->report->observed->count;
+    size_t passed = w->sample > 0 ? w->sample - 1 : 0;
     const struct sample *found = NULL;
 
     while (w->sample < count && samples[w->sample].at_ns < until_ns)
         found = &samples[w->sample++];
-    *before = found && found > samples ? found - 1 : NULL;
+    *before = found && found > samples + passed ? samples + passed : NULL;
     return found;
 }
 
-// Writes server_up (1) and the server's figures. Counters are written as their growth since the
-// sample before; it is empty if the server was away then, or a crash has reset the counters.
+// Writes server_up (1) and the server's figures. Counters are written as their growth since
+// `before`; it is empty if the server was away then, or a crash has reset the counters.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
     bool comparable = before && before->up && now->commits >= before->commits;
@@ -107,8 +109,11 @@ static bool put_interval_row(void *arg, const struct interval *i, struct err *e)
 bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e)
 {
     struct writer w = {.report = r, .out = out};
+    const struct sample *ignored;
 
     buf_append_str(out, csv_head);
+    // The first row counts from the last sample before the load.
+    sample_of(&w, r->ledger->start_ns, &ignored);
     return intervals_each_second(r->ledger, put_interval_row, &w, e);
 }
 
