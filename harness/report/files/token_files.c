@@ -205,10 +205,12 @@ static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
     for (uint32_t token = 0; ok && token < r->ledger->plan->token_count; token++) {
         json_t *object = token_json(r->ledger, token, &d);
         ok = object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
+        if (!ok && ferror(out)) // such as a full disk
+            err_sys(e, ERR_SYSTEM, "cannot write tokens.jsonl");
+        else if (!ok)
+            err_set(e, ERR_INTERNAL, "cannot make the JSON of token %u", token);
         fputc('\n', out);
         json_decref(object);
-        if (!ok)
-            err_set(e, ERR_INTERNAL, "cannot make the JSON of token %u", token);
     }
     deliveries_fini(&d);
     return ok;
