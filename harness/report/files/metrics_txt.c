@@ -38,9 +38,11 @@ static struct family family_of(const struct metric *m)
     // The end of a name such as rss_max_kb is its unit. The suffix for OpenMetrics takes its place.
     static const char *const endings[] = {"_kb", "_ms", "_s"};
     for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof endings / sizeof *endings; i++) {
-        char *end = bare + strlen(bare) - strlen(endings[i]);
-        if (end > bare && strcmp(end, endings[i]) == 0)
-            *end = '\0';
+        size_t len = strlen(bare), end_len = strlen(endings[i]);
+        if (len > end_len && strcmp(bare + len - end_len, endings[i]) == 0) {
+            bare[len - end_len] = '\0';
+            break; // a name has one unit
+        }
     }
     snprintf(f.name, sizeof f.name, "mailproof_%s%s", bare, units[m->unit].suffix);
     return f;
