@@ -253,12 +253,13 @@ static bool longer_timeout_failed(
 }
 
 // Suggests a longer timeout that the grid does not have. A token waits for its line at most until
-// the timeout, so the timeout may grow by as much as the measured latency is below the objective.
+// the timeout, so the timeout may grow by as much as the measured latency is below the objective,
+// up to an hour, which is the longest that a scenario takes.
 static void print_longer_timeout(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct expectation *x = t->objective;
     const struct metric *m = x ? metric_find(x->metric) : NULL;
-    const int64_t step_ns = 10 * NS_PER_MS;
+    const int64_t step_ns = 10 * NS_PER_MS, hour_ns = 3600 * NS_PER_S;
 
     // Batches that are nearly always full fire before the timeout, so a longer one changes nothing.
     bool full = p->tokens_per_batch > 0.95 * p->limit;
@@ -266,7 +267,9 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
         return;
     double worst = p->judged.count >= 3 ? p->judged.high : p->values[m->id];
     // 1 ns less, because an objective with < excludes the bound itself; then down to whole steps.
-    int64_t longer_ns = p->timeout_ns + (int64_t)((x->value - worst) * NS_PER_MS) - 1;
+    // fmax also turns NaN, an unknown figure, into 0.
+    double bound_ns = fmax(0, (double)p->timeout_ns + (x->value - worst) * NS_PER_MS - 1);
+    int64_t longer_ns = (int64_t)fmin(bound_ns, (double)hour_ns);
     longer_ns -= longer_ns % step_ns;
     if (longer_ns < p->timeout_ns + step_ns || longer_timeout_failed(t, p, longer_ns))
         return;

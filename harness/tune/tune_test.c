@@ -192,6 +192,29 @@ static void recommends(void **state)
 }
 
 // "breaks an invariant" comes before "misses the objective".
+// An objective far above the latency: the timeout may grow, but not beyond what a scenario takes.
+static void a_suggested_timeout_is_at_most_an_hour(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"},
+        .comparison = "<",
+        .value = 7.2e6,
+        .want = (char[]){"< 2h"}};
+    struct tune_pair pairs[] = {pair(10, 50, 8)};
+    struct tune t = {.pairs = pairs, .count = 1, .objective = &objective};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1000);
+    tune_judge(&t);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_non_null(strstr(buf_str(&text), "By these figures a timeout of 3600s keeps it, too"));
+    pairs[0].timeout_ns = HOUR;
+    buf_clear(&text);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_null(strstr(buf_str(&text), "By these figures"));
+    buf_fini(&text);
+}
+
 static void nothing_to_recommend(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -347,6 +370,7 @@ int main(void)
         cmocka_unit_test(budgets_hold_back),
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
+        cmocka_unit_test(a_suggested_timeout_is_at_most_an_hour),
         cmocka_unit_test(nothing_to_recommend),
         cmocka_unit_test(the_model_leaves_out_what_comes_later),
         cmocka_unit_test(the_picture_shows_what_is_known),
