@@ -141,7 +141,8 @@ static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
 }
 
 // Makes a run of the pair, adds its figures to the pair, and the run to the record. False also
-// after a signal.
+// after a signal. A run whose figures cannot be read is not recorded, because whoever goes on with
+// the record would fail at this run each time.
 static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -164,8 +165,12 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", run_number(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
     // Read the figures back from the folder, as a merge does, so that both get the same figures.
-    bool ok = (line || err_memory(e)) && read_pair_run(t, line, e);
-    return record_add(&t->record, line, e) && ok;
+    if (!line)
+        return err_memory(e);
+    if (read_pair_run(t, line, e))
+        return record_add(&t->record, line, e);
+    json_decref(line);
+    return false;
 }
 
 // --- all of them ----------------------------------------------------------------------
