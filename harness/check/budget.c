@@ -1,19 +1,20 @@
 // Finds the lines at which the send budget was spent. There the subject may have had to write less
-// than a full line, or to wait.
+// than a full line, or to wait, so the checks do not hold this against it.
 //
 // The budget counts as spent at a line in three cases:
 // - The lines of the second before it, or of the second after it, hold at least 80% of the tokens
 //   that the budget allows in a second. With a small budget, the time of ten tokens takes the place
 //   of the second.
 // - The line leaves less than half of the burst in the harness's own token bucket.
-// - The line lay unread, so nobody knows how soon it followed the others.
+// - The line lay unread. Then the times at which lines were read do not tell how fast the subject
+//   wrote them.
 #include "check/inside.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 
-// A collector that has spent this share of its budget has too little left for more tokens.
+// A collector that has used this share of its budget may have too little left for a full line.
 #define BUDGET_SPENT 0.8
 
 bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
@@ -22,8 +23,8 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
            (double)tokens >= BUDGET_SPENT * per_s * (double)ns / NS_PER_S;
 }
 
-// Returns the time over which the tokens of lines are compared with the budget: one second or, with
-// a small budget, the time of ten tokens.
+// Returns the length of time in which tokens are counted against the budget: one second or, with a
+// small budget, the time in which it allows ten tokens.
 static int64_t budget_window_ns(double per_s)
 {
     int64_t ten_ns = (int64_t)(10e9 / per_s);
@@ -31,14 +32,16 @@ static int64_t budget_window_ns(double per_s)
     return ten_ns > NS_PER_S ? ten_ns : NS_PER_S;
 }
 
-// Marks the lines around which the budget was used up. Two windows move over the lines: one ends at
-// a line, the other begins there.
+// Marks the lines around which the budget was used up. For each line, counts the tokens of two
+// stretches of time: the one that ends at the line, and the one that begins there. From one line to
+// the next, both sums only gain the lines that enter a stretch and lose those that leave it.
 static void find_used_up(struct check *c, double per_s)
 {
     const struct subject_log *log = c->l->log;
     int64_t window_ns = budget_window_ns(per_s);
-    uint64_t before = 0, behind = 0; // tokens in the two windows; each window includes line i
-    uint32_t first = 0, next = 0;    // first line of the first window, first line after the second
+    uint64_t before = 0, behind = 0; // tokens up to line i, and from line i on; both include it
+    uint32_t first = 0;              // the first line in the stretch that ends at line i
+    uint32_t next = 0;               // the first line after the stretch that begins at line i
 
     for (uint32_t i = 0; i < log->line_count; i++) {
         int64_t at_ns = log->lines[i].read_ns;
@@ -54,8 +57,8 @@ static void find_used_up(struct check *c, double per_s)
 }
 
 // Marks the lines that leave less than half of the burst in the harness's own token bucket. The
-// database's bucket may hold less still, because a collector may have paid for a line that it never
-// wrote.
+// real bucket, in the database, may hold less than this one, because a collector may have paid for
+// a line that it never wrote.
 static void find_emptied(struct check *c, double per_s, double burst)
 {
     const struct subject_log *log = c->l->log;
@@ -70,7 +73,8 @@ static void find_emptied(struct check *c, double per_s, double burst)
     }
 }
 
-// Marks the lines that lay unread. Nobody knows how soon they followed each other.
+// Marks the lines that lay unread, or that were read within the slack after a time in which nobody
+// read. How fast they were written is not known.
 static void find_unread(struct check *c)
 {
     const struct subject_log *log = c->l->log;

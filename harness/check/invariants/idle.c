@@ -1,10 +1,13 @@
 // Judges idle_instance: several collectors share the work, and one of them writes nothing though it
 // could work.
 //
-// There is work for the instance while more tokens wait than two batches and four more for each
-// other instance. Its process must be at least a second old, and no fault may be on it. Time does
-// not count in which it was starved, in which the budget is spent or, in leased mode, in which
-// `MAILROOM_IN_FLIGHT` of its lines have no answer.
+// The invariant is broken when the instance could work for two seconds in one piece, and wrote
+// nothing. It could work while all of this holds:
+// - More tokens wait than two batches, and four further batches for each other instance, which may
+//   have taken them already.
+// - Its process is at least a second old, so that it has had the time to connect.
+// - No fault keeps it from work, it has a processor, and the budget is not spent.
+// - In leased mode, fewer than `MAILROOM_IN_FLIGHT` of its lines await an answer.
 #include "check/invariants/backlog.h"
 
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 // Invariants of lines and of unplanned deliveries.
 //
-// torn: half a line counts only if its process ended by itself, because a process that a signal
-// ends may stop anywhere in a line. It is excused when a fault, or a stall of half a second, kept
-// the reader away.
+// torn: the last line of a process may lack its end. This counts only if the process exited by
+// itself, because a process that a signal ends may stop anywhere in a line. It is also excused when
+// a fault, or a stall of half a second, kept the reader from reading while the process ended: with
+// its pipe full, the process could not write the rest.
 //
-// forged: a line counts as forged, and not as torn, when a name that the wire cannot carry tears
-// it.
+// forged: a line that a name tears, such as one with a newline in it, counts as forged and not as
+// torn.
 #include "check/inside.h"
 
 #include <sys/wait.h>
@@ -27,8 +28,8 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// Returns the note that the reader or the settling of the ledger made on a line, or on one token in
-// it.
+// Returns the reason why a line is torn or a token in it is forged. The reader, or the settling of
+// the ledger, noted it.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {
@@ -39,8 +40,9 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
     return "bad signature, fields that are not the database's, or no whole token";
 }
 
-// True when nobody read the output of a process while it ended: a fault kept its reader away, or
-// the harness stood still for half of the second that a process has to end.
+// True when a process may have been unable to write its last line, because nobody read its output
+// while it ended: a fault kept its reader away, or the harness stood still for half of the second
+// that a process has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;
@@ -52,8 +54,7 @@ static bool could_not_write(const struct check *c, const struct process_record *
     return check_unread_ns(c, p->instance, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
-// True when a process left half a line although it ended by itself and its output was read. A
-// process that a signal ends may stop in the middle of a line.
+// True when the line is the half line of a process that exited by itself and whose output was read.
 static bool is_broken_off(const struct check *c, const struct line_record *line)
 {
     const struct process_record *p = &c->l->log->processes[line->process];
@@ -91,8 +92,8 @@ static void check_line(const struct check *c, const struct line_record *line)
             l->scenario->collector.batch_limit);
 }
 
-// A segment ends when all of its tokens are settled: written, confirmed, and no longer waiting. So
-// only lost data makes a token come again in a later segment.
+// Judges a token of an earlier segment. A segment ends when all of its tokens are settled: written,
+// confirmed, and no longer waiting. So such a token may come again only if the server lost data.
 static void check_earlier(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     int64_t read_ns = l->log->lines[d->line].read_ns;

@@ -13,10 +13,11 @@ struct sources {
     bool full;            // true: there was no memory for a span
 };
 
-// True when the fault counts as a strike: it may stop the subject. A fault of the load alone does
-// not, nor does one that only burdens the server or slows the subject by a known time. One that
-// slows it by an unknown time counts as if it stopped it. One that holds a transaction open counts
-// only for a subject that waits for open writers.
+// True when the fault counts as a strike, because it may stop the subject:
+// - a fault that stops the subject, or slows it by a time that is not known;
+// - the end of the sender's process, but not a sender that is only slow to answer;
+// - a transaction that is held open, if the subject waits for open writers.
+// Not a fault of the load alone, nor one that only burdens the server.
 bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f);
 
 // True when the instances take turns, and another goes on in the place of the struck one. Then only
