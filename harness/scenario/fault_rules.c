@@ -1,4 +1,5 @@
-// The rules between the keys of a fault, and between faults.
+// Checks the rules that concern several keys of a fault, or several faults, and so do not fit into
+// a row of the grammar.
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     for (size_t i = 0; i < fault_table.count; i++) {
         const struct field *f = &fault_table.fields[i];
         const struct node *given = node_child(n, f->key);
+        // These keys go with every verb.
         if (!f->param || f->any_verb)
             continue;
         if (given && !(fault->verb->params & f->param))
@@ -26,7 +28,8 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     return true;
 }
 
-// Checks the time for which a collector stays away after a fault has ended it.
+// Checks `for` of faults that end a collector: how long it stays away, or `rest`, until the end of
+// the run.
 static bool check_rest_fault(
     const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
 {
@@ -63,7 +66,7 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
                jitter->text, lasts_ns ? " and 'for' together" : "");
 }
 
-// Checks the keys that step-clock shares with other verbs, but that mean something else for it.
+// Checks `by` and `target`, whose allowed values differ between step-clock and other verbs.
 static bool check_step(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *by = node_child(n, "by"), *target = node_child(n, "target");
@@ -81,6 +84,7 @@ static bool check_step(const struct fault_spec *fault, const struct node *n, str
     return !by || fault->by_ns != 0 || node_err(by, e, "'%s' is no step", by->text);
 }
 
+// Checks that `message` names a kind of protocol message.
 static bool check_message(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     struct message_kind kind;
@@ -89,6 +93,7 @@ static bool check_message(const struct fault_spec *fault, const struct node *n, 
            node_err_here(node_child(n, "message"), e);
 }
 
+// Fails with an error that says how long the load lasts. `n` is the time that lies after its end.
 static bool refuse_after_load(const struct node *n, int64_t load_ns, struct err *e)
 {
     struct buf text;
@@ -102,7 +107,8 @@ static bool refuse_after_load(const struct node *n, int64_t load_ns, struct err 
     return false;
 }
 
-// Checks all rules about one fault. If a repeated fault has no `until`, sets it to the load's end.
+// Checks all rules about one fault, which stands at `n`. If a repeated fault has no `until`, sets
+// it to the load's end.
 static bool check_planned_fault(const struct scenario *s, const struct node *root,
     struct fault_spec *fault, const struct node *n, struct err *e)
 {
