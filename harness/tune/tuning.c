@@ -13,8 +13,8 @@
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
-// Calls `add` for each item of a list separated by commas. An item is cut after 39 characters,
-// which is more than any valid one has. False as soon as `add` fails.
+// Calls `add` for each item of a list separated by commas. False as soon as `add` fails. An item is
+// cut after 39 characters; `add` refuses all items of that length, as no number has so many digits.
 static bool each_item(const char *list,
     bool (*add)(struct tuning *t, const char *item, struct err *e), struct tuning *t, struct err *e)
 {
