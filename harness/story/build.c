@@ -320,10 +320,10 @@ static int compare_sort_keys(const void *a, const void *b)
     const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
     int64_t p = sort_key(x), q = sort_key(y);
 
+    // Events with the same key keep the order of the file.
     return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
-// Builds all events of a kind, in order.
 static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 {
     size_t count = 0;

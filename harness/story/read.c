@@ -110,17 +110,23 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
     if (event.kind == EVENT_REPEAT)
         return read_repeat(r, &event, w, e);
     size_t line = r->count;
-    end = *w->at != ':';
-    if (!end && event.kind != EVENT_LINE)
+    bool has_items = *w->at == ':';
+    if (has_items && event.kind != EVENT_LINE)
         return origin_err(&w->origin, e, "only a line has tokens behind a ':'");
     if (!add_event_line(r, &event, e))
         return false;
-    for (w->at += !end; !end;) {
-        if (!event_read_item(w, &item, &end, e) || (!end && !add_event_line(r, &item, e)))
+    if (!has_items)
+        return true;
+    w->at++;
+    for (;;) {
+        if (!event_read_item(w, &item, &end, e))
             return false;
-        r->events[line].items += !end;
+        if (end)
+            return true;
+        if (!add_event_line(r, &item, e))
+            return false;
+        r->events[line].items++;
     }
-    return true;
 }
 
 // Returns how many numbers the event and its items name: the default step of a repetition.
@@ -227,7 +233,6 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     return claims_read(&w, e);
 }
 
-// Reads a text line by line. `path` is its name in errors.
 static bool read_lines(struct reader *r, const char *text, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};

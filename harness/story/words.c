@@ -33,12 +33,17 @@ static const char *word_end(const char *p, const char *ends)
     int depth = 0;
     bool quoted = false;
 
-    for (bool word = *p != '{' && *p != '"'; *p; p++) {
+    if (*p != '{' && *p != '"')
+        return p + strcspn(p, ends);
+    for (; *p; p++) {
         if (*p == '"')
             quoted = !quoted;
-        depth += quoted ? 0 : (*p == '{') - (*p == '}');
-        if (word ? strchr(ends, *p) != NULL : !quoted && depth == 0)
-            return word ? p : p + 1;
+        else if (!quoted && *p == '{')
+            depth++;
+        else if (!quoted && *p == '}')
+            depth--;
+        if (!quoted && depth == 0)
+            return p + 1;
     }
     return p;
 }
