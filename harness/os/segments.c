@@ -51,7 +51,6 @@ static size_t unlink_posix(uint32_t handle)
     return 0;
 }
 
-// Returns the size of one POSIX segment in bytes.
 static size_t measure_posix(uint32_t handle)
 {
     char path[60];
