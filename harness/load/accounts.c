@@ -10,18 +10,18 @@
 struct accounts {
     PGconn *conn;
     struct buf emails, logins;
-    size_t held; // number of accounts in the buffers
+    size_t buffered; // number of accounts in emails and logins
 };
 
-// Inserts the accounts in the buffers, which are array literals without their end, and empties the
-// buffers.
+// Inserts the accounts in the buffers and empties the buffers. A buffer holds an array literal
+// without its last brace.
 static bool insert_accounts(struct accounts *a, struct err *e)
 {
     static const char sql[] = "INSERT INTO accounts (email, login, status, activated_at)"
                               " SELECT email, login, 'active', extract(epoch FROM now())"
                               " FROM unnest($1::text[], $2::text[]) AS p (email, login)";
 
-    if (a->held == 0)
+    if (a->buffered == 0)
         return true;
     // Two bytes, so that the NUL is appended, too: libpq takes text parameters as strings.
     buf_append(&a->emails, "}", 2);
@@ -36,23 +36,24 @@ static bool insert_accounts(struct accounts *a, struct err *e)
     PQclear(result);
     buf_clear(&a->emails);
     buf_clear(&a->logins);
-    a->held = 0;
+    a->buffered = 0;
     return ok;
 }
 
-// Adds the account of a token to the buffers, and inserts them when they hold CHUNK accounts.
+// Adds the account of a token to the buffers, and inserts them when they hold INSERT_EVERY
+// accounts.
 static bool add_bulk_account(struct accounts *a, const struct plan *plan,
     const struct plan_txn *txn, uint32_t token, struct err *e)
 {
-    enum { CHUNK = 10000 };
+    enum { INSERT_EVERY = 10000 };
     struct names names;
 
     plan_names(plan, txn, token, &names);
-    buf_append_char(&a->emails, a->held ? ',' : '{');
-    buf_append_char(&a->logins, a->held ? ',' : '{');
+    buf_append_char(&a->emails, a->buffered ? ',' : '{');
+    buf_append_char(&a->logins, a->buffered ? ',' : '{');
     names_quote(&a->emails, names.email);
     names_quote(&a->logins, names.login);
-    return ++a->held < CHUNK || insert_accounts(a, e);
+    return ++a->buffered < INSERT_EVERY || insert_accounts(a, e);
 }
 
 // Disables the trigger of migration 000006, which refuses names that the wire format cannot carry.

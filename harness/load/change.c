@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "load_sql.h"
 
-static const int64_t look_again_ns = 2 * NS_PER_MS; // pause between two looks whether the insert of
-                                                    // a due change was answered
+// The pause before change_due is called again for a due change whose insert is not answered yet.
+static const int64_t look_again_ns = 2 * NS_PER_MS;
 
 static const struct {
     const char *name;
@@ -21,7 +21,7 @@ static const struct {
     [CHANGE_LOGIN] = {"login", load_sql_change_login},
 };
 
-// Compares a token with the range of a transaction's tokens, for bsearch.
+// Compares a token's number with the range of a transaction's tokens, for bsearch.
 static int by_token(const void *token, const void *txn)
 {
     uint32_t t = *(const uint32_t *)token;
@@ -30,58 +30,58 @@ static int by_token(const void *token, const void *txn)
     return t < x->first_token ? -1 : t >= x->first_token + x->rows;
 }
 
-bool change_index(struct load *l)
+bool change_find_txns(struct load *l)
 {
     const struct plan *p = l->config->plan;
 
     if (p->change_count == 0)
         return true;
     l->txn_of = calloc(p->change_count, sizeof *l->txn_of);
-    l->backs = calloc(p->change_count, sizeof *l->backs);
+    l->reactivations = calloc(p->change_count, sizeof *l->reactivations);
     for (size_t i = 0; l->txn_of && i < p->change_count; i++) {
         const struct plan_txn *txn =
             bsearch(&p->changes[i].token, p->txns, p->txn_count, sizeof *p->txns, by_token);
         l->txn_of[i] = (uint32_t)(txn - p->txns);
     }
-    return l->txn_of && l->backs;
+    return l->txn_of && l->reactivations;
 }
 
-static void give_up(struct load *l, size_t change)
+static void give_up_change(struct load *l, size_t change)
 {
     l->result->changes[change].outcome = TXN_NOT_NEEDED;
     l->changes_ended++;
 }
 
 // True when the change was neither sent nor given up.
-static bool is_open(const struct load *l, size_t change)
+static bool is_change_open(const struct load *l, size_t change)
 {
     const struct change_record *r = &l->result->changes[change];
 
     return r->outcome == TXN_NOT_SENT && r->sent_ns == 0;
 }
 
-static int64_t at_ns(const struct load *l, size_t change)
+static int64_t change_at_ns(const struct load *l, size_t change)
 {
     return l->config->start_ns + l->config->plan->changes[change].at_ns;
 }
 
-// Returns when the second half of the change l->backs[back] is due.
-static int64_t back_at_ns(const struct load *l, size_t back)
+// Returns when the second half of the i-th of the l->reactivations is due.
+static int64_t reactivation_due_ns(const struct load *l, size_t i)
 {
-    size_t change = l->backs[back];
+    size_t change = l->reactivations[i];
 
     return l->result->changes[change].ended_ns + l->config->plan->changes[change].back_ns;
 }
 
-// Removes a change whose second half is due from l->backs and returns its index; SIZE_MAX: none is
-// due.
-static size_t take_back(struct load *l, int64_t now)
+// Removes a change whose second half is due from l->reactivations. Returns the change's index;
+// SIZE_MAX: none is due.
+static size_t take_due_reactivation(struct load *l, int64_t now)
 {
-    for (size_t i = 0; i < l->back_count; i++) {
-        size_t change = l->backs[i];
-        if (back_at_ns(l, i) > now)
+    for (size_t i = 0; i < l->reactivation_count; i++) {
+        size_t change = l->reactivations[i];
+        if (reactivation_due_ns(l, i) > now)
             continue;
-        l->backs[i] = l->backs[--l->back_count];
+        l->reactivations[i] = l->reactivations[--l->reactivation_count];
         return change;
     }
     return SIZE_MAX;
@@ -90,36 +90,37 @@ static size_t take_back(struct load *l, int64_t now)
 size_t change_due(struct load *l, int64_t now)
 {
     const size_t count = l->config->plan->change_count;
-    size_t back = take_back(l, now);
+    size_t half_done = take_due_reactivation(l, now);
 
-    if (back != SIZE_MAX)
-        return back;
-    while (l->next_change < count && !is_open(l, l->next_change))
+    if (half_done != SIZE_MAX)
+        return half_done;
+    while (l->next_change < count && !is_change_open(l, l->next_change))
         l->next_change++;
-    for (size_t i = l->next_change; i < count && at_ns(l, i) <= now; i++) {
+    for (size_t i = l->next_change; i < count && change_at_ns(l, i) <= now; i++) {
         const struct txn_record *insert = &l->result->records[l->txn_of[i]];
-        if (!is_open(l, i))
+        if (!is_change_open(l, i))
             continue;
         // Before the insert is acknowledged, the row may not be visible, and the change would find
-        // nothing. So a change whose insert is still TXN_NOT_SENT (no outcome yet) has to wait.
+        // nothing. So the change waits while its insert has no outcome (TXN_NOT_SENT).
         if (insert->outcome == TXN_COMMITTED)
             return i;
         if (insert->outcome != TXN_NOT_SENT)
-            give_up(l, i);
+            give_up_change(l, i);
     }
     return SIZE_MAX;
 }
 
 int64_t change_due_ns(const struct load *l)
 {
-    // A due change may still wait for the answer to its insert. Its own time would make the loop
-    // spin, so look again a little later.
+    // A due change may still wait for the answer to its insert. If its own time, which has passed,
+    // were returned, the loop would not sleep.
     int64_t soon_ns = clock_now_ns() + look_again_ns, due_ns = CLOCK_NEVER;
 
     if (l->next_change < l->config->plan->change_count)
-        due_ns = at_ns(l, l->next_change) > soon_ns ? at_ns(l, l->next_change) : soon_ns;
-    for (size_t i = 0; i < l->back_count; i++)
-        due_ns = clock_min(due_ns, back_at_ns(l, i));
+        due_ns =
+            change_at_ns(l, l->next_change) > soon_ns ? change_at_ns(l, l->next_change) : soon_ns;
+    for (size_t i = 0; i < l->reactivation_count; i++)
+        due_ns = clock_min(due_ns, reactivation_due_ns(l, i));
     return due_ns;
 }
 
@@ -133,11 +134,11 @@ bool change_prepare_all(PGconn *conn)
 }
 
 bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
-    const struct plan_change *change, bool back)
+    const struct plan_change *change, bool second_half)
 {
     // The first half of a reactivation is a suspension.
     enum change_kind kind =
-        change->kind == CHANGE_REACTIVATE && !back ? CHANGE_SUSPEND : change->kind;
+        change->kind == CHANGE_REACTIVATE && !second_half ? CHANGE_SUSPEND : change->kind;
     struct names names, later; // the account's names now, and those that the change gives it
     const char *values[] = {names.login, kind == CHANGE_EMAIL ? later.email : later.login};
 

@@ -30,7 +30,8 @@ void channel_close(struct channel *p)
     p->in = p->out = -1;
 }
 
-static pid_t start_remote(char *const *argv, int stream, struct err *e)
+// Starts the command with `stream` as its standard input and output.
+static pid_t start_worker_command(char *const *argv, int stream, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
 
@@ -55,7 +56,7 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
     if (ok) {
-        pid = start_remote(argv, ends[1], e);
+        pid = start_worker_command(argv, ends[1], e);
         // Now only the command holds this end, so when the command ends, the stream ends.
         close(ends[1]);
         if (pid > 0)
@@ -115,8 +116,8 @@ bool channel_say(struct channel *p, struct err *e, const char *fmt, ...)
     return channel_write(p, line, (size_t)len, e);
 }
 
-// Waits for more bytes and appends them to those that were not taken yet. True also when a signal
-// came and nothing was read; the caller then calls again.
+// Waits for more bytes and appends them to those that were not taken yet. May return true without a
+// new byte, after a signal. So a caller looks whether it has enough, and calls again if not.
 static bool fill_channel(struct channel *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
@@ -175,7 +176,7 @@ bool channel_read(struct channel *p, void *bytes, size_t count, struct err *e)
     return true;
 }
 
-bool channel_waits(const struct channel *p, int limit_ms)
+bool channel_has_input(const struct channel *p, int limit_ms)
 {
     struct pollfd polled = {.fd = p->in, .events = POLLIN};
 

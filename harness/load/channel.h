@@ -47,4 +47,4 @@ MUST_USE bool channel_line(struct channel *p, char line[CHANNEL_LINE_MAX], struc
 MUST_USE bool channel_read(struct channel *p, void *bytes, size_t count, struct err *e);
 
 // Waits for at most limit_ms. True when there is something to read, or the other side is gone.
-bool channel_waits(const struct channel *p, int limit_ms);
+bool channel_has_input(const struct channel *p, int limit_ms);

@@ -1,9 +1,10 @@
-// The connections of the generator: a small state machine over non-blocking libpq in pipeline
-// mode.
+// The states of a connection, in the order in which it goes through them:
 //
 //  down -> connecting -> preparing -> idle -> running -> idle
 //  idle -> copying -> running -> idle            (COPY, outside of the pipeline)
 //  idle -> running -> holding -> running -> idle (a transaction that is held open)
+//
+// From any state it goes to `down` when it breaks.
 #include "load/conn.h"
 
 #include <poll.h>
@@ -16,21 +17,22 @@
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
 static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of the handshake
-// The limit for the network's first answer. A container that restarts may be away without an error.
-// The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
+// The limit for the first answer to a TCP connect. While a container restarts, its address may give
+// no error and no answer. The kernel would send the SYN again only after 1 s and 2 s; a new
+// connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
-// While a server refuses connections, one of the waiting connections, the knocker, tries every 20
-// ms. The others try again after this time, or as soon as one gets in. If all of them tried every
-// 20 ms, they would keep a processor busy and slow down the recovery that they wait for. They do
-// not wait for the knocker alone, because it may be trying a host that is silent.
-static const int64_t knock_wait_ns = 500 * NS_PER_MS;
+// While a server refuses connections, one of the waiting connections, the prober, tries every 20
+// ms. The others try again after this time, or as soon as any connection is open. If all of them
+// tried every 20 ms, they would keep a processor busy and slow down the recovery that they wait
+// for. They do not wait for the prober alone, because it may be trying a host that is silent.
+static const int64_t others_pause_ns = 500 * NS_PER_MS;
 
 static const char no_writes[] = "25006"; // the SQLSTATE read_only_sql_transaction
 
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 {
-    return &l->config->plan->txns[c->txn];
+    return &l->config->plan->txns[c->index];
 }
 
 // --- outcomes ----------------------------------------------------------------
@@ -38,7 +40,7 @@ static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 // Records the outcome of the transaction on the connection, which is then free again.
 static void finish_txn(struct load *l, struct conn *c, enum txn_outcome outcome, int64_t now)
 {
-    struct txn_record *r = &l->result->records[c->txn];
+    struct txn_record *r = &l->result->records[c->index];
 
     r->outcome = outcome;
     r->ended_ns = now;
@@ -55,19 +57,19 @@ static void finish_txn(struct load *l, struct conn *c, enum txn_outcome outcome,
 
 static const struct plan_change *change_of(const struct load *l, const struct conn *c)
 {
-    return &l->config->plan->changes[c->txn];
+    return &l->config->plan->changes[c->index];
 }
 
 // Notes the end of a change's statement. The first half of a change decides its outcome; the second
 // half, which comes later, only makes the token eligible again.
 static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
 {
-    struct change_record *r = &l->result->changes[c->txn];
+    struct change_record *r = &l->result->changes[c->index];
 
-    if (r->ended_ns == 0) {
+    if (r->ended_ns == 0) { // this was the first half
         r->outcome = answered && !c->failed && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
         r->ended_ns = now;
-    } else if (r->back_sent_ns) { // the first half ended before
+    } else if (r->back_sent_ns) {
         r->back_ended_ns = now;
     }
     l->changes_ended++;
@@ -75,7 +77,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
 }
 
 // True when a fault of the scenario makes the server refuse statements with this SQLSTATE.
-static bool is_of_fault(const struct scenario *s, const char *state)
+static bool fault_refuses_with(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
@@ -85,9 +87,9 @@ static bool is_of_fault(const struct scenario *s, const char *state)
     return false;
 }
 
-// True when a fault of the scenario makes the server refuse writes but does not take it away. The
-// refusal then does not mean that another server has become the leader.
-static bool only_refuses(const struct load *l)
+// True when a fault of the scenario makes the server refuse statements and yet leaves it reachable.
+// A refused write then does not mean that another server has become the leader.
+static bool fault_only_refuses(const struct load *l)
 {
     const struct scenario *s = l->config->scenario;
 
@@ -98,12 +100,13 @@ static bool only_refuses(const struct load *l)
     return false;
 }
 
-// True for an error that a fault explains: the connection broke, an operator intervened (class 57:
-// terminated, cancelled, shutting down), or a fault of the disk or the cluster is at work. Any
-// other error means that the statements do not fit the schema.
-static bool is_intervention(const struct scenario *s, const char *state)
+// True for an error that a fault explains: the connection broke (no SQLSTATE), an operator
+// intervened (class 57: terminated, cancelled, shutting down), or a fault of the disk or the
+// cluster is at work. Any other error means that the statements do not fit the schema. `state`: the
+// SQLSTATE, or NULL.
+static bool is_explained_by_fault(const struct scenario *s, const char *state)
 {
-    return !state || strncmp(state, "57", 2) == 0 || is_of_fault(s, state);
+    return !state || strncmp(state, "57", 2) == 0 || fault_refuses_with(s, state);
 }
 
 // Counts an error that no fault explains, and keeps the first line of the first such error.
@@ -116,19 +119,19 @@ static void note_refusal(struct load *l, const PGresult *result)
             l->result->refusal, sizeof l->result->refusal, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-// Returns when a connection that the server refused may try again. If there is no knocker yet, this
-// connection becomes it.
-static int64_t next_knock_ns(struct load *l, const struct conn *c, int64_t now)
+// Returns when a connection that the server refused may try again. If there is no prober yet, this
+// connection becomes the prober.
+static int64_t next_try_ns(struct load *l, const struct conn *c, int64_t now)
 {
-    if (!l->knocker)
-        l->knocker = c;
-    return now + (l->knocker == c ? reconnect_pause_ns : knock_wait_ns);
+    if (!l->prober)
+        l->prober = c;
+    return now + (l->prober == c ? reconnect_pause_ns : others_pause_ns);
 }
 
-// A connection got in: lets all waiting connections try at once.
-static void end_knocking(struct load *l, int64_t now)
+// Lets all waiting connections try at once, because a connection was opened.
+static void end_probing(struct load *l, int64_t now)
 {
-    l->knocker = NULL;
+    l->prober = NULL;
     for (size_t i = 0; i < l->conn_count; i++) {
         if (l->conns[i].state == CONN_DOWN)
             l->conns[i].until_ns = now;
@@ -151,24 +154,24 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     PQfinish(c->pg);
     c->pg = NULL;
     // A connection that was ready before is opened again at once.
-    c->until_ns = unready ? next_knock_ns(l, c, now) : now;
+    c->until_ns = unready ? next_try_ns(l, c, now) : now;
     c->state = CONN_DOWN;
 }
 
-// Handles the answer to a change. After the first half of a reactivation the change is not over: it
-// waits in l->backs for its second half.
-static void change_answered(struct load *l, struct conn *c, int64_t now)
+// Handles the answer to a change. A CHANGE_REACTIVATE suspends the account first. After that answer
+// it is not over: it waits in l->reactivations until change_due finds its second half due.
+static void handle_change_answer(struct load *l, struct conn *c, int64_t now)
 {
-    struct change_record *r = &l->result->changes[c->txn];
-    bool first = r->ended_ns == 0;
+    struct change_record *r = &l->result->changes[c->index];
+    bool first_half = r->ended_ns == 0;
 
-    // The second half is due some time after this answer, and not at a planned time, at which a
-    // slow suspension might not be answered yet.
-    if (first && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
+    // The second half has no planned time, because the suspension might not be answered by then. It
+    // is due some time after this answer.
+    if (first_half && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
         r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
         r->ended_ns = now;
         c->state = CONN_IDLE;
-        l->backs[l->back_count++] = c->txn;
+        l->reactivations[l->reactivation_count++] = c->index;
     } else {
         finish_change(l, c, true, now);
     }
@@ -178,13 +181,14 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
 static void handle_sync(struct load *l, struct conn *c, int64_t now)
 {
     if (c->job == JOB_CHANGE) {
-        change_answered(l, c, now);
+        handle_change_answer(l, c, now);
         return;
     }
     const struct plan_txn *txn = txn_of(l, c);
 
     if (c->failed) {
-        // A failed transaction that is still open ends only when its COMMIT or ROLLBACK arrives.
+        // After an error the server skips all statements up to the Sync, and so a COMMIT, too. A
+        // transaction that began with BEGIN is then still open, and its end is sent once more.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
             finish_txn(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
@@ -231,7 +235,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
 
 // Takes the next step of the handshake. When the connection is open, sends the statements to
 // prepare.
-static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
+static void continue_handshake(struct load *l, struct conn *c, int64_t now)
 {
     c->polling = PQconnectPoll(c->pg);
     if (c->polling == PGRES_POLLING_FAILED) {
@@ -242,7 +246,7 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
     if (c->polling != PGRES_POLLING_OK)
         return;
     atomic_fetch_add(&l->progress->connects, 1);
-    end_knocking(l, now);
+    end_probing(l, now);
     c->state = CONN_PREPARING;
     c->failed = false;
     // A statement that is prepared once costs the server no planning at the time of the insert.
@@ -255,20 +259,20 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
 
 // Notes an error of the server: the transaction has failed, and the server may be no leader any
 // more.
-static void take_error(struct load *l, struct conn *c, const PGresult *result)
+static void handle_conn_error(struct load *l, struct conn *c, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-    if (!is_intervention(l->config->scenario, state))
+    if (!is_explained_by_fault(l->config->scenario, state))
         note_refusal(l, result);
     c->failed = true;
     // Leaving a server that takes no writes helps only if another one takes them.
-    c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !only_refuses(l));
+    c->demoted = c->demoted || (state && strcmp(state, no_writes) == 0 && !fault_only_refuses(l));
 }
 
-// Takes the results that have come, and goes on at each Sync: all statements before it are then
-// answered.
-static void take_results(struct load *l, struct conn *c, int64_t now)
+// Takes the results that have come. At the answer to a Sync all statements before it are answered,
+// so the connection goes to its next state.
+static void handle_results(struct load *l, struct conn *c, int64_t now)
 {
     while (c->state == CONN_PREPARING || c->state == CONN_RUNNING) {
         if (PQisBusy(c->pg))
@@ -280,7 +284,7 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
             return;
         ExecStatusType status = PQresultStatus(result);
         if (result && status == PGRES_FATAL_ERROR)
-            take_error(l, c, result);
+            handle_conn_error(l, c, result);
         PQclear(result);
         if (status != PGRES_PIPELINE_SYNC)
             continue;
@@ -298,26 +302,26 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
     }
 }
 
-// Sends the statements that follow the COPY. If the COPY failed and aborted the transaction, sends
-// only the transaction's end.
-static void go_on_after_copy(struct load *l, struct conn *c, int64_t now)
+// Sends the statements that follow the COPY. If the COPY failed, the transaction is aborted, and
+// only its end is sent.
+static void continue_after_copy(struct load *l, struct conn *c, int64_t now)
 {
     const struct plan_txn *txn = txn_of(l, c);
-    struct txn_record *r = &l->result->records[c->txn];
+    struct txn_record *r = &l->result->records[c->index];
 
     c->state = CONN_RUNNING;
     c->end_sent = !c->failed && txn_ends_at_once(txn);
     r->commit_ns = c->end_sent ? now : 0;
     bool ok = PQenterPipelineMode(c->pg) &&
               (c->failed ? txn_send_end(c->pg, txn)
-                         : txn_send_rest(c->pg, l->config->plan, txn, &l->scratch));
+                         : txn_send_after_copy(c->pg, l->config->plan, txn, &l->scratch));
     if (!ok)
         conn_close(l, c, now);
 }
 
 // Takes the results of BEGIN and COPY: sends the rows when the server asks for them, and the rest
 // of the transaction when the COPY has ended.
-static void take_copy(struct load *l, struct conn *c, int64_t now)
+static void handle_copy_results(struct load *l, struct conn *c, int64_t now)
 {
     while (c->state == CONN_COPYING && !PQisBusy(c->pg)) {
         PGresult *result = PQgetResult(c->pg);
@@ -326,21 +330,23 @@ static void take_copy(struct load *l, struct conn *c, int64_t now)
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         if (result && status == PGRES_FATAL_ERROR)
-            take_error(l, c, result);
+            handle_conn_error(l, c, result);
         PQclear(result);
         if (!result)
-            go_on_after_copy(l, c, now);
+            continue_after_copy(l, c, now);
         else if (status == PGRES_COPY_IN &&
                  !txn_send_copied(c->pg, l->config->plan, txn_of(l, c), &l->scratch))
             conn_close(l, c, now);
     }
 }
 
+// A connection with an answer to read may be broken already. Its answers are handled before it is
+// closed, because they still count.
 void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
 {
     if (c->state == CONN_CONNECTING) {
         if (revents)
-            go_on_connecting(l, c, now);
+            continue_handshake(l, c, now);
         else if (now >= c->until_ns)
             conn_close(l, c, now);
         return;
@@ -349,9 +355,9 @@ void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
         return;
     bool alive = !(revents & (POLLIN | POLLHUP | POLLERR)) || PQconsumeInput(c->pg);
     alive = alive && PQflush(c->pg) >= 0;
-    // An answer that arrived before the connection ended still counts.
-    take_copy(l, c, now);
-    take_results(l, c, now);
+
+    handle_copy_results(l, c, now);
+    handle_results(l, c, now);
     if (c->pg && (!alive || PQstatus(c->pg) != CONNECTION_OK))
         conn_close(l, c, now);
 }
@@ -372,7 +378,7 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     const struct plan *plan = l->config->plan;
 
     c->job = JOB_TXN;
-    c->txn = txn;
+    c->index = txn;
     c->failed = c->warned = false;
     const enum load_insert insert = l->config->scenario->load[txn_of(l, c)->phase].insert;
     bool copies = txn_copies(plan, txn_of(l, c), insert);
@@ -395,14 +401,14 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
 {
     struct change_record *r = &l->result->changes[change];
     const struct plan *plan = l->config->plan;
-    bool back = r->sent_ns != 0; // the first half was sent before, so this is the second
+    bool second_half = r->sent_ns != 0; // the first half was sent before
 
     c->job = JOB_CHANGE;
-    c->txn = change;
+    c->index = change;
     c->state = CONN_RUNNING;
     c->failed = c->warned = false;
-    *(back ? &r->back_sent_ns : &r->sent_ns) = now;
-    if (!change_send(c->pg, plan, &plan->txns[l->txn_of[change]], change_of(l, c), back))
+    *(second_half ? &r->back_sent_ns : &r->sent_ns) = now;
+    if (!change_send(c->pg, plan, &plan->txns[l->txn_of[change]], change_of(l, c), second_half))
         conn_close(l, c, clock_now_ns());
 }
 
@@ -410,7 +416,7 @@ void conn_end_hold(struct load *l, struct conn *c, int64_t now)
 {
     c->end_sent = true;
     c->state = CONN_RUNNING;
-    l->result->records[c->txn].commit_ns = now;
+    l->result->records[c->index].commit_ns = now;
     if (!txn_send_end(c->pg, txn_of(l, c)))
         conn_close(l, c, clock_now_ns());
 }

@@ -11,7 +11,7 @@ enum conn_state {
     CONN_PREPARING,
     CONN_IDLE,
     CONN_COPYING, // sends its accounts by COPY; the rest of the transaction follows
-    CONN_RUNNING, // waits for the answer to a Sync
+    CONN_RUNNING, // its statements and a Sync were sent; waits for the Sync's answer
     CONN_HOLDING, // its transaction stays open until until_ns
 };
 
@@ -23,7 +23,7 @@ struct conn {
     int64_t until_ns; // DOWN: next try; CONNECTING: give up; HOLDING: end the transaction
     PostgresPollingStatusType polling;
     enum conn_job job;
-    size_t txn;    // index of the transaction or, for JOB_CHANGE, of the change
+    size_t index;  // index of the job among the plan's transactions or, for JOB_CHANGE, changes
     bool end_sent; // COMMIT or ROLLBACK was sent
     bool failed;   // the server refused a statement of the job
     bool warned;   // an answer came with a warning
@@ -36,17 +36,19 @@ struct load {
     struct load_result *result;
     struct conn *conns;
     size_t conn_count;
-    const struct conn *knocker; // while the server refuses connections, this one tries most often;
-                                // NULL: the server does not refuse
-    int64_t *phase_end_ns;      // per phase, on the run's clock
-    size_t next;                // index of the first transaction that is not begun yet
-    size_t ended;               // number of transactions that have an outcome
-    uint32_t *txn_of;           // per planned change: index of its transaction; NULL: there are no
-                                // changes
-    size_t next_change;         // index of the first change that was neither begun nor given up
+    const struct conn *prober; // while the server refuses connections, this one tries most often;
+                               // NULL: the server does not refuse
+    int64_t *phase_end_ns;     // per phase, on the run's clock
+    size_t next;               // index of the first transaction that is not begun yet
+    size_t ended;              // number of transactions that have an outcome
+    uint32_t *txn_of;          // per planned change: index of its transaction; NULL: there are no
+                               // changes
+    size_t next_change;        // index of the first change that was neither begun nor given up
     size_t changes_ended;
-    size_t *backs; // changes whose first half is answered and whose second half is still to be sent
-    size_t back_count;
+    // Indexes of the changes (CHANGE_REACTIVATE) whose first half was answered and whose second
+    // half is still to be sent.
+    size_t *reactivations;
+    size_t reactivation_count;
     struct buf scratch;
 };
 
@@ -56,7 +58,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now);
 // Sends a transaction on an IDLE connection.
 void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now);
 
-// Sends a change, or its second half, on an IDLE connection.
+// Sends the next half of a change on an IDLE connection.
 void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now);
 
 // Sends the end of the transaction of a HOLDING connection.

@@ -49,11 +49,12 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     free(l.conns);
     free(l.phase_end_ns);
     free(l.txn_of);
-    free(l.backs);
+    free(l.reactivations);
     buf_fini(&l.scratch);
     return ok;
 }
 
+// Keeps the arrays of records, which later parts of the plan fill further, and zeroes the rest.
 bool load_result_begin(struct load_result *result, const struct plan *plan, struct err *e)
 {
     stalls_fini(&result->stalls);
@@ -74,8 +75,8 @@ void load_result_fini(struct load_result *result)
     *result = (struct load_result){0};
 }
 
-// Allocates the connections and what the loop needs besides. False when memory is short; load_run
-// frees what was allocated.
+// Allocates the connections, an array for poll(2) in *fds, and the end of each phase. False when
+// memory is short; load_run frees what was allocated.
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
 {
     const struct scenario *s = l->config->scenario;
@@ -94,7 +95,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     l->next = l->config->first;
     l->conns = calloc(l->conn_count, sizeof *l->conns);
     *fds = calloc(l->conn_count, sizeof **fds);
-    return (l->conns && *fds && change_index(l)) ||
+    return (l->conns && *fds && change_find_txns(l)) ||
            err_memory_for(e, "%zu connections", l->conn_count);
 }
 
@@ -103,8 +104,8 @@ static const struct load_phase *next_txn_phase(const struct load *l)
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
 
-// Skips the transactions that other generators send. They count as ended, because is_over compares
-// with all transactions of the range.
+// Moves `next` past the transactions that other generators send. They count as ended, because
+// is_over compares l->ended with the number of all transactions of the range.
 static void skip_others(struct load *l)
 {
     const struct load_config *c = l->config;
@@ -115,10 +116,10 @@ static void skip_others(struct load *l)
     }
 }
 
-// Skips the inserts of a closed loop for which the phase had no time. The plan of a closed loop has
+// Moves `next` past the inserts of closed loops whose phase is over. The plan of a closed loop has
 // more inserts than the loop can send, so they need not be sent. The backlog is never skipped,
 // because the run counts on every row of it.
-static void skip_what_is_over(struct load *l, int64_t now)
+static void skip_ended_phases(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
 
@@ -156,14 +157,15 @@ static bool is_over(const struct load *l)
            (!makes_changes(l) || l->changes_ended == l->config->plan->change_count);
 }
 
-// Does what is due now and returns when something is due next.
-static int64_t do_due(struct load *l, int64_t now)
+// Opens connections, ends held transactions, and sends changes and transactions, as far as they are
+// due. Returns when something is due next.
+static int64_t do_due_work(struct load *l, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
     bool free_conn = false; // a connection is left for the next transaction
 
     skip_others(l);
-    skip_what_is_over(l, now);
+    skip_ended_phases(l, now);
     for (size_t i = 0; i < l->conn_count; i++) {
         struct conn *c = &l->conns[i];
         if (c->state == CONN_DOWN && now >= c->until_ns)
@@ -177,8 +179,8 @@ static int64_t do_due(struct load *l, int64_t now)
             next = clock_min(next, change_due_ns(l));
         }
         if (c->state == CONN_IDLE && i < allowed_conns(l)) {
-            // Whether it is due is judged by `now`, but its time is read anew: when many begin in
-            // one round of the loop, the last one begins noticeably after `now`.
+            // The time of sending is read anew: when this loop sends many transactions, the last
+            // one is sent noticeably after `now`.
             if (next_txn_due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
                 skip_others(l);
@@ -189,13 +191,14 @@ static int64_t do_due(struct load *l, int64_t now)
         if (c->state == CONN_DOWN || c->state == CONN_HOLDING || c->state == CONN_CONNECTING)
             next = clock_min(next, c->until_ns);
     }
-    // Without a free connection, the next transaction waits for an event and not for its time.
+    // Without a free connection the next transaction cannot be sent at its time. It waits until a
+    // connection has an event.
     return free_conn ? clock_min(next, next_txn_due_ns(l)) : next;
 }
 
-// Waits until a connection has an event or the time `until` has come, and returns the time after
-// the wait. A wait that took longer than asked is noted as a stall, because the thread did not get
-// the processor. woke_ns: when the last wait ended.
+// Waits until a connection has an event or the time `until` has come, but for idle_step_ns at most.
+// Returns the time after the wait. A wait that took longer than asked is noted as a stall, because
+// the thread did not get the processor. woke_ns: when the wait before this one ended.
 static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
 {
     for (size_t i = 0; i < l->conn_count; i++) {
@@ -205,15 +208,15 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
             fds[i].events = conn_events(c);
     }
     int64_t now = clock_now_ns();
-    // Between woke_ns and now, the loop did its work and could not notice new events. If this took
-    // long, it is a stall, too.
+    // From woke_ns to now the loop did its work and could not notice new events. If this took long,
+    // it is a stall, too.
     stalls_note(&l->result->stalls, woke_ns, now);
     int64_t nap = clock_min(until > now ? until - now : 0, idle_step_ns);
     struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
     // ppoll instead of poll, because a timeout in whole milliseconds would make every insert late.
     if (ppoll(fds, l->conn_count, &timeout, NULL) < 0) {
+        // A signal came. `revents` is not defined then.
         for (size_t i = 0; i < l->conn_count; i++)
-            // After a signal the set of events is not defined.
             fds[i].revents = 0;
     }
     woke_ns = clock_now_ns();
@@ -228,7 +231,7 @@ static void drive_conns(struct load *l, struct pollfd *fds)
     int64_t now = clock_now_ns();
 
     while (!is_over(l) && !atomic_load(&l->progress->stop) && now <= l->config->deadline_ns) {
-        int64_t until = do_due(l, now);
+        int64_t until = do_due_work(l, now);
         now = wait_for_events(l, fds, until, now);
         for (size_t i = 0; i < l->conn_count; i++)
             conn_serve(l, &l->conns[i], fds[i].revents, now);

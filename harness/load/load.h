@@ -32,11 +32,12 @@ struct txn_record {
     enum txn_outcome outcome;
 };
 
-// The outcome of a planned change. A change without an answer may have happened or not.
+// The outcome of a planned change. A change without an answer may have happened or not. A change of
+// the kind CHANGE_REACTIVATE has two halves: the account is suspended and, later, active again.
 struct change_record {
     int64_t sent_ns;      // 0: never, because its token was not committed or the run was over
     int64_t ended_ns;     // when it was answered, or the connection was lost
-    int64_t back_sent_ns; // reactivate: when its second half was sent; 0: never
+    int64_t back_sent_ns; // when the second half was sent; 0: never
     int64_t back_ended_ns;
     enum txn_outcome outcome; // COMMITTED: the first half was acknowledged;
                               // UNKNOWN: it was sent, and no good answer came
@@ -60,8 +61,8 @@ struct load_config {
                           // accounts
     int64_t start_ns;     // the time 0 of the plan, on the run's clock
     int64_t deadline_ns;  // the load ends then at the latest, and what was not sent is given up
-    size_t first, end;    // range of the plan's transactions; a range up to the plan's end includes
-                          // the changes
+    size_t first, end;    // range of the plan's transactions, without `end`; a range up to the
+                          // plan's end includes the changes
     unsigned part, parts; // send only the transactions whose index is `part` modulo `parts`; parts
                           // 0: all
 };
@@ -69,8 +70,8 @@ struct load_config {
 struct load_progress {
     atomic_size_t sent, committed, failed; // numbers of transactions
     atomic_size_t tokens;                  // number of committed tokens
-    atomic_size_t connects;
-    atomic_int stop; // another thread sets it to make the load end at once
+    atomic_size_t connects;                // number of connections that were opened
+    atomic_int stop;                       // another thread sets it to make the load end at once
 };
 
 struct load_result {
@@ -94,9 +95,9 @@ MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
 // Makes the ids of accounts and tokens begin with `first`. Call it before load_prepare.
 MUST_USE bool load_ids_from(PGconn *conn, int first, struct err *e);
 
-// Carries out the plan's transactions from config.first to config.end. Returns when each of them
-// has an outcome and all connections are closed. `result` must be zeroed, or be the result of an
-// earlier part of the plan, whose records it keeps.
+// Carries out the plan's transactions from config.first up to, but not including, config.end.
+// Returns when each of them has an outcome and all connections are closed. `result` must be zeroed,
+// or be the result of an earlier part of the plan, whose records it keeps.
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
 

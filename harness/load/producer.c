@@ -15,11 +15,11 @@
 #include "os/other_user.h"
 #include "os/process.h"
 
-#define OUT_MAX ((size_t)16 << 20)
-#define IN_MAX ((size_t)1 << 20)
-// The loop reads at most about this many bytes before it turns to its other work.
+#define TO_SEND_MAX ((size_t)16 << 20)
+#define RECEIVED_MAX ((size_t)1 << 20)
+// The loop reads about this many bytes at most before it does its other work.
 #define ROUND_MAX ((size_t)256 << 10)
-#define PUT_LEN_MAX 32
+#define PUT_LEN_MAX 32 // of a line "put N"
 
 static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
                                                     // must stop
@@ -33,9 +33,10 @@ struct producer {
     pid_t pid; // 0: no process runs at the moment
     int in, out;
     int64_t restart_at_ns;
-    size_t next, ended; // index of the next transaction to put; number of those with an outcome
-    size_t oldest;      // all transactions before this one have an outcome
-    struct buf unsent, unread;
+    size_t next, ended;  // index of the next transaction to put; number of those with an outcome
+    size_t oldest;       // all transactions before this one have an outcome
+    struct buf to_send;  // lines for which the pipe to the client had no room yet
+    struct buf received; // an unfinished line of the client
 };
 
 static void finish_producer_txn(
@@ -56,7 +57,7 @@ static void finish_producer_txn(
 
 // Records as unknown the jobs that the process got and did not answer: they may have been put or
 // not.
-static void give_up_the_rest(struct producer *p, int64_t now)
+static void give_up_unanswered(struct producer *p, int64_t now)
 {
     for (size_t i = p->oldest; i < p->next; i++) {
         if (p->result->records[i].ended_ns == 0)
@@ -118,8 +119,8 @@ static void end_producer(struct producer *p, int64_t grace_ns)
     kill(-p->pid, SIGKILL); // the processes that the client has started
     p->pid = 0;
     p->in = p->out = -1;
-    buf_clear(&p->unsent);
-    buf_clear(&p->unread);
+    buf_clear(&p->to_send);
+    buf_clear(&p->received);
 }
 
 // Ends a client that has closed its output. It is started again a little later, as a service
@@ -127,23 +128,23 @@ static void end_producer(struct producer *p, int64_t grace_ns)
 static void end_and_restart_later(struct producer *p, int64_t now)
 {
     end_producer(p, 0);
-    give_up_the_rest(p, now);
+    give_up_unanswered(p, now);
     p->restart_at_ns = now + restart_pause_ns;
 }
 
 // --- lines ------------------------------------------------------------------------------
 
-// Takes one line of the client: "put-ok N" commits the job N, any other line counts as refused.
-static void take_answer(struct producer *p, const char *line, int64_t now)
+// Handles one line of the client: "put-ok N" says that job N is committed; any other line counts as
+// a refusal.
+static void handle_put_answer(struct producer *p, const char *line, int64_t now)
 {
     const struct plan *plan = p->config->plan;
     unsigned token;
-    int whole = 0;
+    int parsed = 0;
 
-    if (sscanf(line, "put-ok %9u%n", &token, &whole) != 1 || line[whole] ||
+    if (sscanf(line, "put-ok %9u%n", &token, &parsed) != 1 || line[parsed] ||
         token >= plan->token_count) {
-        // Only the first wrong line is kept, because it shows what the client misunderstands; all
-        // are counted.
+        // All wrong lines are counted. The first one is kept, to show what the client does wrong.
         if (p->result->refused++ == 0)
             snprintf(p->result->refusal, sizeof p->result->refusal,
                 "the producer wrote '%.60s', which is not 'put-ok N'", line);
@@ -163,31 +164,32 @@ static void take_answer(struct producer *p, const char *line, int64_t now)
         p->oldest++;
 }
 
-// Takes the whole lines in `unread`; an unfinished line stays there.
-static void take_producer_answers(struct producer *p, int64_t now)
+// Handles the whole lines in `received`; an unfinished line stays there.
+static void handle_put_answers(struct producer *p, int64_t now)
 {
     size_t done = 0;
 
-    while (done < p->unread.len) {
-        char *line = p->unread.data + done;
-        char *newline = memchr(line, '\n', p->unread.len - done);
+    while (done < p->received.len) {
+        char *line = p->received.data + done;
+        char *newline = memchr(line, '\n', p->received.len - done);
         if (!newline)
             break;
         *newline = '\0';
         done += (size_t)(newline - line) + 1;
-        take_answer(p, line, now);
+        handle_put_answer(p, line, now);
     }
-    buf_consume(&p->unread, done);
+    buf_consume(&p->received, done);
 }
 
-// Reads what is there, but not much more than ROUND_MAX, because the process may write faster than
-// this loop reads. Returns false at the end of the process's output, or when it cannot be read.
+// Reads what the client has written and handles it. Stops after about ROUND_MAX bytes, because the
+// client may write faster than this loop reads. Returns false at the end of the client's output, or
+// when it cannot be read.
 static bool read_producer_answers(struct producer *p)
 {
     const size_t chunk = 4096;
 
     for (size_t done = 0; done < ROUND_MAX;) {
-        char *room = buf_reserve(&p->unread, chunk);
+        char *room = buf_reserve(&p->received, chunk);
         ssize_t got = room ? read(p->out, room, chunk) : 0;
         if (got < 0 && errno == EINTR)
             continue;
@@ -195,18 +197,18 @@ static bool read_producer_answers(struct producer *p)
             return errno == EAGAIN; // nothing more is there now
         if (got == 0)
             return false;
-        p->unread.len += (size_t)got;
+        p->received.len += (size_t)got;
         done += (size_t)got;
-        take_producer_answers(p, clock_now_ns());
+        handle_put_answers(p, clock_now_ns());
     }
     return true;
 }
 
-// Writes as much of `unsent` as the pipe takes; the rest stays for the next call.
+// Writes as much of `to_send` as the pipe takes; the rest stays for the next call.
 static void write_puts(struct producer *p)
 {
-    while (p->in >= 0 && p->unsent.len > 0) {
-        ssize_t n = write(p->in, p->unsent.data, p->unsent.len);
+    while (p->in >= 0 && p->to_send.len > 0) {
+        ssize_t n = write(p->in, p->to_send.data, p->to_send.len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EPIPE) {
@@ -216,7 +218,7 @@ static void write_puts(struct producer *p)
         }
         if (n <= 0) // the pipe is full or closed
             return;
-        buf_consume(&p->unsent, (size_t)n);
+        buf_consume(&p->to_send, (size_t)n);
     }
 }
 
@@ -229,26 +231,26 @@ static int64_t producer_due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
-// Puts the jobs that are due. A job that falls due while no process runs, or while the process has
-// too much to read already, is put late.
-static void put_what_is_due(struct producer *p, int64_t now)
+// Appends a line to `to_send` for each job that is due. A job that falls due while no process runs,
+// or while `to_send` is full, is put late.
+static void put_due_jobs(struct producer *p, int64_t now)
 {
-    for (; p->pid && producer_due_ns(p) <= now && p->unsent.len <= OUT_MAX - PUT_LEN_MAX;
+    for (; p->pid && producer_due_ns(p) <= now && p->to_send.len <= TO_SEND_MAX - PUT_LEN_MAX;
          p->next++) {
         struct txn_record *r = &p->result->records[p->next];
-        buf_printf(&p->unsent, "put %u\n", p->config->plan->txns[p->next].first_token);
+        buf_printf(&p->to_send, "put %u\n", p->config->plan->txns[p->next].first_token);
         r->sent_ns = r->commit_ns = clock_now_ns(); // the client may commit at once
         atomic_fetch_add(&p->progress->sent, 1);
     }
 }
 
-// Waits until an answer comes or something is due, and takes the answers. Returns when the wait
-// ended. woke_ns: when the last wait ended; the work since then may be a stall.
+// Waits until an answer comes or something is due, and handles the answers. Returns when the wait
+// ended. woke_ns: when the wait before this one ended; the work since then may be a stall.
 static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
-        {.fd = p->unsent.len > 0 ? p->in : -1, .events = POLLOUT}};
-    // Without a process the next thing to do is to start one, and due jobs must wait.
+        {.fd = p->to_send.len > 0 ? p->in : -1, .events = POLLOUT}};
+    // Without a process there is nothing to do before its restart: due jobs must wait for it.
     int64_t until_ns = p->pid ? producer_due_ns(p) : p->restart_at_ns;
     int64_t now = clock_now_ns();
 
@@ -275,12 +277,12 @@ static bool drive_producer(struct producer *p, struct err *e)
         p->ended < c->end - c->first && !atomic_load(&p->progress->stop) && now <= c->deadline_ns) {
         if (!p->pid && now >= p->restart_at_ns && !start_producer(p, e))
             return false;
-        put_what_is_due(p, now);
+        put_due_jobs(p, now);
         if (p->pid)
             write_puts(p);
         now = wait_for_answers(p, now);
     }
-    give_up_the_rest(p, now);
+    give_up_unanswered(p, now);
     return true;
 }
 
@@ -297,11 +299,11 @@ bool producer_run(const struct load_config *config, struct load_progress *progre
 
     if (!load_result_begin(result, config->plan, e))
         return false;
-    buf_init(&p.unsent, OUT_MAX);
-    buf_init(&p.unread, IN_MAX);
+    buf_init(&p.to_send, TO_SEND_MAX);
+    buf_init(&p.received, RECEIVED_MAX);
     bool ok = drive_producer(&p, e);
     end_producer(&p, end_grace_ns);
-    buf_fini(&p.unsent);
-    buf_fini(&p.unread);
+    buf_fini(&p.to_send);
+    buf_fini(&p.received);
     return ok;
 }

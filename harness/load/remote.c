@@ -1,9 +1,10 @@
 // The run's side of the workers.
 //
 // A worker gets the scenario, the times of recordings and its part, makes the plan itself and
-// compares its fingerprint with the run's. It uses no file and no password of its machine. The run
-// reads the worker's clock 32 times before the load and again after it. The quickest answer gives
-// the offset and its largest error; a drift between the two measurements widens this bound.
+// compares the plan's fingerprint with that of the run's plan. It uses no file and no password of
+// its machine. The run reads the worker's clock 32 times before the load and again after it. The
+// quickest answer gives the offset and its largest error; a drift between the two measurements
+// widens this bound.
 //
 // A worker that is silent for 10 s, or gone, is lost. The run answers each line of a worker, and a
 // worker that gets no answer for 5 s stops by itself.
@@ -32,9 +33,9 @@ struct worker {
     pthread_t thread;
     const struct load_config *config; // set while the load runs
     struct load_progress *progress;
-    struct load_result *result; // the result of all workers; each thread writes its own worker's
-                                // records
-    pthread_mutex_t *lock;      // guards the rest of the result
+    struct load_result *result; // the result of all workers
+    pthread_mutex_t *lock;      // guards all of the result but the records: each thread writes only
+                                // its own worker's, so these need no lock
     struct load_progress seen;  // the worker's progress as it was last reported
 };
 
@@ -70,7 +71,7 @@ uint64_t remote_fingerprint(const struct plan *plan)
 
 struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
 {
-    struct remote_clock best = {.bound_ns = INT64_MAX};
+    struct remote_clock quickest = {.bound_ns = INT64_MAX};
 
     for (size_t i = 0; i < count; i++) {
         int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
@@ -78,17 +79,17 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
         // them is taken for that moment, the error is at most half the time between them, however
         // unequal the ways there and back are. So the quickest answer has the smallest bound.
         int64_t bound_ns = (after - before + 1) / 2;
-        if (bound_ns < best.bound_ns)
-            best = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
+        if (bound_ns < quickest.bound_ns)
+            quickest = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
     }
-    return best;
+    return quickest;
 }
 
-struct remote_clock remote_clock_over(
+struct remote_clock remote_clock_combine(
     const struct remote_clock *first, const struct remote_clock *last)
 {
-    // A drift in one direction stays between the first offset and the last. The middle of both is
-    // wrong by half their distance at most.
+    // While the clocks drift in one direction, the offset is always between the first and the last.
+    // So the middle of both is wrong by half their distance at most.
     int64_t apart_ns = llabs(last->offset_ns - first->offset_ns);
     int64_t error_ns = first->bound_ns > last->bound_ns ? first->bound_ns : last->bound_ns;
 
@@ -96,30 +97,31 @@ struct remote_clock remote_clock_over(
         first->offset_ns + (last->offset_ns - first->offset_ns) / 2, (apart_ns + 1) / 2 + error_ns};
 }
 
-// Moves a time; 0 (never) stays 0.
+// Adds by_ns to a time; 0 (never) stays 0.
 static int64_t moved_time_ns(int64_t ns, int64_t by_ns)
 {
     return ns ? ns + by_ns : 0;
 }
 
-struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock)
+struct txn_record remote_to_run_clock(
+    const struct txn_record *theirs, const struct remote_clock *clock)
 {
     struct txn_record ours = *theirs;
 
-    // Sends (of a COMMIT, too) get the earliest time that they can have had, answers the latest, so
-    // that the error of the clocks never makes a collector guilty.
+    // A send (of a COMMIT, too) gets the earliest time that it can have had, and an answer the
+    // latest, so that no collector is convicted because of the clocks' error.
     ours.sent_ns = moved_time_ns(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
     ours.commit_ns = moved_time_ns(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
     ours.ended_ns = moved_time_ns(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
     return ours;
 }
 
-void remote_lose(struct load_result *result, const struct load_config *c,
+void remote_mark_lost(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        // The worker may have sent its whole part before it was lost, but no transaction earlier
-        // than it was due.
+        // The worker may have sent its whole part before it was lost. The earliest time at which it
+        // can have sent a transaction is the time at which that was due.
         int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = due_ns,
@@ -145,7 +147,7 @@ static bool can_be_shared(const struct scenario *s, const struct plan *plan, str
            err_set(e, ERR_USAGE, "--workers: a subject's queue needs one generator");
 }
 
-// Sends a file that the plan is made from: the scenario, or the times of a recording.
+// Sends a file from which the plan is made: the scenario, or the times of a recording.
 static bool send_file(struct worker *w, const char *name, const struct buf *text, struct err *e)
 {
     return channel_say(&w->channel, e, "file %zu %s", text->len, name) &&
@@ -170,15 +172,16 @@ static bool send_traces(struct worker *w, const struct scenario *s, struct err *
     return ok;
 }
 
-// Sends what the plan is made from, and the fingerprint `print`; the worker answers "ready" when
-// its plan has this fingerprint.
+// Sends the files from which the plan is made, and the fingerprint of the run's plan. The worker
+// answers "ready" when its plan has this fingerprint. `text`: the scenario.
 static bool send_plan(struct worker *w, const struct scenario *s, const struct buf *text,
-    uint64_t print, struct err *e)
+    uint64_t fingerprint, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
 
     if (!send_traces(w, s, e) || !send_file(w, WORKER_SCENARIO, text, e) ||
-        !channel_say(&w->channel, e, "plan %u/%u %016" PRIx64, w->part.part, w->part.of, print) ||
+        !channel_say(
+            &w->channel, e, "plan %u/%u %016" PRIx64, w->part.part, w->part.of, fingerprint) ||
         !channel_line(&w->channel, line, e))
         return false;
     return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
@@ -203,8 +206,8 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
 }
 
 // Starts a worker's command, sends the plan, and measures the worker's clock.
-static bool hire_worker(struct worker *w, const char *command, const struct scenario *s,
-    const struct buf *text, uint64_t print, struct err *e)
+static bool open_worker(struct worker *w, const char *command, const struct scenario *s,
+    const struct buf *text, uint64_t fingerprint, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
 
@@ -216,7 +219,7 @@ static bool hire_worker(struct worker *w, const char *command, const struct scen
     bool ok = (channel_line(&w->channel, line, e) &&
                   (strcmp(line, WORKER_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
-              send_plan(w, s, text, print, e) && measure_clock(w, &w->clock, e);
+              send_plan(w, s, text, fingerprint, e) && measure_clock(w, &w->clock, e);
     return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, command);
 }
 
@@ -237,11 +240,11 @@ struct remote *remote_open(const char *const *commands, unsigned count,
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
-        // Count the worker before it is hired, so that remote_free ends it even if hiring fails
-        // half way.
+        // Count the worker before it is opened, so that remote_free ends it even if that fails half
+        // way.
         r->count++;
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
-        ok = hire_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
+        ok = open_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
     if (ok)
@@ -266,8 +269,8 @@ void remote_free(struct remote *r)
 
 // --- the load -------------------------------------------------------------------------
 
-// Adds to the run's progress what has been done since the worker's last report. Ignores other
-// lines.
+// Reads a worker's report and adds what is new in it to the run's progress. A line that is no
+// report is ignored.
 static void add_progress(struct worker *w, const char *line)
 {
     size_t now[4];
@@ -282,8 +285,9 @@ static void add_progress(struct worker *w, const char *line)
         atomic_fetch_add(all[i], now[i] - atomic_exchange(seen[i], now[i]));
 }
 
-// Answers the worker's reports until its load is over, because a worker without answers stops.
-static bool listen_to(struct worker *w, struct err *e)
+// Answers the worker's reports until it says that its load is over. A worker that gets no answers
+// would stop. False when the worker is lost, or when the run ends the load early.
+static bool answer_reports(struct worker *w, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
 
@@ -291,7 +295,7 @@ static bool listen_to(struct worker *w, struct err *e)
         if (!channel_line(&w->channel, line, e) || !channel_say(&w->channel, e, "heard"))
             return false;
         add_progress(w, line);
-        // The run ends the load early. run_worker closes the channel, and so the worker stops.
+        // After this error run_worker closes the channel, and so the worker stops.
         if (atomic_load(&w->progress->stop))
             return err_set(e, ERR_INTERRUPTED, "stopped");
     } while (strcmp(line, "over") != 0);
@@ -300,7 +304,7 @@ static bool listen_to(struct worker *w, struct err *e)
 
 // Takes the worker's result. First measures the worker's clock again, because the clocks may have
 // drifted apart during the load.
-static bool take_worker_records(struct worker *w, struct err *e)
+static bool fetch_worker_result(struct worker *w, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
     struct remote_clock last;
@@ -308,13 +312,13 @@ static bool take_worker_records(struct worker *w, struct err *e)
     if (!measure_clock(w, &last, e) || !channel_say(&w->channel, e, "send") ||
         !channel_line(&w->channel, line, e))
         return false;
-    w->clock = remote_clock_over(&w->clock, &last);
+    w->clock = remote_clock_combine(&w->clock, &last);
     const struct worker_result_target to = {w->config, w->part, w->clock, w->result, w->lock};
     return worker_result_take(&w->channel, line, &to, e);
 }
 
-// The thread of one worker: has it carry out its part, and takes its result. If this fails, the
-// worker is lost, and the outcome of its part is unknown.
+// The thread of one worker: tells it to start, answers its reports, and fetches its result. If any
+// of this fails, the worker is lost, and the outcome of its part is unknown.
 static void *run_worker(void *arg)
 {
     struct worker *w = arg;
@@ -324,10 +328,11 @@ static void *run_worker(void *arg)
     if (channel_say(&w->channel, &e, "run %" PRId64 " %" PRId64 " %zu %zu %zu",
             c->start_ns + w->clock.offset_ns, c->deadline_ns + w->clock.offset_ns, c->first, c->end,
             strlen(c->conninfo)) &&
-        channel_write(&w->channel, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e) &&
-        take_worker_records(w, &e))
+        channel_write(&w->channel, c->conninfo, strlen(c->conninfo), &e) && answer_reports(w, &e) &&
+        fetch_worker_result(w, &e))
         return NULL;
-    remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
+    // This needs no lock: it writes the records of this worker's part, which no other thread uses.
+    remote_mark_lost(w->result, c, &w->part, &w->clock, clock_now_ns());
     channel_close(&w->channel); // the worker stops when the connection closes
     pthread_mutex_lock(w->lock);
     if (w->result->lost_workers++ == 0)
@@ -350,8 +355,8 @@ bool remote_run(struct remote *r, const struct load_config *c, struct load_progr
         w->progress = progress;
         w->result = result;
         w->lock = &r->lock;
-        // Each worker has a thread, because a silent worker must not delay the answers to the
-        // others, which would stop after 5 s.
+        // Each worker has a thread of its own. In a single thread a silent worker would delay the
+        // answers to the others, and a worker without an answer stops after 5 s.
         if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
             break;
     }

@@ -4,7 +4,7 @@
 //
 // A worker has a clock of its own. Its offset is measured before the load and after it, with a
 // bound on the error that holds if the clocks drift in one direction. A send counts as earlier by
-// this bound, and an answer as later, so that no verdict rests on the error.
+// this bound, and an answer as later, so that the error cannot change a verdict for the worse.
 //
 // The answers of a lost worker are lost with it, and it may go on sending until it notices. So the
 // outcome of its whole part is unknown, and only the database can tell it.
@@ -54,13 +54,15 @@ struct remote_clock remote_clock(
     const int64_t (*readings)[3], size_t count); // our time before, their time, our time after
 
 // Combines two measurements into one that holds for all times between them.
-struct remote_clock remote_clock_over(
+struct remote_clock remote_clock_combine(
     const struct remote_clock *first, const struct remote_clock *last);
 
-// Returns a worker's record with its times moved from the worker's clock to ours: sends as early
-// and answers as late as they can have been.
-struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock);
+// Returns a worker's record with its times moved from the worker's clock to the run's: sends as
+// early and answers as late as they can have been.
+struct txn_record remote_to_run_clock(
+    const struct txn_record *theirs, const struct remote_clock *clock);
 
-// Marks the part of a worker that was lost at lost_ns as unknown.
-void remote_lose(struct load_result *result, const struct load_config *c,
+// Gives all transactions of a lost worker's part the outcome TXN_UNKNOWN. lost_ns: when it was
+// lost. Writes only the records of this part.
+void remote_mark_lost(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns);

@@ -33,15 +33,15 @@ static void the_quickest_answer_tells_the_offset(void **state)
 static void a_drift_widens_the_bound(void **state)
 {
     const struct remote_clock first = {1000, 6}, last = {1040, 9}, back = {960, 2};
-    struct remote_clock over = remote_clock_over(&first, &last);
+    struct remote_clock over = remote_clock_combine(&first, &last);
 
     (void)state;
     assert_int_equal(over.offset_ns, 1020);
     assert_int_equal(over.bound_ns, 29);
-    over = remote_clock_over(&first, &back);
+    over = remote_clock_combine(&first, &back);
     assert_int_equal(over.offset_ns, 980);
     assert_int_equal(over.bound_ns, 26);
-    over = remote_clock_over(&first, &first);
+    over = remote_clock_combine(&first, &first);
     assert_int_equal(over.offset_ns, 1000);
     assert_int_equal(over.bound_ns, 6);
 }
@@ -50,7 +50,7 @@ static void records_are_widened_by_the_bound(void **state)
 {
     const struct remote_clock clock = {.offset_ns = 1000, .bound_ns = 6};
     const struct txn_record theirs = {1100, 1200, 1300, TXN_COMMITTED};
-    struct txn_record ours = remote_ours(&theirs, &clock);
+    struct txn_record ours = remote_to_run_clock(&theirs, &clock);
 
     (void)state;
     assert_int_equal(ours.sent_ns, 94);
@@ -58,7 +58,7 @@ static void records_are_widened_by_the_bound(void **state)
     assert_int_equal(ours.ended_ns, 306);
     assert_int_equal(ours.outcome, TXN_COMMITTED);
     // An event that never happened has no time on any clock.
-    ours = remote_ours(&(const struct txn_record){.outcome = TXN_NOT_SENT}, &clock);
+    ours = remote_to_run_clock(&(const struct txn_record){.outcome = TXN_NOT_SENT}, &clock);
     assert_int_equal(ours.sent_ns, 0);
     assert_int_equal(ours.commit_ns, 0);
 }
@@ -90,7 +90,7 @@ static void the_part_of_a_lost_worker_is_unknown(void **state)
 
     (void)state;
     set_up(&b);
-    remote_lose(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
+    remote_mark_lost(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
     for (int i = 0; i < TXNS; i++)
         assert_int_equal(records[i].outcome, i % 2 == 1 ? TXN_UNKNOWN : TXN_NOT_SENT);
     assert_int_equal(records[3].commit_ns, 5293); // the worker's clock may be ahead by this much

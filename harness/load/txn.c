@@ -58,17 +58,16 @@ IS_OF_KIND(is_consumed, TOKEN_CONSUMED)
 IS_OF_KIND(is_suspended, TOKEN_SUSPENDED)
 IS_OF_KIND(is_short, TOKEN_SHORT_SECRET)
 
-// The arrays that a statement takes.
+// The arrays that a statement takes as $1 and $2, and the column that an array holds.
 enum arrays { EMAILS_AND_LOGINS, LOGINS, LOGINS_AND_CODES };
-enum array { EMAIL, LOGIN, CODE };
+enum column { EMAIL, LOGIN, CODE };
 
 static const struct statement {
     const char *name;
     const char *sql;
-    bool (*is_for)(const struct plan *plan, uint32_t token);
+    bool (*applies_to)(const struct plan *plan, uint32_t token); // true: it is sent for this token
     enum arrays arrays;
-    bool makes_rows; // true: inserts rows; false: changes rows that others have inserted, so it
-                     // comes after these
+    bool inserts_rows; // false: it changes rows that the statements above it have inserted
 } statements[] = {
     {"accounts", load_sql_insert_accounts, makes_account, EMAILS_AND_LOGINS, true},
     {"upserts", load_sql_upsert_accounts, makes_account, EMAILS_AND_LOGINS, true},
@@ -113,14 +112,14 @@ bool txn_ends_at_once(const struct plan_txn *txn)
     return !(txn->flags & TXN_HOLD);
 }
 
+// True for a plain insert of one account. It is sent without BEGIN and commits by itself, as the
+// smallest application would send it. All others need BEGIN: rollbacks, transactions that are held
+// open, and those that take other statements or more than one.
 static bool commits_alone(
     const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
-    // A plain insert of one account is sent without BEGIN and commits by itself, as the smallest
-    // application would send it. All others need BEGIN: rollbacks, transactions that are held open,
-    // and those that take other statements or more than one.
     return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
@@ -136,7 +135,7 @@ static bool send_account(
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
-// A part of the tokens of a transaction.
+// A range of the tokens of a transaction: from `first` up to, but not including, `end`.
 struct part {
     const struct plan *plan;
     const struct plan_txn *txn;
@@ -148,10 +147,10 @@ static struct part whole_txn(const struct plan *plan, const struct plan_txn *txn
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
 
-// Appends an array literal, and a NUL, with a value for each row to which the statement applies.
-// Returns how many rows these are.
-static size_t array_of(
-    const struct part *p, const struct statement *st, enum array array, struct buf *out)
+// Appends an array literal, and a NUL, with the column's value for each token of the part to which
+// the statement applies. Returns the number of these tokens.
+static size_t append_array(
+    const struct part *p, const struct statement *st, enum column column, struct buf *out)
 {
     char code[PLAN_CODE_SIZE];
     size_t count = 0;
@@ -159,15 +158,15 @@ static size_t array_of(
 
     buf_append_char(out, '{');
     for (uint32_t t = p->first; t < p->end; t++) {
-        if (!st->is_for(p->plan, t))
+        if (!st->applies_to(p->plan, t))
             continue;
         plan_names(p->plan, p->txn, t, &names);
         plan_code(p->plan, t, code);
         if (count++ > 0)
             buf_append_char(out, ',');
-        names_quote(out, array == EMAIL ? names.email : array == LOGIN ? names.login : code);
+        names_quote(out, column == EMAIL ? names.email : column == LOGIN ? names.login : code);
     }
-    buf_append(out, "}", 2);
+    buf_append(out, "}", 2); // 2: with the string's NUL
     return count;
 }
 
@@ -177,11 +176,11 @@ static bool send_statement(
     PGconn *conn, const struct part *p, const struct statement *st, struct buf *scratch)
 {
     buf_clear(scratch);
-    if (array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? EMAIL : LOGIN, scratch) == 0)
+    if (append_array(p, st, st->arrays == EMAILS_AND_LOGINS ? EMAIL : LOGIN, scratch) == 0)
         return true;
     size_t second = scratch->len; // the second array follows the first and its NUL
     if (st->arrays != LOGINS)
-        array_of(p, st, st->arrays == EMAILS_AND_LOGINS ? LOGIN : CODE, scratch);
+        append_array(p, st, st->arrays == EMAILS_AND_LOGINS ? LOGIN : CODE, scratch);
     if (scratch->failed)
         return false;
     const char *values[] = {scratch->data, scratch->data + second};
@@ -189,12 +188,12 @@ static bool send_statement(
                conn, st->name, st->arrays == LOGINS ? 1 : 2, values, NULL, NULL, 0) == 1;
 }
 
-static bool send_word(PGconn *conn, const char *word)
+static bool send_command(PGconn *conn, const char *word)
 {
     return PQsendQueryParams(conn, word, 0, NULL, NULL, NULL, NULL, 0) == 1;
 }
 
-static const char *end_word(const struct plan_txn *txn)
+static const char *end_command(const struct plan_txn *txn)
 {
     return txn->flags & TXN_ROLLBACK ? "ROLLBACK" : "COMMIT";
 }
@@ -209,7 +208,7 @@ static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
     snprintf(number, sizeof number, "%u", token);
     names_login(login, token);
     names_email(payload, token);
-    // A subject's enqueue statement may take only $1, the number, and no payload.
+    // A subject's enqueue statement takes $1, the number, and may take $2, the payload.
     return PQsendQueryPrepared(conn, "sent", 2, sent, NULL, NULL, 0) &&
            PQsendQueryPrepared(
                conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
@@ -219,32 +218,32 @@ static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
 {
     bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));
-    bool ok = implicit || send_word(conn, "BEGIN");
+    bool ok = implicit || send_command(conn, "BEGIN");
 
     for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++)
         ok = send_job(conn, t, enqueue);
     if (ok && !implicit && txn_ends_at_once(txn))
-        ok = send_word(conn, end_word(txn));
+        ok = send_command(conn, end_command(txn));
     return ok && PQpipelineSync(conn) == 1;
 }
 
-// True when send_rest is to send this statement.
+// True when send_statements_and_end is to send this statement: it was not sent before, and belongs
+// to this kind of insert.
 static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
-    // With savepoints, the rows were sent before, each in its subtransaction. Only the statements
-    // that change rows are left.
-    if (st->is_for != makes_account)
-        return insert != INSERT_SAVEPOINT || !st->makes_rows;
-    // Two statements insert accounts. At most one of them is used: with INSERT_COPY and
+    // With savepoints, send_savepoints has already sent the statements that insert rows.
+    if (st->applies_to != makes_account)
+        return insert != INSERT_SAVEPOINT || !st->inserts_rows;
+    // Two statements insert accounts, and at most one of them is used. With INSERT_COPY and
     // INSERT_SAVEPOINT the accounts were sent before.
     return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
 }
 
-// Sends the statements that insert the rows of a part.
+// Sends the statements that insert the rows of a part, for send_savepoints.
 static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 {
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (i != UPSERT && statements[i].makes_rows &&
+        if (i != UPSERT && statements[i].inserts_rows &&
             !send_statement(conn, p, &statements[i], scratch))
             return false;
     }
@@ -262,18 +261,19 @@ static bool send_savepoints(
         p.first = t;
         p.end = t + 1;
         bool again = t % 4 == 0;
-        if (!send_word(conn, "SAVEPOINT row") || !send_rows(conn, &p, scratch) ||
-            (again &&
-                (!send_word(conn, "ROLLBACK TO SAVEPOINT row") || !send_rows(conn, &p, scratch))) ||
-            !send_word(conn, "RELEASE SAVEPOINT row"))
+        if (!send_command(conn, "SAVEPOINT row") || !send_rows(conn, &p, scratch) ||
+            (again && (!send_command(conn, "ROLLBACK TO SAVEPOINT row") ||
+                          !send_rows(conn, &p, scratch))) ||
+            !send_command(conn, "RELEASE SAVEPOINT row"))
             return false;
     }
     return true;
 }
 
-// Sends the statements that are still to be sent, the end if it is due at once, and a Sync.
-static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
-    enum load_insert insert, struct buf *scratch)
+// Sends the statements of an open transaction that were not sent before (see is_statement_used),
+// its COMMIT or ROLLBACK unless it is held open, and a Sync.
+static bool send_statements_and_end(PGconn *conn, const struct plan *plan,
+    const struct plan_txn *txn, enum load_insert insert, struct buf *scratch)
 {
     const struct part p = whole_txn(plan, txn);
 
@@ -282,7 +282,7 @@ static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_t
             !send_statement(conn, &p, &statements[i], scratch))
             return false;
     }
-    if (txn_ends_at_once(txn) && !send_word(conn, end_word(txn)))
+    if (txn_ends_at_once(txn) && !send_command(conn, end_command(txn)))
         return false;
     return PQpipelineSync(conn) == 1;
 }
@@ -292,10 +292,12 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
 {
     if (commits_alone(plan, txn, insert))
         return send_account(conn, plan, txn, txn->first_token);
-    return send_word(conn, "BEGIN") &&
+    return send_command(conn, "BEGIN") &&
            (insert != INSERT_SAVEPOINT || send_savepoints(conn, plan, txn, scratch)) &&
-           // A transaction that copies no account comes here like one that inserts rows.
-           send_rest(conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
+           // With INSERT_COPY only a transaction without accounts to copy comes here. All of its
+           // statements are still to be sent, as with INSERT_ROW.
+           send_statements_and_end(
+               conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
 }
 
 // --- COPY ------------------------------------------------------------------------------
@@ -319,13 +321,13 @@ bool txn_send_copy(PGconn *conn)
 // as a backslash and a letter.
 static void append_copied(struct buf *out, const char *text)
 {
-    static const char ends[] = "\\\t\n\r", letters[] = "\\tnr";
+    static const char special[] = "\\\t\n\r", letters[] = "\\tnr";
 
     for (const char *p = text; *p; p++) {
-        const char *end = strchr(ends, *p);
-        if (end)
+        const char *found = strchr(special, *p);
+        if (found)
             buf_append_char(out, '\\');
-        buf_append_char(out, end ? letters[end - ends] : *p);
+        buf_append_char(out, found ? letters[found - special] : *p);
     }
 }
 
@@ -348,13 +350,13 @@ bool txn_send_copied(
            PQputCopyEnd(conn, NULL) == 1;
 }
 
-bool txn_send_rest(
+bool txn_send_after_copy(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {
-    return send_rest(conn, plan, txn, INSERT_COPY, scratch);
+    return send_statements_and_end(conn, plan, txn, INSERT_COPY, scratch);
 }
 
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn)
 {
-    return send_word(conn, end_word(txn)) && PQpipelineSync(conn);
+    return send_command(conn, end_command(txn)) && PQpipelineSync(conn);
 }

@@ -1,4 +1,5 @@
-// A worker: carries out its part of the plan that a run gives it, on its own clock.
+// The worker's side: makes the run's plan, carries out its part of it, and sends back the result.
+// All its times are by the clock of its machine.
 #include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@
 
 #define CONNINFO_MAX 8192
 
-static const useconds_t word_every_us = 100000;
+static const useconds_t report_every_us = 100000;
 
 struct job {
     struct channel channel;
@@ -58,8 +59,8 @@ static bool copy_sent_file(struct channel *p, FILE *file, size_t len, struct err
     return true;
 }
 
-// Stores a file that the line announces ("file LENGTH NAME") in j->dir.
-static bool take_file(struct job *j, const char *line, struct err *e)
+// Stores the file that a line of the run ("file LENGTH NAME") announces in j->dir.
+static bool store_file(struct job *j, const char *line, struct err *e)
 {
     char path[PATH_MAX];
     size_t len = 0;
@@ -70,7 +71,7 @@ static bool take_file(struct job *j, const char *line, struct err *e)
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
     if (!path_join(path, j->dir, line + at, e))
         return false;
-    // "x" refuses a second file of the same name.
+    // With "x" fopen refuses a second file of the same name.
     FILE *file = fopen(path, "wxe");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
@@ -79,7 +80,7 @@ static bool take_file(struct job *j, const char *line, struct err *e)
 }
 
 // Makes the plan of the stored scenario. False when it has another fingerprint than the run's.
-static bool make_plan(struct job *j, uint64_t print, struct err *e)
+static bool make_plan(struct job *j, uint64_t fingerprint, struct err *e)
 {
     // The scenario comes from another machine, so it may name no file but those in its folder.
     const struct overrides foreign = {.trust = TRUST_BESIDE};
@@ -88,15 +89,15 @@ static bool make_plan(struct job *j, uint64_t print, struct err *e)
     if (!path_join(path, j->dir, WORKER_SCENARIO, e) ||
         !scenario_load(&j->scenario, path, &foreign, e) || !plan_make(&j->plan, &j->scenario, e))
         return false;
-    return remote_fingerprint(&j->plan) == print ||
+    return remote_fingerprint(&j->plan) == fingerprint ||
            err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
 }
 
 // Stores the files from which the plan is made in j->dir, and makes the plan.
-static bool take_plan(struct job *j, struct err *e)
+static bool read_plan(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
-    uint64_t print;
+    uint64_t fingerprint;
 
     if (!channel_say(&j->channel, e, WORKER_GREETING))
         return false;
@@ -105,13 +106,13 @@ static bool take_plan(struct job *j, struct err *e)
             return false;
         if (strncmp(line, "file ", 5) != 0)
             break;
-        if (!take_file(j, line, e))
+        if (!store_file(j, line, e))
             return false;
     }
-    if (sscanf(line, "plan %u/%u %" SCNx64, &j->part.part, &j->part.of, &print) != 3 ||
+    if (sscanf(line, "plan %u/%u %" SCNx64, &j->part.part, &j->part.of, &fingerprint) != 3 ||
         j->part.part >= j->part.of)
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
-    return make_plan(j, print, e);
+    return make_plan(j, fingerprint, e);
 }
 
 static void remove_folder(const char *dir)
@@ -128,22 +129,22 @@ static void remove_folder(const char *dir)
     rmdir(dir);
 }
 
-static bool take_plan_in_folder(struct job *j, struct err *e)
+static bool read_plan_in_folder(struct job *j, struct err *e)
 {
     snprintf(j->dir, sizeof j->dir, "/tmp/mailproof-load.XXXXXX");
     if (!mkdtemp(j->dir))
         return err_sys(e, ERR_SYSTEM, "cannot make a folder for the plan");
-    bool ok = take_plan(j, e);
+    bool ok = read_plan(j, e);
     remove_folder(j->dir);
     return ok;
 }
 
-// Answers "time" lines with the present time, and skips "heard" lines, until another line comes.
-// That line is left in `line`. It may take long to come, because the run is being prepared.
-static bool tell_time(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
+// Answers the run's questions for the time ("time"), and skips "heard", until another line comes,
+// which is left in `line`. That may take long, because the run prepares its server meanwhile.
+static bool answer_time_questions(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
 {
     for (;;) {
-        while (!interrupt_signal() && !channel_waits(&j->channel, 100)) {
+        while (!interrupt_signal() && !channel_has_input(&j->channel, 100)) {
         }
         if (!channel_line(&j->channel, line, e))
             return false;
@@ -156,14 +157,14 @@ static bool tell_time(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
     }
 }
 
-// Tells the run that the plan is made, and waits for the start: the times, the range of
-// transactions and the conninfo.
-static bool take_start(struct job *j, struct err *e)
+// Tells the run that the plan is made, and waits for its "run" line: the start and the deadline,
+// the range of transactions, and the length of the conninfo, which follows.
+static bool read_start(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
     size_t len;
 
-    if (!channel_say(&j->channel, e, "ready") || !tell_time(j, line, e))
+    if (!channel_say(&j->channel, e, "ready") || !answer_time_questions(j, line, e))
         return false;
     struct load_config *c = &j->config;
     // The run has moved both times to this worker's clock.
@@ -190,7 +191,7 @@ static void *run_job_load(void *arg)
     return NULL;
 }
 
-static bool say_progress(struct job *j, struct err *e)
+static bool send_progress(struct job *j, struct err *e)
 {
     const struct load_progress *p = &j->progress;
 
@@ -200,11 +201,11 @@ static bool say_progress(struct job *j, struct err *e)
 
 // Reads the run's answers. Fails when none came for 5 s, because machines in between may keep a
 // connection open although the run is gone.
-static bool hear_run(struct job *j, int64_t *heard_ns, struct err *e)
+static bool read_run_answers(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
 
-    while (channel_waits(&j->channel, 0)) {
+    while (channel_has_input(&j->channel, 0)) {
         if (!channel_line(&j->channel, line, e))
             return false;
         *heard_ns = clock_now_ns();
@@ -213,17 +214,17 @@ static bool hear_run(struct job *j, int64_t *heard_ns, struct err *e)
            err_set(e, ERR_CONNECTION, "nothing was heard from the run for 5 s");
 }
 
-// Tells the run how far the load is, until it is over. Fails when the run is gone.
-static bool keep_telling(struct job *j, struct err *e)
+// Reports the progress to the run every 0.1 s until the load is over. Fails when the run is gone.
+static bool report_until_over(struct job *j, struct err *e)
 {
     int64_t heard_ns = clock_now_ns();
 
     while (!atomic_load(&j->over)) {
         if (interrupt_signal())
             return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (!say_progress(j, e) || !hear_run(j, &heard_ns, e))
+        if (!send_progress(j, e) || !read_run_answers(j, &heard_ns, e))
             return false;
-        usleep(word_every_us);
+        usleep(report_every_us);
     }
     return true;
 }
@@ -233,35 +234,37 @@ static bool await_send(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
 
-    return channel_say(&j->channel, e, "over") && tell_time(j, line, e) &&
+    return channel_say(&j->channel, e, "over") && answer_time_questions(j, line, e) &&
            (strcmp(line, "send") == 0 ||
                err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of 'send'", line));
 }
 
 // Carries out the load in a thread of its own, reports to the run meanwhile, and sends the result.
-static bool carry_out(struct job *j, struct err *e)
+static bool carry_out_load(struct job *j, struct err *e)
 {
     pthread_t thread;
 
     if (pthread_create(&thread, NULL, run_job_load, j) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
-    bool heard = keep_telling(j, e);
+    bool heard = report_until_over(j, e);
     if (!heard)
         atomic_store(&j->progress.stop, 1);
     pthread_join(thread, NULL);
-    // If the run was not heard any more, that is the error, and not what the stopped load says.
+    // If the run is gone, that is the error to report, and not the one of the load that was stopped
+    // because of it.
     if (heard && !j->ok)
         *e = j->err;
     return heard && j->ok && await_send(j, e) &&
            worker_result_send(&j->channel, &j->config, &j->part, &j->result, e);
 }
 
-// Keeps the credentials of this machine from the servers that a run names: libpq would offer a
-// password of ~/.pgpass, a client's certificate or a ticket of Kerberos to any of them.
-static bool without_credentials(char *conninfo, struct err *e)
+// Appends settings to the conninfo so that libpq uses no credentials of this machine: it would
+// offer a password of ~/.pgpass, a client's certificate or a ticket of Kerberos to any server that
+// a run names. Fails if the conninfo itself names such a file.
+static bool forbid_credentials(char *conninfo, struct err *e)
 {
     static const char *const refused[] = {"service", "passfile", "sslcert", "sslkey"};
-    // Below /dev/null there can be no file.
+    // There is never a file with this name, because /dev/null is no folder.
     static const char none[] = " passfile=/dev/null/none sslcert=/dev/null/none gssencmode=disable";
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_USAGE, "the run's conninfo cannot be read");
@@ -292,11 +295,11 @@ static bool serve_job(struct job *j, struct err *e)
     // The worker makes the plan itself, because a plan of millions of transactions is longer than
     // the files from which it is made. The fingerprint proves that worker and run have the same
     // plan.
-    bool ok = take_plan_in_folder(j, e);
-    // The run shows this reason in its own error.
+    bool ok = read_plan_in_folder(j, e);
+    // The run waits for "ready" and shows any other line as the reason.
     if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))
         channel_close(&j->channel);
-    return ok && take_start(j, e) && without_credentials(j->conninfo, e) && carry_out(j, e);
+    return ok && read_start(j, e) && forbid_credentials(j->conninfo, e) && carry_out_load(j, e);
 }
 
 bool remote_serve(struct err *e)

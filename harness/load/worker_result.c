@@ -6,6 +6,7 @@
 
 #define STALLS_SENT_MAX 100000
 
+// A struct txn_record as it is sent. The times are in ns.
 struct worker_result_record {
     uint64_t sent, commit, ended, outcome;
 };
@@ -48,7 +49,8 @@ bool worker_result_send(struct channel *p, const struct load_config *c,
     return ok;
 }
 
-// Reads one record, on the worker's clock. False when it is invalid or the worker is gone.
+// Reads one record; its times are by the worker's clock. False when it is invalid or the worker is
+// gone.
 static bool take_record(struct channel *p, struct txn_record *out, struct err *e)
 {
     struct worker_result_record r;
@@ -95,12 +97,12 @@ static bool read_worker_records(
             continue;
         if (!take_record(p, &theirs, e))
             return false;
-        to->result->records[i] = remote_ours(&theirs, &to->clock);
+        to->result->records[i] = remote_to_run_clock(&theirs, &to->clock);
     }
     return true;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_stall_starts(const void *a, const void *b)
 {
     const struct stall *x = a, *y = b;
 
@@ -115,7 +117,7 @@ struct figures {
     const char *refusal; // borrowed from the line
 };
 
-// Reads the first line of a result. False when it is no such line.
+// Reads the first line of a result. False for any other line.
 static bool parse_figures(struct figures *f, const char *line)
 {
     int text = 0;
@@ -137,9 +139,10 @@ static void add_figures(struct load_result *all, const struct figures *f)
     all->stalls.total_ns += f->total_ns;
     if (f->longest_ns > all->stalls.longest_ns)
         all->stalls.longest_ns = f->longest_ns;
-    // Sorts the stalls by time, which is their order with a single generator.
+    // The stalls of a single generator are in the order of time, so those of several are sorted.
     if (all->stalls.kept_count > 0)
-        qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, by_start);
+        qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept,
+            compare_stall_starts);
 }
 
 bool worker_result_take(

@@ -37,7 +37,7 @@ bool generator_backlog(
            (load_run(&config, &g->progress, &g->result, e) && all_committed(&g->result, txns, e));
 }
 
-bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
+bool generator_open_workers(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e)
 {
     const char *commands[REMOTE_MAX];

@@ -27,8 +27,8 @@ MUST_USE bool generator_backlog(
 
 // Starts a worker for each command of `list`, in which commas stand between the commands. Does
 // nothing if `list` is NULL.
-MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
-    const struct plan *plan, struct err *e);
+MUST_USE bool generator_open_workers(struct generator *g, const char *list,
+    const struct scenario *s, const struct plan *plan, struct err *e);
 
 // Starts the load in a thread of its own, or lets the workers send it.
 MUST_USE bool generator_start(struct generator *g, const struct load_config *config, struct err *e);

@@ -239,7 +239,7 @@ static bool make_fault_records(struct run *r, int64_t start_ns, struct err *e)
 
 bool run_start_load(struct run *r, struct err *e)
 {
-    if (!generator_hire(&r->generator, r->options->workers, r->scenario, &r->plan, e) ||
+    if (!generator_open_workers(&r->generator, r->options->workers, r->scenario, &r->plan, e) ||
         !observers_start(&r->observers, &r->server, r->subject, e) || !server_epoch(r, e) ||
         !queue_producer(r, e))
         return false;
