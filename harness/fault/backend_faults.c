@@ -152,12 +152,12 @@ static bool log_shows_cancel(const char *path, long from)
     return false;
 }
 
-// Cancels a query. Tries until its patience is over, because a query may end before the signal
+// Cancels a query. Tries until the deadline for a victim, because a query may end before the signal
 // comes. The evidence is the server's log if it can be read, and otherwise the signal.
 static bool cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const char *log = c->server->log_is_live ? c->server->log_path : NULL;
-    int64_t deadline = fault_patience_until_ns(c);
+    int64_t deadline = fault_victim_deadline_ns(c);
     struct backends victim;
 
     for (int function_pid = 0;;) {

@@ -43,7 +43,7 @@ const struct fault_verb *fault_verb_find(enum verb_id id);
 enum cluster_fault fault_cluster_of(enum verb_id id);
 
 // Returns the time until which a fault that begins now waits for a victim.
-int64_t fault_patience_until_ns(const struct fault_context *c);
+int64_t fault_victim_deadline_ns(const struct fault_context *c);
 
 fault_look fault_sees_collector; // collector_faults.c: true when a process of the collector runs
 

@@ -143,7 +143,7 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
 static bool strike_fault(
     struct fault_context *c, struct fault_record *r, const struct fault_verb *verb, struct err *e)
 {
-    int64_t deadline = fault_patience_until_ns(c);
+    int64_t deadline = fault_victim_deadline_ns(c);
 
     for (;;) {
         if (!await_victim(c, r, verb, deadline, e))
@@ -219,10 +219,10 @@ void fault_abandon(struct fault_context *c, struct fault_record *records, size_t
     }
 }
 
-int64_t fault_patience_until_ns(const struct fault_context *c)
+int64_t fault_victim_deadline_ns(const struct fault_context *c)
 {
-    return scheduler_patience_until_ns(
-        c->begun, c->begun_count, clock_now_ns(), SCHEDULER_PATIENCE_NS);
+    return scheduler_victim_deadline_ns(
+        c->begun, c->begun_count, clock_now_ns(), SCHEDULER_VICTIM_WAIT_NS);
 }
 
 bool fault_admin(struct fault_context *c, struct err *e)

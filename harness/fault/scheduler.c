@@ -12,25 +12,27 @@ static int64_t due_end_ns(const struct fault_record *r)
     return from_ns + plan_lasts_ns(r->spec);
 }
 
-static bool server_is_away(const struct fault_record *faults, size_t begun)
+// True when a fault that stops the server is at work.
+static bool server_is_away(const struct fault_record *faults, size_t begun_count)
 {
-    for (size_t i = 0; i < begun; i++) {
+    for (size_t i = 0; i < begun_count; i++) {
         if (verb_stops_server(faults[i].spec->verb) && !faults[i].undone)
             return true;
     }
     return false;
 }
 
-struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begun, int64_t *at_ns)
+struct fault_record *scheduler_next_end(
+    struct fault_record *faults, size_t begun_count, int64_t *at_ns)
 {
-    bool away = server_is_away(faults, begun);
+    bool away = server_is_away(faults, begun_count);
     struct fault_record *next = NULL;
 
     *at_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < begun; i++) {
+    for (size_t i = 0; i < begun_count; i++) {
         struct fault_record *r = &faults[i];
-        // Of two faults with the same end, the one that was planned first ends first.
         // A fault with sessions of its own (`kept`) cannot end them while the server is away.
+        // Of two faults with the same end, the one that was planned first ends first.
         if (r->undone || (away && r->kept) || due_end_ns(r) >= *at_ns)
             continue;
         *at_ns = due_end_ns(r);
@@ -47,12 +49,12 @@ static bool is_followed_by(const struct fault_record *r, const struct fault_reco
     return lasts_ns > 0 && r->planned_ns + lasts_ns == next->planned_ns;
 }
 
-int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun)
+int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count)
 {
-    const struct fault_record *next = &faults[begun];
+    const struct fault_record *next = &faults[begun_count];
     int64_t at_ns = next->planned_ns;
 
-    for (size_t i = 0; i < begun; i++) {
+    for (size_t i = 0; i < begun_count; i++) {
         const struct fault_record *r = &faults[i];
         bool waits = plan_collide(r->spec, next->spec) || is_followed_by(r, next);
         if (!r->undone && waits && due_end_ns(r) > at_ns)
@@ -68,38 +70,38 @@ static bool takes_victims(const struct verb *verb)
     return verb->hits != HITS_DATABASE || verb->does == STOPS;
 }
 
-int64_t scheduler_patience_until_ns(
-    const struct fault_record *faults, size_t begun, int64_t now_ns, int64_t patience_ns)
+int64_t scheduler_victim_deadline_ns(
+    const struct fault_record *faults, size_t begun_count, int64_t now_ns, int64_t wait_max_ns)
 {
-    int64_t until_ns = now_ns + patience_ns;
+    int64_t until_ns = now_ns + wait_max_ns;
 
-    for (size_t i = 0; i < begun; i++) {
+    for (size_t i = 0; i < begun_count; i++) {
         const struct fault_record *f = &faults[i];
-        // Fault f may keep the victims away until it ends, and its end must not wait for this
-        // fault.
+        // Fault f may keep the victims away until it ends. Its end cannot be carried out while this
+        // fault waits for a victim, so the wait ends when f is due to end.
         if (!f->undone && takes_victims(f->spec->verb) && due_end_ns(f) < until_ns)
             until_ns = due_end_ns(f) > now_ns ? due_end_ns(f) : now_ns;
     }
     return until_ns;
 }
 
-int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
+int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_count,
     const struct fault_record *r, int64_t now_ns, uint64_t seed)
 {
-    int64_t most_ns = clock_min(r->spec->every_ns, SCHEDULER_PATIENCE_NS);
+    int64_t most_ns = clock_min(r->spec->every_ns, SCHEDULER_VICTIM_WAIT_NS);
     struct rng rng;
 
-    // The random stream is chosen by the fault's distance from the first fault, because absolute
-    // times differ in each run.
+    // Each fault has a random stream of its own. Its number is the fault's distance in time from
+    // the first fault, because absolute times differ in each run.
     rng_init(&rng, seed, (uint64_t)(r->planned_ns - faults[0].planned_ns));
     int64_t drawn_ns = (int64_t)(rng_uniform(&rng) * (double)most_ns);
-    return scheduler_patience_until_ns(faults, begun, now_ns, drawn_ns);
+    return scheduler_victim_deadline_ns(faults, begun_count, now_ns, drawn_ns);
 }
 
 const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
 {
-    // Name the latest culprit, because it is the nearest in time.
+    // If there are several, the latest is the most likely one.
     for (size_t i = count; i-- > 0;) {
         const struct fault_record *f = &faults[i];
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;

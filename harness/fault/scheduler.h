@@ -1,6 +1,6 @@
 // Chooses the next fault of the plan to begin or to undo, and the time for it. Pure, so it is
-// tested without a clock. The records are in the order of the plan; the first `begun` of them have
-// begun.
+// tested without a clock. The records are in the order of the plan. The first `begun_count` of them
+// have begun; some of these may have ended.
 #pragma once
 
 #include "base/clock.h"
@@ -10,25 +10,27 @@
 // when there is none. A fault lasts as long as its `for`, even when it began late. A fault that
 // keeps sessions of its own is not undone while the server is away: its sessions could not answer,
 // and waiting for them would block the end of the fault that took the server away.
-struct fault_record *scheduler_next_end(struct fault_record *faults, size_t begun, int64_t *at_ns);
+struct fault_record *scheduler_next_end(
+    struct fault_record *faults, size_t begun_count, int64_t *at_ns);
 
-// Returns when to begin the fault faults[begun], which must exist. This is its planned time, or
-// later: it waits for the end of a fault that is late if the two cannot overlap, or if the plan
-// lets one begin when the other ends.
-int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun);
+// Returns when to begin the fault faults[begun_count], which must exist: at its planned time, or
+// when an earlier fault that is late has ended, if the two cannot overlap or if by the plan this
+// one begins at the end of that one.
+int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count);
 
-// The longest time for which a fault waits for a collector that is just reconnecting or restarting.
-#define SCHEDULER_PATIENCE_NS (2 * NS_PER_S)
+// The victim of a fault is the session, process or connection that it acts on. There may be none
+// while a collector reconnects or restarts. A fault waits for it for this time at most.
+#define SCHEDULER_VICTIM_WAIT_NS (2 * NS_PER_S)
 
-// Returns the time until which a fault that begins now may wait for a victim: for `patience_ns` at
-// most, and not past the end of a fault that may keep the victims away.
-int64_t scheduler_patience_until_ns(
-    const struct fault_record *faults, size_t begun, int64_t now_ns, int64_t patience_ns);
+// Returns the time until which a fault that begins now may wait for a victim: for `wait_max_ns` at
+// most, and not past the end of another fault that may keep the victims away.
+int64_t scheduler_victim_deadline_ns(
+    const struct fault_record *faults, size_t begun_count, int64_t now_ns, int64_t wait_max_ns);
 
-// Returns when fault r strikes after it had to wait for a victim, which came at now_ns: later by a
-// part of r's `every` that the seed decides, 2 s at most. If it struck at once, a fault that
-// repeats would hit each session and each process at its birth, and never at work.
-int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun,
+// Returns when fault r acts on a victim for which it had to wait, and which came at now_ns: later
+// by a random part of r's `every`, 2 s at most, that the seed decides. If a repeated fault acted at
+// once, it would hit each session and each process when it is new, and never at work.
+int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_count,
     const struct fault_record *r, int64_t now_ns, uint64_t seed);
 
 // Returns the fault, among the first `count`, that explains why fault r found nothing to hit; NULL

@@ -137,12 +137,12 @@ static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
     struct fault_record *network = begin(&f, "partition", 1000, 1000, 2000);
     const int64_t at_ns = RUN_NS + 2000 * NS_PER_MS;
     assert_int_equal(
-        scheduler_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + NS_PER_S);
+        scheduler_victim_deadline_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + NS_PER_S);
     assert_int_equal(
-        scheduler_patience_until_ns(f.records, 2, at_ns, NS_PER_MS), at_ns + NS_PER_MS);
+        scheduler_victim_deadline_ns(f.records, 2, at_ns, NS_PER_MS), at_ns + NS_PER_MS);
     network->undone = true;
     assert_int_equal(
-        scheduler_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
+        scheduler_victim_deadline_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
 }
 
 static void a_victim_that_was_awaited_lives_for_a_while(void **state)
