@@ -221,7 +221,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
 static bool give_draw(
     struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
-    struct run_pool_job job = {.number = t->number, .watched = draw_proxied(x->seed, t->number)};
+    struct run_pool_job job = {
+        .number = t->number, .count_trips = draw_proxied(x->seed, t->number)};
 
     snprintf(job.path, sizeof job.path, "%s", path);
     x->running[worker] = *t;

@@ -8,11 +8,11 @@
 #include "run/subject_queue.h"
 #include "scenario/leased.h"
 
-static const int64_t load_gone_ns = 10 * NS_PER_S;
+static const int64_t load_end_limit_ns = 10 * NS_PER_S;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
-// Waits for the end of the load, stores its records in the ledger, and asks for the outcome of the
-// transactions that got no answer.
+// Waits for the end of the load, stores its records in the ledger, and asks the database for the
+// outcome of the transactions that got no answer.
 static bool join_load(struct run *r, struct err *e)
 {
     bool none = false;
@@ -24,15 +24,15 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // In two cases the database cannot say whether an open transaction committed. A server that did
-    // not start again gives no answers. And a subject's own client does not insert into
+    // In two cases the database cannot say whether an unanswered transaction committed. A server
+    // that did not start again gives no answers. And a subject's own client does not insert into
     // mailproof_sent in the job's transaction, as the generator does, so a put that got no answer
     // stays unknown.
     if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
-    // A backend may still commit after its client is gone. So the outcome of open transactions is
-    // known only when all backends have ended.
-    int64_t deadline = clock_now_ns() + load_gone_ns;
+    // A backend may still commit after its client is gone. So the outcome of an unanswered
+    // transaction is known only when all backends of the load have ended.
+    int64_t deadline = clock_now_ns() + load_end_limit_ns;
     while (!none) {
         if (!run_count_is(r,
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'", "0",
@@ -56,7 +56,7 @@ static bool must_be_read(const struct run *r, uint32_t token)
            ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
-// Returns how many tokens must become dead letters; 0 where nobody buries them.
+// Returns how many tokens must become dead letters; 0 for a collector that keeps no dead letters.
 static size_t count_undeliverable(const struct run *r)
 {
     size_t count = 0;
@@ -69,7 +69,7 @@ static size_t count_undeliverable(const struct run *r)
 // True when at least `count` tokens are in the table of dead letters. Only this table shows that a
 // collector has moved past a token that cannot be sent. False without an answer, for example from
 // an old schema without the table.
-static bool are_buried(struct run *r, size_t count)
+static bool are_dead_letters_there(struct run *r, size_t count)
 {
     char sql[80];
     bool buried = false;
@@ -80,11 +80,11 @@ static bool are_buried(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// True when every token is finished. In leased mode this takes an outcome: a token that is leased,
-// or waits for a retry, is not finished. A job of another queue is finished when the end_state
-// query does not count it any more; before that, its handler may have run without its completion
-// being written.
-static bool are_finished(struct run *r)
+// True when every token is finished. In leased mode a token is finished when it has
+// an outcome, and not while it is leased or waits for a retry. A job of another queue is finished
+// when the end_state query does not count it: a handler may have run before its completion is in
+// the database.
+static bool are_all_finished(struct run *r)
 {
     bool none = false;
     struct leased m;
@@ -101,9 +101,9 @@ static bool are_finished(struct run *r)
 
 // Waits until every expected token was read, all dead letters are there and all tokens are
 // finished, for the scenario's `drain` at most. Then waits until no token has come for the
-// scenario's `rest`, because a collector may write again after a silence. It may do so for ever, so
-// this second wait ends at `drain` + `rest`. *rested: both waits reached their goal. Returns false
-// only on failure or interrupt.
+// scenario's `rest`, because a collector may repeat tokens after a pause. It may repeat them for
+// ever, so this second wait ends at `drain` + `rest`. *rested: both waits reached their goal.
+// Returns false only on failure or interrupt.
 static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
@@ -123,10 +123,10 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
             tokens = subject_tokens(r->subject);
             last_change_ns = now;
         }
-        // Both functions ask the database, so they are called last, and no more once both were
-        // true.
+        // These two functions ask the database. So they are called only when all else is complete,
+        // and no more when both were true once.
         if (!complete && token == r->plan.token_count)
-            complete = are_buried(r, undeliverable) && are_finished(r);
+            complete = are_dead_letters_there(r, undeliverable) && are_all_finished(r);
         *rested = complete && now - last_change_ns >= rest_ns;
         if (*rested || now >= deadline + (complete ? rest_ns : 0) ||
             subject_gave_up(r->subject, &r->end.gave_up))
@@ -140,7 +140,7 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
     return true;
 }
 
-// Counts round trips by the server's ReadyForQuery messages: each query of the collector gets one.
+// Counts round trips by the server's ReadyForQuery messages ('Z'), one for each query.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
@@ -162,12 +162,12 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
-    // Unless a turn is made, the collector gets TERM right after this moment, so everything slow is
-    // done before it.
+    // Unless another segment of a soak follows, the collector gets TERM right after this moment. So
+    // everything slow is done before.
     r->ledger.drain_end_ns = clock_now_ns();
-    if (!run_make_turn(r, rested, e))
+    if (!run_prepare_next(r, rested, e))
         return false;
-    if (!r->turned.made)
+    if (!r->next_segment.ready)
         subject_stop(r->subject, collector_end_ns);
     observers_end_probes(&r->observers, &r->ledger);
     if (!r->options->quiet)

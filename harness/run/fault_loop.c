@@ -9,16 +9,16 @@
 #include "report/files/live.h"
 
 // True when the plan is over: its last phase has passed (which may have no inserts), every fault
-// was begun and ended, and the load has ended.
-static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
+// was begun and ended, and the load has ended. to_end: a fault that still has to end, or NULL.
+static bool plan_is_over(struct run *r, size_t begun_count, const struct fault_record *to_end)
 {
-    return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
-           !to_end && atomic_load(&r->generator.done);
+    return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns &&
+           begun_count == r->plan.fault_count && !to_end && atomic_load(&r->generator.done);
 }
 
 // Returns the mean latency, from the intended insert, of the tokens that were read since the
-// interval began; NAN: none was read. Transactions whose tokens were all read are not looked at
-// again.
+// interval began (p->began_ns); NAN: none was read. Moves p->txn past the transactions whose tokens
+// were all read, so that the next call does not look at the whole run again.
 static double interval_latency_ms(struct run *r, int64_t now_ns)
 {
     const struct plan *plan = &r->plan;
@@ -28,27 +28,27 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
     for (size_t i = p->txn; i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         int64_t intended_ns = r->ledger.start_ns + txn->at_ns;
-        bool whole = true;
+        bool all_read = true;
         // The plan is sorted by time, so no token of a later transaction can have been read either.
         if (intended_ns > now_ns)
             break;
+        // Tokens that are rolled back are never read, and those of the backlog have waited longer.
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
             int64_t seen_ns = subject_seen_ns(r->subject, txn->first_token + k);
-            whole = whole && seen_ns != 0;
+            all_read = all_read && seen_ns != 0;
             if (seen_ns <= p->began_ns || seen_ns > now_ns)
                 continue;
             sum_ns += seen_ns - intended_ns;
             read++;
         }
-        // Skips this transaction the next time. Otherwise each second would look at the whole run
-        // again.
-        p->txn += whole && i == p->txn;
+        if (all_read && i == p->txn)
+            p->txn++;
     }
     return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
 }
 
-// Updates the latency once a second, so that a person can read it.
-static void take_live_latency(struct run *r)
+// Updates the latency of the progress line once a second, so that a person can read it.
+static void update_live_latency(struct run *r)
 {
     int64_t now_ns = clock_now_ns();
 
@@ -62,7 +62,7 @@ static void take_live_latency(struct run *r)
     r->progress.began_ns = now_ns;
 }
 
-void run_show(struct run *r, size_t begun, const char *what)
+void run_show(struct run *r, size_t begun_count, const char *what)
 {
     struct progress *p = &r->progress.line;
 
@@ -74,25 +74,25 @@ void run_show(struct run *r, size_t begun, const char *what)
     p->committed = atomic_load(&r->generator.progress.tokens);
     p->planned = r->plan.token_count;
     p->delivered = subject_tokens(r->subject);
-    p->faults = begun;
+    p->faults = begun_count;
     p->faults_planned = r->plan.fault_count;
     // Programs that watch a run get the same figures as a person, even in a quiet run.
     live_show(r->options->live, p);
     if (r->options->quiet)
         return;
-    take_live_latency(r);
+    update_live_latency(r);
     progress_show(p);
 }
 
-// Returns whether the fault is left out, and notes why in its record. There are two reasons: the
-// plan puts it at a time at which another fault leaves it nothing to hit, or it is a turn of a
-// repeated fault whose turn before ended after this one's time. Such a turn is dropped and not
-// postponed, so that the plan does not get longer. For example, a collector that is killed faster
-// than it can reconnect offers nothing to kill.
+// Returns true when the fault is to be left out, and notes why in its record. There are two
+// reasons. By the plan, another fault (`busy`) leaves it nothing to hit at its time. Or it is a
+// repetition of a fault (`every`), and the repetition before it took so long that it ended after
+// this one's time, as when a collector cannot reconnect as fast as it is killed. It is left out and
+// not postponed, so that the plan does not get longer.
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];
-    uint32_t busy = r->plan.faults[next].busy;
+    uint32_t busy = r->plan.faults[next].busy; // index + 1 of the other fault; 0: none
 
     if (busy) {
         f->left_out = LEFT_OUT_BUSY;
@@ -107,7 +107,7 @@ static bool leave_out(struct run *r, size_t next)
         if (before->spec != f->spec || before->left_out)
             continue;
         f->undone = before->ended_ns > f->planned_ns;
-        // Only the turn right before this one counts; earlier turns have ended before that one
+        // Only the repetition right before this one counts; earlier ones have ended before that one
         // began.
         f->left_out = f->undone ? LEFT_OUT_CANNOT_STRIKE : LEFT_OUT_NOT;
         break;
@@ -131,45 +131,49 @@ static bool is_asked_to_end(struct run *r)
     return true;
 }
 
+// Sleeps until the next fault is due to begin or to end, but for RUN_TICK_NS at most, because the
+// loop also shows the progress and notices that the plan is over.
 bool run_carry_out_plan(struct run *r, struct err *e)
 {
-    size_t begun = 0;
+    size_t begun_count = 0;
 
     r->context.begun = r->faults;
     r->context.seed = r->scenario->seed;
     r->context.recovery_ns = r->scenario->recovery_limit_ns;
     for (;;) {
-        int64_t begin_ns =
-            begun < r->plan.fault_count ? scheduler_begin_ns(r->faults, begun) : CLOCK_NEVER;
+        int64_t begin_ns = begun_count < r->plan.fault_count
+                               ? scheduler_begin_ns(r->faults, begun_count)
+                               : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
         // A server that was started again has another pid.
-        observers_follow(&r->observers, &r->server);
-        struct fault_record *to_end = scheduler_next_end(r->faults, begun, &end_ns);
-        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->end.gave_up) ||
+        observers_note_pid(&r->observers, &r->server);
+        struct fault_record *to_end = scheduler_next_end(r->faults, begun_count, &end_ns);
+        if (plan_is_over(r, begun_count, to_end) || subject_gave_up(r->subject, &r->end.gave_up) ||
             is_asked_to_end(r))
             break;
         if (subject_failed(r->subject, e))
             return false;
-        // If an end and a begin are due at the same moment, the end comes first, so that two turns
-        // of a fault do not overlap.
+        // If an end and a begin are due at the same moment, the end comes first, so that two
+        // repetitions of a fault do not overlap.
         if (end_ns <= now && end_ns <= begin_ns) {
             fault_end(&r->context, to_end);
             continue;
         }
         if (begin_ns <= now) {
-            if (!leave_out(r, begun))
-                fault_begin(&r->context, &r->faults[begun]);
-            r->context.begun_count = ++begun;
+            if (!leave_out(r, begun_count))
+                fault_begin(&r->context, &r->faults[begun_count]);
+            r->context.begun_count = ++begun_count;
             continue;
         }
-        run_show(r, begun, "load");
+        run_show(r, begun_count, "load");
         int64_t next_ns = clock_min(begin_ns, end_ns);
         if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
     // Whatever ended the loop, every fault that is still at work is undone.
     int64_t ignored;
-    for (struct fault_record *f; (f = scheduler_next_end(r->faults, begun, &ignored)) != NULL;)
+    for (struct fault_record *f;
+         (f = scheduler_next_end(r->faults, begun_count, &ignored)) != NULL;)
         fault_end(&r->context, f);
     return true;
 }

@@ -8,10 +8,11 @@
 static const int64_t backlog_limit_ns = 60 * NS_PER_S; // time allowed to commit the backlog; 1 ms
                                                        // for each transaction is added
 
+// Checks that the whole backlog was committed. With a part of it, the run would not be the one that
+// the scenario describes.
 static bool all_committed(const struct load_result *load, size_t txns, struct err *e)
 {
     for (size_t i = 0; i < txns; i++) {
-        // A backlog that is only partly there would turn the run into a different experiment.
         if (load->records[i].outcome != TXN_COMMITTED)
             return err_set(e, ERR_SYSTEM, "the backlog was not committed: %s",
                 load->refused ? load->refusal : "the server was too slow, or went away");
@@ -68,7 +69,8 @@ static void *run_generator_load(void *arg)
 {
     struct generator *g = arg;
 
-    // Both functions fill in the same records, so no later step needs to know who sent the load.
+    // Both functions fill in g->result in the same way, so no later step needs to know which was
+    // called.
     g->ok = g->workers ? remote_run(g->workers, &g->config, &g->progress, &g->result, &g->err)
                        : load_run(&g->config, &g->progress, &g->result, &g->err);
     atomic_store(&g->done, true);

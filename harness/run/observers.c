@@ -51,23 +51,24 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
 {
     if (!make_probe_table(conninfo, e))
         return false;
-    // Two probes, because a server may answer promptly and be slow to flush.
+    // Two probes, because a server may answer fast and flush slowly.
     o->answers = probe_start(conninfo, PROBE_ANSWER, e);
     o->flushes = o->answers ? probe_start(conninfo, PROBE_FLUSH, e) : NULL;
     return o->flushes;
 }
 
-// Returns the address of the pid below which the server's backends are found, if the server is in a
-// container with a pid namespace of its own. NULL: the server's pids are those of this machine.
+// If the server is in a container with a pid namespace of its own, returns the address of the pid
+// of its first process on this machine, below which its backends are found. NULL: the server
+// reports the pids of this machine.
 static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
 {
     return server->shares_pids ? NULL : &o->outer_pid;
 }
 
-bool observers_watch(
+bool observers_start_starved(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
-    observers_follow(o, server);
+    observers_note_pid(o, server);
     return start_starved(o, outer_pid(o, server), subject, e);
 }
 
@@ -77,7 +78,7 @@ bool observers_start(
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
-    bool ok = observers_watch(o, server, subject, e) &&
+    bool ok = observers_start_starved(o, server, subject, e) &&
               migrate_conninfo(server, server->superuser, &conninfo, e) &&
               start_sampler(o, conninfo.data, outer_pid(o, server), subject, e) &&
               start_probes(o, conninfo.data, e);
@@ -85,12 +86,12 @@ bool observers_start(
     return ok;
 }
 
-void observers_follow(struct observers *o, const struct server *server)
+void observers_note_pid(struct observers *o, const struct server *server)
 {
     atomic_store(&o->outer_pid, server->outer_pid);
 }
 
-void observers_end_watch(struct observers *o, struct ledger *l)
+void observers_end_starved(struct observers *o, struct ledger *l)
 {
     starved_stop(o->starved);
     l->starved = starved_samples(o->starved, &l->starved_count);
@@ -99,7 +100,7 @@ void observers_end_watch(struct observers *o, struct ledger *l)
 void observers_end_samples(struct observers *o, struct ledger *l)
 {
     sampler_stop(o->sampler);
-    observers_end_watch(o, l);
+    observers_end_starved(o, l);
     const struct presence *p = sampler_presence(o->sampler);
     if (!p)
         return;

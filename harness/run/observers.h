@@ -19,14 +19,13 @@ struct observers {
 MUST_USE bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 
-// Starts only the thread that measures the wait for a processor. observers_end_watch ends it and
-// puts its samples into the ledger.
-MUST_USE bool observers_watch(
+// Starts only `starved`. observers_end_starved ends it and puts its samples into the ledger.
+MUST_USE bool observers_start_starved(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
-void observers_end_watch(struct observers *o, struct ledger *l);
+void observers_end_starved(struct observers *o, struct ledger *l);
 
-// Tells the observers the pid of the server, which changes with each start of the server.
-void observers_follow(struct observers *o, const struct server *server);
+// Gives the observers the pid of the server, which changes with each start of the server.
+void observers_note_pid(struct observers *o, const struct server *server);
 
 // Each of these ends a part of the observers and puts its samples into the ledger, which borrows
 // them. observers_end_samples ends those that look at the collector's processes, so call it before
@@ -34,9 +33,8 @@ void observers_follow(struct observers *o, const struct server *server);
 void observers_end_samples(struct observers *o, struct ledger *l);
 void observers_end_probes(struct observers *o, struct ledger *l);
 
-// Both accept observers at any stage. observers_stop ends the probes and the thread that measures
-// the wait for a processor; observers_fini ends the sampler as well and frees everything. A query
-// to a frozen server does not return, so call observers_fini after the server's end or while the
-// server runs.
+// Both accept observers at any stage. observers_stop ends the probes and `starved`; observers_fini
+// ends the sampler as well and frees everything. It would wait for ever for a query to a paused
+// server, so call observers_fini when the server has ended or runs.
 void observers_stop(struct observers *o);
 void observers_fini(struct observers *o);

@@ -6,8 +6,8 @@
 // measures its work and not its start; but it has 10 s for that, and then the load starts without
 // it.
 //
-// A layer between collector and server (a proxy, or a network of namespaces) rewrites the conninfo
-// that the layer before it has left.
+// There may be layers between collector and server: a proxy, or a network of namespaces. Each one
+// takes the conninfo that leads to the server and makes one that leads to the layer itself.
 #include "run/run.h"
 
 #include <stdlib.h>
@@ -21,10 +21,11 @@
 #include "run/shared_server.h"
 #include "scenario/leased.h"
 
-static const int64_t lead_ns = 300 * NS_PER_MS; // time for the load's connections to open
+static const int64_t connect_lead_ns = 300 * NS_PER_MS; // for the load's connections to open
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
 
-static bool server_epoch(struct run *r, struct err *e)
+// Reads the server's time, in s since 1970, into the ledger.
+static bool read_server_epoch(struct run *r, struct err *e)
 {
     char epoch[32];
 
@@ -35,6 +36,7 @@ static bool server_epoch(struct run *r, struct err *e)
     return true;
 }
 
+// Makes the network namespaces for a scenario that breaks the network in the kernel.
 static bool make_network(struct run *r, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_KERNEL))
@@ -99,8 +101,6 @@ bool run_prepare_server(struct run *r, struct err *e)
         return false;
     r->context.server = &r->server;
     r->context.admin = migrate_admin(&r->server, e);
-    // Durability is proved before the first insert: on a server that may lose commits, a verdict
-    // about a collector says nothing.
     return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
@@ -118,9 +118,9 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
     return true;
 }
 
-// Waits for the collector to connect, because the run does not measure its start. After 10 s the
-// load starts without a connection, and the checks count the delay. Returns false only on failure
-// or interrupt.
+// Waits for the collector to connect, because the run does not measure its start. If it has not
+// connected after 10 s, the load starts anyway, and the checks count the delay. Returns false only
+// on failure or interrupt.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;
@@ -141,26 +141,26 @@ static bool wait_for_collector(struct run *r, struct err *e)
     return true;
 }
 
-static bool too_long(struct err *e)
+static bool conninfo_too_long(struct err *e)
 {
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
 // Puts a proxy between collector and server in three cases: the scenario breaks the network, round
 // trips are counted, or a standby may take over from the primary and the clients cannot follow it.
-static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
+static bool route_through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips &&
         !queue_needs_one_address(r->scenario))
         return true;
     r->context.proxy = proxy_start(&r->server, e);
-    return r->context.proxy &&
-           ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
+    return r->context.proxy && ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) ||
+                                   conninfo_too_long(e));
 }
 
 // If the scenario breaks the network in the kernel, connects the collector over the virtual network
 // instead of the server's socket.
-static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
+static bool route_through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
     // A standby listens beside its primary, so the conninfo has both ports and needs two hosts.
     const bool two = r->scenario->postgres.standby != STANDBY_NONE;
@@ -170,7 +170,7 @@ static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
     return (buf_printf(conninfo, " host=%s%s sslmode=disable gssencmode=disable",
                 NETNS_SERVER_ADDRESS, two ? "," NETNS_SERVER_ADDRESS : "") &&
                buf_str(conninfo)) ||
-           too_long(e);
+           conninfo_too_long(e);
 }
 
 bool run_start_collector(struct run *r, struct err *e)
@@ -178,9 +178,8 @@ bool run_start_collector(struct run *r, struct err *e)
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
-    // Each layer between collector and server rewrites the address that the one before it has left.
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
-              through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
+              route_through_proxy(r, &conninfo, e) && route_through_kernel(r, &conninfo, e) &&
               (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
                                                     r->queue.manifest.consumer, conninfo.data, e)
                                               : command_make(&r->command, r->scenario,
@@ -203,8 +202,8 @@ bool run_start_collector(struct run *r, struct err *e)
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
         .plan = &r->plan,
-        // A collector that waits for answers and gets none would hang, and one that expects none
-        // must not be written to.
+        // With a sender the harness answers each line. A collector that waits for answers would
+        // hang without it, and one that expects none must not be written to.
         .sender = leased.on || queue_is_answered(r) ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
         .net = r->context.net ? r->context.net : r->server.clients,
@@ -217,7 +216,6 @@ bool run_start_collector(struct run *r, struct err *e)
     return r->subject && wait_for_collector(r, e);
 }
 
-// Inserts the backlog. Call it before the collector starts.
 bool run_make_backlog(struct run *r, struct err *e)
 {
     buf_init(&r->generator.conninfo, 4096);
@@ -237,13 +235,15 @@ static bool make_fault_records(struct run *r, int64_t start_ns, struct err *e)
     return true;
 }
 
+// Starts the load and the observers. The clock of the plan starts a little later, when the load's
+// connections are open.
 bool run_start_load(struct run *r, struct err *e)
 {
     if (!generator_open_workers(&r->generator, r->options->workers, r->scenario, &r->plan, e) ||
-        !observers_start(&r->observers, &r->server, r->subject, e) || !server_epoch(r, e) ||
-        !queue_producer(r, e))
+        !observers_start(&r->observers, &r->server, r->subject, e) || !read_server_epoch(r, e) ||
+        !queue_prepare_producer(r, e))
         return false;
-    int64_t start_ns = clock_now_ns() + lead_ns;
+    int64_t start_ns = clock_now_ns() + connect_lead_ns;
     struct load_config config = {
         .conninfo = r->generator.conninfo.data,
         .plan = &r->plan,
@@ -251,7 +251,7 @@ bool run_start_load(struct run *r, struct err *e)
         .producer = manifest_is_client(&r->queue.manifest) ? &r->queue.producer : NULL,
         .enqueue = r->queue.manifest.enqueue,
         .start_ns = start_ns,
-        // An open loop on a slow server may be late by as much as the drain allows, and no more.
+        // On a slow server the load may end late, by the time of the drain at most.
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
         .first = plan_backlog_txns(&r->plan),
         .end = r->plan.txn_count,
@@ -259,7 +259,7 @@ bool run_start_load(struct run *r, struct err *e)
     r->ledger.start_ns = start_ns;
     if (!make_fault_records(r, start_ns, e))
         return false;
-    // Drops the counts of the collector's start, whose queries are no part of the load.
+    // Drops the count of the round trips so far: they belong to the collector's start.
     run_count_trips(r);
     r->trips = 0;
     return generator_start(&r->generator, &config, e);

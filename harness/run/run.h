@@ -17,17 +17,17 @@
 // The progress line of a run, and what its live latency is computed from.
 struct run_progress {
     struct progress line;
-    size_t txn;       // all tokens of the transactions before this one were read
+    size_t txn;       // index: all tokens of the transactions before this one were read
     int64_t began_ns; // when the interval of the live latency began; 0: none has begun
 };
 
 // What is known at the end of a run: the facts that are judged beside the ledger, and the verdict.
 struct run_end {
-    struct err gave_up;       // why the harness gave the subject up; ERR_NONE: it did not
-    struct sessions sessions; // sessions of the collector
-    struct secret_scan tells; // the secrets that were found in the collector's logs
+    struct err gave_up;         // why the harness gave the subject up; ERR_NONE: it did not
+    struct sessions sessions;   // sessions of the collector
+    struct secret_scan secrets; // the secrets that were found in the collector's logs
     char cpu_users[200];
-    double left, taken, failed; // the results of queue_left, queue_taken and queue_failed
+    double left, taken, failed; // numbers of jobs, from queue_left, queue_taken and queue_failed
     struct handlers handlers;   // zeroed unless the harness ends each handler with an answer
     struct check_input input;
     struct result result;
@@ -56,19 +56,19 @@ struct run {
                                   // connection
     struct fault_record *faults;
 
-    // The next segment of a soak. It is filled in when this segment has ended and the collector
-    // goes on.
-    struct turned {
-        bool made; // true: the rest is filled in, and the collector's lines belong to the next
-                   // segment
+    // The next segment of a soak, and what is kept of the present one. It is filled in when the
+    // present segment has ended and the collector keeps running.
+    struct next_segment {
+        bool ready; // true: the rest is filled in, and what the collector writes belongs to the
+                    // next segment
         struct plan plan;
         struct folder folder;
-        struct subject_log log;   // the log of this segment, which is over
-        struct subject_cost cost; // the cost of reading that log
         long log_from;            // length of the server's log when the next segment begins
-    } turned;
-    size_t carried; // number of processes in this segment's log that already ran in the segment
-                    // before
+        struct subject_log log;   // the present segment's log, which is complete
+        struct subject_cost cost; // the cost of reading that log
+    } next_segment;
+    size_t carried_processes; // number of processes in this segment's log that already ran in the
+                              // segment before
 
     // what was seen
     struct observers observers;
@@ -95,25 +95,25 @@ MUST_USE bool run_start_load(struct run *r, struct err *e);
 MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 
 // drain.c: waits until no expected token is missing or the time for the drain has passed. Then it
-// stops the collector, or lets it go on into the next segment of a soak.
+// stops the collector, or lets it run on in the next segment of a soak.
 MUST_USE bool run_drain(struct run *r, struct err *e);
 
-// soak.c: from one segment of a soak to the next. run_make_turn keeps the collector running and
-// ends only its log, if another segment follows and this one came to rest. run_goes_on returns true
-// when that was done and every token of this segment is settled. run_take_up then turns the run
-// into the next segment's.
-MUST_USE bool run_make_turn(struct run *r, bool rested, struct err *e);
-bool run_goes_on(const struct run *r);
-MUST_USE bool run_take_up(struct run *r, struct err *e);
+// soak.c: from one segment of a soak to the next. If another segment follows and this one came to
+// rest (`rested`), run_prepare_next fills in next_segment: the collector keeps running, and only
+// its log ends. run_continues returns true when that was done and every token of this segment is
+// settled. run_begin_next then makes the run that of the next segment.
+MUST_USE bool run_prepare_next(struct run *r, bool rested, struct err *e);
+bool run_continues(const struct run *r);
+MUST_USE bool run_begin_next(struct run *r, struct err *e);
 
 // Return the collector's log, and what it cost to read it. Call them when the segment or the
 // collector has ended.
 struct subject_log *run_log(struct run *r);
 const struct subject_cost *run_cost(const struct run *r);
 
-// Frees what belongs to one segment. The server, the collector and the next segment's plan and
+// Frees what belongs to one segment only. The server, the collector and the next segment's plan and
 // folder stay.
-void run_forget(struct run *r);
+void run_free_segment(struct run *r);
 
 // --- shared by the steps --------------------------------------------------------
 
@@ -125,5 +125,6 @@ MUST_USE bool run_count_is(
 // Adds the collector's round trips since the last call to `trips`.
 void run_count_trips(struct run *r);
 
-// Shows the progress line: the phase `what`, and the number of faults that have begun.
-void run_show(struct run *r, size_t begun, const char *what);
+// Shows the progress line. begun_count: the number of faults that have begun; what: "load" or
+// "drain".
+void run_show(struct run *r, size_t begun_count, const char *what);

@@ -28,16 +28,17 @@ static const int64_t poll_ns = 100 * NS_PER_MS;
 
 // --- in the worker ----------------------------------------------------------------------
 
-struct station {
+// What a worker keeps from one job to the next.
+struct worker_state {
     const struct run_pool *pool;
     struct server server;
-    bool warm;
+    bool has_server;
     int runs; // number of runs on this server
 };
 
 // True when a run of this scenario can use the worker's server and leaves it usable for the next
 // run. A fault may stop that server, because the fault's end starts it again. But a run with a
-// standby, or with a network, disk, clock or settings of its own, needs another server.
+// standby, or with a network, disk, clock or settings of its own, needs a server of its own.
 static bool keeps_server(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -50,62 +51,63 @@ static bool keeps_server(const struct scenario *s)
 }
 
 // Ends the worker's server if there is one.
-static void cool_down(struct station *st)
+static void close_worker_server(struct worker_state *state)
 {
-    if (st->warm)
-        shared_close(&st->server);
-    st->warm = false;
-    st->runs = 0;
+    if (state->has_server)
+        shared_close(&state->server);
+    state->has_server = false;
+    state->runs = 0;
 }
 
 // Makes sure that the worker's server runs. Starts another one if the last run left it stopped or
 // paused, or if it has served RUNS_PER_SERVER runs.
-static bool warm_up(struct station *st, const struct scenario *s, struct err *e)
+static bool open_worker_server(struct worker_state *state, const struct scenario *s, struct err *e)
 {
-    if (st->warm && (!st->server.running || st->server.paused || st->runs >= RUNS_PER_SERVER))
-        cool_down(st);
-    if (st->warm)
+    if (state->has_server &&
+        (!state->server.running || state->server.paused || state->runs >= RUNS_PER_SERVER))
+        close_worker_server(state);
+    if (state->has_server)
         return true;
-    st->warm = shared_open(&st->server, s, st->pool->conninfo, e);
-    if (!st->warm)
-        shared_close(&st->server);
-    return st->warm;
+    state->has_server = shared_open(&state->server, s, state->pool->conninfo, e);
+    if (!state->has_server)
+        shared_close(&state->server);
+    return state->has_server;
 }
 
-static bool run_job(
-    struct station *st, const struct run_pool_job *job, struct run_outcome *outcome, struct err *e)
+static bool run_job(struct worker_state *state, const struct run_pool_job *job,
+    struct run_outcome *outcome, struct err *e)
 {
-    struct run_options how = {.collector = st->pool->collector,
-        .postgres = st->pool->conninfo,
-        .out = st->pool->out,
+    struct run_options how = {.collector = state->pool->collector,
+        .postgres = state->pool->conninfo,
+        .out = state->pool->out,
         .quiet = true,
         .silent = true,
-        .count_trips = job->watched};
+        .count_trips = job->count_trips};
     struct scenario s;
 
-    if (!scenario_load(&s, job->path, st->pool->sets, e))
+    if (!scenario_load(&s, job->path, state->pool->sets, e))
         return false;
     bool shared = keeps_server(&s);
-    bool ok = !shared || warm_up(st, &s, e);
+    bool ok = !shared || open_worker_server(state, &s, e);
     if (ok && shared) {
-        how.server = &st->server;
-        st->runs++;
+        how.server = &state->server;
+        state->runs++;
     }
-    // Round trips are counted only on the worker's server: a network that the kernel breaks leaves
-    // no place for a proxy.
+    // Round trips are counted by a proxy, and only on the worker's server: in a run whose network
+    // the kernel breaks, the collector is not connected through a proxy.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
-        cool_down(st); // the server's state is unknown
+        close_worker_server(state); // the server's state is unknown
     scenario_fini(&s);
     return ok;
 }
 
 // Takes jobs from the parent and answers them, until a signal, or until the parent closes the
 // socket.
-static void work(const struct run_pool *c, int fd)
+static void serve_jobs(const struct run_pool *c, int fd)
 {
-    struct station st = {.pool = c};
+    struct worker_state state = {.pool = c};
     struct run_pool_job job;
 
     while (!interrupt_signal()) {
@@ -118,7 +120,7 @@ static void work(const struct run_pool *c, int fd)
         if (got != (ssize_t)sizeof job)
             break;
         answer.number = job.number;
-        if (run_job(&st, &job, &outcome, &e) && !interrupt_signal()) {
+        if (run_job(&state, &job, &outcome, &e) && !interrupt_signal()) {
             snprintf(answer.folder, sizeof answer.folder, "%.*s", (int)sizeof answer.folder - 1,
                 outcome.folder);
         } else {
@@ -129,9 +131,10 @@ static void work(const struct run_pool *c, int fd)
         if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
             break;
     }
-    cool_down(&st);
+    close_worker_server(&state);
 }
 
+// Turns the forked process into a worker. Does not return.
 static void become_worker(const struct run_pool *c, int number, int fd, pid_t parent)
 {
     char name[40], path[PATH_MAX];
@@ -156,7 +159,7 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
         dup2(log, STDOUT_FILENO);
         dup2(log, STDERR_FILENO);
     }
-    work(c, fd);
+    serve_jobs(c, fd);
     fflush(NULL);
     _exit(0);
 }
@@ -171,7 +174,7 @@ static bool start_worker(struct run_pool *c, int number, struct err *e)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
-    // Otherwise both processes would write what stdio's buffers hold.
+    // The child gets a copy of stdio's buffers. If they were not empty, both would write them.
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -248,7 +251,8 @@ bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *jo
 }
 
 // Ends a worker, starts another in its place, and answers its job with the error `why`.
-static void replace(struct run_pool *c, int number, const char *why, struct run_pool_answer *answer)
+static void replace_worker(
+    struct run_pool *c, int number, const char *why, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &c->workers[number];
     struct err e;
@@ -260,8 +264,8 @@ static void replace(struct run_pool *c, int number, const char *why, struct run_
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }
 
-// Reads a busy worker's answer; false when the worker is still at work. A worker that has died or
-// takes too long is replaced, which gives an answer, too.
+// Reads a busy worker's answer; false when the worker still works. A worker that has died
+// or takes too long is replaced, which gives an answer, too.
 static bool read_run_answer(struct run_pool *c, int number, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &c->workers[number];
@@ -270,11 +274,11 @@ static bool read_run_answer(struct run_pool *c, int number, struct run_pool_answ
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         if (clock_now_ns() - w->since_ns < job_limit_ns)
             return false;
-        replace(c, number, "the harness took too long over a run", answer);
+        replace_worker(c, number, "the harness took too long over a run", answer);
         return true;
     }
     if (got != (ssize_t)sizeof *answer)
-        replace(c, number, "the harness died in a run", answer);
+        replace_worker(c, number, "the harness died in a run", answer);
     w->busy = false;
     return true;
 }

@@ -1,8 +1,9 @@
 // Runs scenarios side by side, in several worker processes. Each worker keeps its server running
 // for its next run.
 //
-// A worker is a process and not a thread, because a run may stop, unshare and reap its whole
-// process. The parent forks the workers before it starts any thread; they end when the parent ends.
+// A worker is a process and not a thread, because a run uses what belongs to a whole process: its
+// signals, namespaces and children. The parent forks the workers before it starts any thread; they
+// end when the parent ends.
 #pragma once
 
 #include <limits.h>
@@ -16,9 +17,8 @@
 
 // A job for a worker: one run of the scenario in a file.
 struct run_pool_job {
-    uint64_t number; // chosen by the caller; the answer repeats it
-    bool watched;    // true: a proxy counts the collector's round trips, even if no fault needs a
-                     // proxy
+    uint64_t number;  // chosen by the caller; the answer repeats it
+    bool count_trips; // true: a proxy counts the round trips, even if no fault needs a proxy
     char path[1000];
 };
 

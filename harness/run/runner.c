@@ -29,6 +29,7 @@ static bool settle_and_judge(struct run *r, struct err *e);
 static bool write_reports(struct run *r, struct err *e);
 static bool keep_server(struct run *r, struct err *e);
 
+// Returns the number of repeated deliveries, excused or not.
 static double count_repeats(const struct ledger *l)
 {
     double repeats = 0;
@@ -38,8 +39,8 @@ static double count_repeats(const struct ledger *l)
     return repeats;
 }
 
-// From here on there is something to judge, so the first signal only ends the load. Always returns
-// true, as a step of run_scenario.
+// With options.partial, lets the first signal only end the load from here on, because from here on
+// there is something to judge. Always returns true, so that it can be a step of run_scenario.
 static bool defer_signal(const struct run *r)
 {
     interrupt_defer(r->options->partial);
@@ -47,12 +48,13 @@ static bool defer_signal(const struct run *r)
 }
 
 // Returns the run that the segment before has left, or a new one; NULL without memory.
-static struct run *get_run(const struct scenario *s, const struct run_options *o, struct err *e)
+static struct run *take_or_make_run(
+    const struct scenario *s, const struct run_options *o, struct err *e)
 {
-    struct run **stays = o->segment.stays, *r = stays ? *stays : NULL;
+    struct run **handover = o->segment.handover, *r = handover ? *handover : NULL;
 
-    if (stays)
-        *stays = NULL;
+    if (handover)
+        *handover = NULL;
     if (!r) {
         r = calloc(1, sizeof *r);
         if (!r) {
@@ -69,8 +71,8 @@ static struct run *get_run(const struct scenario *s, const struct run_options *o
 
 static bool begin_run(struct run *r, struct err *e)
 {
-    if (r->turned.made)
-        return run_take_up(r, e); // server and collector go on
+    if (r->next_segment.ready)
+        return run_begin_next(r, e); // server and collector go on
     bool ok = plan_make(&r->plan, r->scenario, e) &&
               folder_make(&r->folder, r->scenario, r->options->out, e);
     r->plan.segment = r->options->segment.number;
@@ -79,7 +81,7 @@ static bool begin_run(struct run *r, struct err *e)
            run_start_collector(r, e);
 }
 
-static void tell_outcome(const struct run *r, struct run_outcome *outcome)
+static void fill_outcome(const struct run *r, struct run_outcome *outcome)
 {
     const double *values = r->end.result.values;
 
@@ -101,7 +103,7 @@ static void tell_outcome(const struct run *r, struct run_outcome *outcome)
 bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
 {
-    struct run *r = get_run(s, o, e);
+    struct run *r = take_or_make_run(s, o, e);
 
     if (!r)
         return false;
@@ -114,31 +116,32 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
               write_reports(r, e) &&      //
               keep_server(r, e);
     if (ok)
-        tell_outcome(r, outcome);
+        fill_outcome(r, outcome);
     else if (!o->quiet)
         progress_end(&r->progress.line);
     interrupt_defer(false);
-    if (ok && run_goes_on(r))
-        *o->segment.stays = r;
+    if (ok && run_continues(r))
+        *o->segment.handover = r;
     else
         run_end(r);
     return ok;
 }
 
 // Reads from the server's log when the collector's sessions opened, and computes the number of
-// reconnects. The log has the times of the wall clock.
+// reconnects: the sessions beyond the first of each process. The log has wall-clock times.
 static void find_sessions(struct run *r, struct run_end *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
     bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
     struct timespec wall;
-    size_t processes = r->ledger.log->process_count - r->carried; // the processes that began in
-                                                                  // this segment
+    // A process that began in an earlier segment of a soak has opened its first session there.
+    size_t processes = r->ledger.log->process_count - r->carried_processes;
 
     clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
-    sessions_read(
-        &end->sessions, steps ? NULL : r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
+    int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec;
+    int64_t offset_ns = wall_ns - clock_now_ns(); // how far the wall clock is ahead of the run's
+    sessions_read(&end->sessions, steps ? NULL : r->server.log_path, r->log_from, MIGRATE_COLLECTOR,
+        offset_ns);
     r->ledger.sessions = end->sessions.opened_ns;
     r->ledger.session_count = end->sessions.count;
     end->input.reconnects = !end->sessions.opened_ns          ? UINT64_MAX
@@ -146,20 +149,20 @@ static void find_sessions(struct run *r, struct run_end *end)
                                                               : 0;
 }
 
-// Looks for secrets in the collectors' logs, because the history keeps neither the logs nor the
-// secrets.
+// Looks for secrets in the collectors' logs. This is done during the run, because its history keeps
+// neither the logs nor the secrets.
 static bool read_logs(struct run *r, struct err *e)
 {
-    struct secret_scan *t = &r->end.tells;
+    struct secret_scan *scan = &r->end.secrets;
 
     for (int i = 0; i < r->scenario->collector.instances; i++) {
         char name[64], path[PATH_MAX];
         snprintf(name, sizeof name, "collector-%d.log", i);
-        if (!path_join(path, r->folder.logs, name, e) || !secret_scan_read(t, path, e))
+        if (!path_join(path, r->folder.logs, name, e) || !secret_scan_read(scan, path, e))
             return false;
     }
-    r->ledger.tells = t;
-    r->ledger.logs = secret_scan_secret(t, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
+    r->ledger.tells = scan;
+    r->ledger.logs = secret_scan_secret(scan, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
     return true;
 }
 
@@ -177,6 +180,8 @@ static void gather_input(struct run *r, struct run_end *end)
     in->gave_up = end->gave_up.kind != ERR_NONE ? end->gave_up.text : NULL;
 }
 
+// Completes the ledger with the last answers of the database, the server's log and the collectors'
+// logs, and has it judged. A database that cannot be reached is no error here.
 static bool settle_and_judge(struct run *r, struct err *e)
 {
     struct err unreachable;
@@ -250,8 +255,8 @@ static void print_handlers(const struct handlers *h, FILE *out)
     fputs(h->failing > 0 ? "\n" : "", out);
 }
 
-// Prints the figures that only a queue has: its jobs that are not done or failed, and the promises
-// of its documentation that the run broke.
+// Prints the figures that only a queue has: the number of jobs that are not done and of those that
+// failed, the results of the handlers, and the promises of its documentation that the run broke.
 static void print_queue(const struct run *r, const struct report *report, FILE *out)
 {
     const struct quoted *q;
@@ -268,7 +273,7 @@ static void print_queue(const struct run *r, const struct report *report, FILE *
         fprintf(out, "  promised    \"%s\" (%s)\n", q->quote, q->url);
 }
 
-static bool tell_report(const struct run *r, const struct report *report, struct err *e)
+static bool print_report(const struct run *r, const struct report *report, struct err *e)
 {
     if (r->options->suites && !report_junit_suite(report, r->options->suites, e))
         return false;
@@ -279,7 +284,8 @@ static bool tell_report(const struct run *r, const struct report *report, struct
     return ok;
 }
 
-static char *program_of(const struct run *r)
+// Returns a text that identifies the tested program for reports; the caller owns it.
+static char *identify_program(const struct run *r)
 {
     const struct manifest *m = &r->queue.manifest;
     char queue[200] = "";
@@ -313,10 +319,10 @@ static bool write_reports(struct run *r, struct err *e)
     environment_take(&environment, &r->proof, r->server.version);
     silence_find(&silence, &r->ledger, &r->end.result, r->folder.logs);
     bool ok = observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
-        r->options->collector, program_of(r), e);
+        r->options->collector, identify_program(r), e);
     if (ok) {
         ok = keep_files(r, &report, e);
-        ok = tell_report(r, &report, ok ? e : &untold) && ok;
+        ok = print_report(r, &report, ok ? e : &untold) && ok;
     }
     observed_fini(&observed);
     if (ok)
@@ -340,9 +346,9 @@ static bool keep_server(struct run *r, struct err *e)
     return ok;
 }
 
-// Lets a paused server go on, because a thread that has sent it a query would otherwise wait for
-// ever.
-static void thaw_server(struct run *r)
+// Lets a paused server go on. Otherwise run_end would wait for ever for a thread that waits for the
+// server's answer.
+static void unpause_server(struct run *r)
 {
     struct err ignored;
 
@@ -356,7 +362,7 @@ void run_end(struct run *r)
 {
     if (!r)
         return;
-    thaw_server(r);
+    unpause_server(r);
     observers_stop(&r->observers);
     subject_stop(r->subject, 0);
     generator_stop(&r->generator);
@@ -367,12 +373,12 @@ void run_end(struct run *r)
         *r->options->server = r->server;
     else if (r->server.provider)
         r->server.provider->close(&r->server);
-    run_forget(r);
+    run_free_segment(r);
     subject_free(r->subject);
     queue_fini(&r->queue);
     netns_fini(&r->net);
     command_fini(&r->command);
-    plan_fini(&r->turned.plan);
-    folder_fini(&r->turned.folder);
+    plan_fini(&r->next_segment.plan);
+    folder_fini(&r->next_segment.folder);
     free(r);
 }

@@ -22,10 +22,10 @@ struct segment {
     // The next segment's scenario, which differs only in its seed; this one and the run's scenario
     // must outlive both runs. NULL: this is the last segment.
     const struct scenario *next;
-    // Before the run, *stays is the run that the segment before has left, with its server and
-    // collector; if *stays is NULL, this segment starts its own. After the run, *stays is what this
-    // segment has left, or NULL. The caller calls run_end for it after the last segment.
-    struct run **stays;
+    // Before the run, *handover is the run of the segment before, with its server and collector; if
+    // *handover is NULL, this segment starts its own. After the run, *handover is the run for the
+    // next segment, or NULL. The caller calls run_end for it after the last segment.
+    struct run **handover;
 };
 
 struct run_options {
@@ -37,7 +37,7 @@ struct run_options {
     bool partial;          // true: the first signal only ends the load, and the run is judged by
                            // what was sent
     bool silent;           // print no verdict table, because the caller reports the outcome
-    bool brief;            // print a verdict table only when the run does not pass
+    bool brief;            // print a verdict table only for a run that does not pass
     struct suite *suite; // the table of several scenarios, which shows the progress; NULL: the run
                          // has a progress line of its own
     struct live *live;   // takes the progress and the verdict; NULL: nobody wants them
@@ -59,7 +59,7 @@ struct run_outcome {
     uint64_t trips;             // the collector's round trips since the load began; only with
                                 // count_trips
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
-    double again;                            // number of repeated deliveries, explained or not
+    double again;                            // number of repeated deliveries, excused or not
     double left;   // number of jobs that the manifest's end_state query counts; NAN: not known
     double taken;  // number of jobs that a worker holds, by the manifest's `taken` query; NAN: not
                    // known
@@ -70,10 +70,10 @@ struct run_outcome {
 // Runs a scenario. Returns true when there is a verdict, whatever it is. Returns false with
 // ERR_SKIP when something that the scenario needs is missing here, with ERR_INTERRUPTED, or when
 // the harness itself failed. In either case nothing is left running, except with `keep` and in
-// segment.stays.
+// segment.handover.
 MUST_USE bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e);
 
 // Ends everything that a run has started, at whatever stage it is, and frees the run. Outside of
-// runner.c only for what a segment has left. Accepts NULL.
+// runner.c it is called only for segment.handover. Accepts NULL.
 void run_end(struct run *r);

@@ -36,7 +36,8 @@ static bool ends_collector(const struct scenario *s)
     return false;
 }
 
-static const char *unfit(const struct scenario *s)
+// Returns what the scenario has that does not go with --soak; NULL: nothing.
+static const char *unsoakable_part(const struct scenario *s)
 {
     return scenario_is_queue(s)    ? "a queue of another kind"
            : has_backlog(s)        ? "a backlog, because its collector runs already"
@@ -45,8 +46,8 @@ static const char *unfit(const struct scenario *s)
                                    : NULL;
 }
 
-// Returns how long the load goes on after the end of the last fault. A segment must not feel the
-// faults of the one before, so this must be long enough to recover.
+// Returns how long the load goes on after the end of the last fault. The collector must recover in
+// this time, so that the faults of a segment do not disturb the next one.
 static int64_t calm_ns(const struct plan *p)
 {
     int64_t last_ns = 0;
@@ -56,6 +57,7 @@ static int64_t calm_ns(const struct plan *p)
     return p->fault_count > 0 ? p->end_ns - last_ns : INT64_MAX;
 }
 
+// Checks the scenario's plan: its number of tokens, and the time after its last fault.
 static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
 {
     struct buf limit;
@@ -80,11 +82,11 @@ static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
 
 // Keeps a soak's memory from growing, with two settings of the allocator.
 // M_MMAP_THRESHOLD: an array of this size or more has pages of its own, which go back to the system
-// when it is freed. Unless it is set, the allocator raises it to the largest array that was freed;
-// then a segment's arrays lie in the heaps of its threads, which are not given back. Each segment
-// has new threads, so one heap after another grew, by 40 MiB in an hour.
-// M_ARENA_MAX: smaller arrays leave holes in a heap. With one heap they stopped growing after two
-// segments; with the usual eight for each processor only after 20.
+// when it is freed. By default the allocator raises this size to that of the largest array that was
+// freed. Then a segment's arrays lie in the heaps of its threads, which are not given back. Each
+// segment has new threads, so one heap after another grows, by 40 MiB in an hour.
+// M_ARENA_MAX: smaller arrays leave holes in a heap. One heap stops growing after two segments; the
+// usual eight heaps for each processor only after 20.
 static void limit_heaps(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
@@ -106,8 +108,8 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
         return err_set(e, ERR_USAGE, "--soak does not go with %s", other_option(o));
     if (count != 1)
         return err_set(e, ERR_USAGE, "--soak takes one scenario, not %zu", count);
-    if (unfit(s))
-        return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unfit(s));
+    if (unsoakable_part(s))
+        return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unsoakable_part(s));
     bool ok = plan_make(&plan, s, e) && fits(s, &plan, e);
     // Rounded up: a soak lasts at least as long as was asked for, and all of its segments are
     // whole.
@@ -130,20 +132,19 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
 const struct scenario *soak_plan_segment(
     struct soak_plan *k, uint64_t number, struct segment *segment)
 {
-    // A run is given the scenario of the segment after it as well, which has another seed; so two
-    // copies of the scenario take turns.
+    // A run needs its own scenario and that of the segment after it, so two copies take turns.
     struct scenario *present = &k->scenarios[number % 2], *next = &k->scenarios[(number + 1) % 2];
 
     present->seed = k->seed + number;
     next->seed = present->seed + 1;
     *segment = (struct segment){.number = (uint32_t)number,
         .next = number + 1 < k->segments ? next : NULL,
-        .stays = &k->stays};
+        .handover = &k->handover};
     return present;
 }
 
 void soak_plan_end(struct soak_plan *k)
 {
-    run_end(k->stays);
-    k->stays = NULL;
+    run_end(k->handover);
+    k->handover = NULL;
 }

@@ -13,12 +13,11 @@
 #define SOAK_PLAN_SEGMENTS_MAX 5040
 
 struct soak_plan {
-    struct scenario scenarios[2]; // copies of the caller's scenario that differ in their seeds; in
-                                  // turn one is the present segment's and the other the next
-                                  // segment's
+    struct scenario scenarios[2]; // copies of the caller's scenario with different seeds: that of
+                                  // segment n is scenarios[n % 2]
     uint64_t seed;                // the first segment's seed
     uint64_t segments;
-    struct run *stays; // owned; server and collector that the last segment has left, or NULL
+    struct run *handover; // owned; the run that a segment hands over to the next one, or NULL
 };
 
 // Checks that the scenario can be soaked, and fills in the number of segments. Without --soak it

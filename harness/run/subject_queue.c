@@ -49,9 +49,9 @@ bool queue_load(struct manifest *m, const struct scenario *s, struct err *e)
                can_answer(m, s, e) && manifest_installed(m, e));
 }
 
-// Turns the error of the superuser's file into ERR_SKIP when the server lacks a feature, such as an
-// extension of another version, because then there is nothing to judge on it. Always returns false.
-static bool is_lacking(const struct manifest *m, struct err *e)
+// Turns an error in the superuser's file into ERR_SKIP when the server lacks a feature, such as an
+// extension of another version: then the queue cannot run on this server. Always returns false.
+static bool skip_missing_feature(const struct manifest *m, struct err *e)
 {
     const struct err why = *e;
 
@@ -60,19 +60,21 @@ static bool is_lacking(const struct manifest *m, struct err *e)
     return err_set(e, ERR_SKIP, "this server lacks what %s needs: %s", m->name, why.text);
 }
 
+// Runs the manifest's SQL file as superuser, if it names one.
 static bool run_superuser_file(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
     struct buf sql;
 
-    // The file has only what the consumer's role may not do itself, such as making an extension.
+    // The file does what the consumer's role may not do, such as making an extension.
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
         return false;
     buf_init(&sql, SQL_FILE_MAX);
-    bool ok = path_read(path, &sql, ERR_USAGE, e) &&
-              (sql_exec(r->context.admin, sql.data, e) || is_lacking(&r->queue.manifest, e));
+    bool ok =
+        path_read(path, &sql, ERR_USAGE, e) &&
+        (sql_exec(r->context.admin, sql.data, e) || skip_missing_feature(&r->queue.manifest, e));
     buf_fini(&sql);
     return ok;
 }
@@ -84,7 +86,7 @@ bool queue_needs_one_address(const struct scenario *s)
 }
 
 // If the queue's clients need one address, appends that of the server that is the primary now.
-static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
+static bool append_primary_address(const struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!queue_needs_one_address(r->scenario))
         return true;
@@ -93,8 +95,8 @@ static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
     return buf_str(conninfo) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Runs the manifest's schema command as the consumer's role, with a direct connection to the
-// server.
+// Runs the manifest's schema command with the consumer's role. It connects to the server itself,
+// and not to the proxy.
 static bool run_schema_command(struct run *r, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -106,7 +108,7 @@ static bool run_schema_command(struct run *r, struct err *e)
         return true;
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
-              at_primary(r, &conninfo, e) &&
+              append_primary_address(r, &conninfo, e) &&
               command_make_of_subject(
                   &command, r->scenario, r->queue.manifest.schema, buf_str(&conninfo), e);
     spec.argv = (const char *const *)command.argv;
@@ -122,9 +124,10 @@ static bool run_schema_command(struct run *r, struct err *e)
     return ok;
 }
 
-// Inserts the rows that the generator otherwise leaves beside its jobs. A subject's own client
-// leaves no such rows, so all of them are inserted before the load. A job whose put got no answer
-// stays unknown, so it is neither lost nor phantom.
+// If the subject's own client puts the jobs, inserts the rows of mailproof_sent before the load.
+// The generator inserts each of them in the transaction of its job, but the client does not know
+// the table. A job whose put got no answer stays unknown, so it counts neither as lost nor as
+// phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql;
@@ -146,6 +149,7 @@ static bool fill_facade(struct run *r, struct err *e)
     return ok;
 }
 
+// Makes the command and the environment of the subject's own client.
 static bool make_producer_command(struct run *r, struct err *e)
 {
     struct buf conninfo;
@@ -160,7 +164,7 @@ static bool make_producer_command(struct run *r, struct err *e)
     return ok;
 }
 
-bool queue_producer(struct run *r, struct err *e)
+bool queue_prepare_producer(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
 

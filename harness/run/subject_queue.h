@@ -42,7 +42,7 @@ MUST_USE bool queue_load(struct manifest *m, const struct scenario *s, struct er
 
 // If the subject's own client puts the jobs, prepares the process of that client. Call it before
 // the load.
-MUST_USE bool queue_producer(struct run *r, struct err *e);
+MUST_USE bool queue_prepare_producer(struct run *r, struct err *e);
 void queue_fini(struct run_queue *q); // accepts any stage
 
 // If a queue is judged, makes the facade (sql/facade.sql) and the queue's own schema. Call it when

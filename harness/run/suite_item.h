@@ -14,7 +14,7 @@ struct suite_item {
     struct buf junit; // the run's <testsuite>
 };
 
-// Initializes an empty item, which must not be moved, because it has pointers into itself.
+// Initializes an empty item. It must not be copied or moved, because it has pointers into itself.
 void suite_item_init(struct suite_item *r);
 void suite_item_fini(struct suite_item *r);
 
@@ -22,6 +22,6 @@ void suite_item_fini(struct suite_item *r);
 // memory.
 json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out);
 
-// Reads an item from its line, except for the result folder. r->run.scenario points into the line.
-// ERR_USAGE when the line does not describe a run.
+// Reads an item from its line, except for the result folder. r->run.scenario then points into the
+// line. ERR_USAGE when the line does not describe a run.
 MUST_USE bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e);

@@ -173,7 +173,8 @@ static bool start_collector(struct trial *t, struct err *e)
         proxy_conninfo(t->bench->proxy, &conninfo) && buf_str(&conninfo) &&
         command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
-    return ok && start_subject(t, e) && observers_watch(&t->observers, s->server, t->subject, e);
+    return ok && start_subject(t, e) &&
+           observers_start_starved(&t->observers, s->server, t->subject, e);
 }
 
 // --- the steps --------------------------------------------------------------------------
@@ -351,7 +352,7 @@ static void end_trial_collector(struct trial *t)
     t->ledger.drain_end_ns = t->ledger.load_end_ns;
     subject_stop(t->subject, collector_end_ns);
     // The watch ends only now, because the time that the collector takes to end is judged, too.
-    observers_end_watch(&t->observers, &t->ledger);
+    observers_end_starved(&t->observers, &t->ledger);
     int64_t deadline = clock_now_ns() + links_end_ns;
     while (proxy_counts(t->bench->proxy).links > 0 && clock_now_ns() < deadline)
         usleep(200);
