@@ -15,8 +15,9 @@
 #include "base/clock.h"
 #include "base/openmetrics.h"
 
-#define PATIENCE_NS (5 * NS_PER_S) // from a client's connection to the last byte of its answer
-#define PAUSE_NS (NS_PER_S / 10)   // the pause before the next accept after descriptors ran out
+#define CLIENT_LIMIT_NS (5 * NS_PER_S) // from a client's connection to the last byte of its answer
+#define ACCEPT_PAUSE_NS                                                                            \
+    (NS_PER_S / 10) // the pause before the next accept after descriptors ran out
 #define QUEUE_LEN (2 * SCRAPE_CLIENTS)
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
@@ -299,10 +300,10 @@ static void serve_client(struct scrape_client *c, int64_t now_ns)
 
 // --- all clients ------------------------------------------------------------------------
 
-// Returns a free place; else the place of the client whose request has been awaited for longest,
-// which is hardly a scraper, because a scraper sends its request at once. NULL: no request is
-// awaited, all clients wait for us.
-static const struct scrape_client *place_for(const struct scrape *s)
+// Returns the slot for a new client: a free one or, if there is none, that of the client whose
+// request has been awaited for longest. A scraper sends its request at once, so that client is
+// hardly one, and may be dropped. NULL: no request is awaited, so no client may be dropped.
+static const struct scrape_client *find_slot(const struct scrape *s)
 {
     const struct scrape_client *oldest = NULL;
 
@@ -317,21 +318,21 @@ static const struct scrape_client *place_for(const struct scrape *s)
 }
 
 // Accepts the clients that wait, at most as many as the kernel's queue holds. When descriptors have
-// run out, it accepts nobody for a while: the next client stays in the kernel's queue, and poll
-// would report that client again and again.
-static void take_in(struct scrape *s, int64_t now_ns)
+// run out, nobody is accepted for ACCEPT_PAUSE_NS: the next client stays in the kernel's queue, and
+// poll would report it again and again.
+static void accept_scrapers(struct scrape *s, int64_t now_ns)
 {
-    const struct scrape_client *place;
+    const struct scrape_client *slot;
 
     if (now_ns < s->accept_at_ns)
         return;
     s->accept_at_ns = 0;
-    for (int n = 0; n < QUEUE_LEN && (place = place_for(s)) != NULL; n++) {
-        struct scrape_client *c = &s->clients[place - s->clients];
+    for (int n = 0; n < QUEUE_LEN && (slot = find_slot(s)) != NULL; n++) {
+        struct scrape_client *c = &s->clients[slot - s->clients]; // the slot, not const
         int fd = accept(s->fd, NULL, NULL);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                s->accept_at_ns = now_ns + PAUSE_NS;
+                s->accept_at_ns = now_ns + ACCEPT_PAUSE_NS;
             return;
         }
         if (!set_up(fd)) {
@@ -342,7 +343,7 @@ static void take_in(struct scrape *s, int64_t now_ns)
             drop(c);
         c->fd = fd;
         c->len = 0;
-        c->deadline_ns = now_ns + PATIENCE_NS;
+        c->deadline_ns = now_ns + CLIENT_LIMIT_NS;
         c->step = SCRAPE_READING;
         read_request(c);
         if (c->step == SCRAPE_FREE) // a client that hangs up at once must not hold up the loop
@@ -358,7 +359,7 @@ bool scrape_serve(struct scrape *s, int64_t now_ns)
         return false;
     for (int i = 0; i < SCRAPE_CLIENTS; i++)
         serve_client(&s->clients[i], now_ns);
-    take_in(s, now_ns);
+    accept_scrapers(s, now_ns);
     for (int i = 0; i < SCRAPE_CLIENTS; i++)
         waits = waits || s->clients[i].step == SCRAPE_WAITING;
     return waits;
@@ -384,7 +385,7 @@ void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
                               : c->step == SCRAPE_WRITING ? POLLOUT
                                                           : 0)};
     }
-    fds[0] = (struct pollfd){.fd = place_for(s) && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = find_slot(s) && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
 }
 
 int64_t scrape_deadline_ns(const struct scrape *s)
