@@ -1,8 +1,8 @@
 // Makes the plan. The same seed gives the same plan on every machine.
 //
-// Nothing reads a clock. Each choice (arrivals, rollback, hold, kind) draws from a generator of its
-// own in each phase, and draws whether or not its share is zero. So raising `rollback` from 0 to
-// 0.1 moves no insert. The compiler may not contract multiplications (see CMakeLists.txt), because
+// Nothing reads a clock. Each choice (arrivals, rollback, hold, kind) draws from a random stream of
+// its own in each phase, and draws even if its share is zero. So raising `rollback` from 0 to 0.1
+// moves no insert. The compiler may not contract multiplications (see CMakeLists.txt), because
 // the last digit of an arrival would then depend on the machine.
 #include "plan/plan.h"
 
@@ -16,8 +16,9 @@
 #include "plan/plan_faults.h"
 #include "plan/rng.h"
 
-// The choices that draw random numbers. Each of them has a stream of its own in each phase, so that
-// a changed share, or a changed phase, leaves all other choices as they were.
+// The choices that draw random numbers. In each phase, each choice has a stream of random numbers
+// of its own: rng_init makes it from the scenario's seed and the stream's number. So a changed
+// share, or a changed phase, leaves all other choices as they were.
 enum stream {
     STREAM_ARRIVALS,
     STREAM_ROLLBACK,
@@ -35,12 +36,12 @@ enum stream {
     STREAM_COUNT,
 };
 
-// More than STREAM_COUNT, so that a choice which is added later does not change the plans of old
-// seeds.
+// Phase i has the stream numbers from i * STREAMS_PER_PHASE on. There are more than STREAM_COUNT,
+// so that a choice which is added later does not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
 
-// The first stream of the backlog. Its number is above those of all phases' and all faults'
-// streams.
+// The first stream number of the backlogs, above those of all phases and all faults (FAULT_STREAMS
+// in plan_faults.c).
 #define BACKLOG_STREAMS (1u << 21)
 
 // A token changes at most this long after its insert, even if the batch timeout is longer.
@@ -60,8 +61,8 @@ struct maker {
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t wait_ns; // longest time between an insert and its planned change, ns
-    struct rng streams[STREAM_COUNT];
+    int64_t wait_ns;                  // longest time between an insert and its planned change, ns
+    struct rng streams[STREAM_COUNT]; // of the present phase, or of its backlog
     uint32_t recent[RECENT_ACCOUNTS]; // accounts of this phase that may get a further token
     size_t recent_count;
 };
@@ -81,7 +82,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
     for (size_t i = 0; ok && i < s->load_count; i++) {
         m.phase = &s->load[i];
         m.phase_index = (uint8_t)i;
-        // The backlog comes first, because it uses m.streams with seeds of its own.
+        // The backlog comes first, because it fills m.streams with streams of its own.
         if (s->load[i].backlog > 0)
             ok = add_backlog(&m, s->seed, e);
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)

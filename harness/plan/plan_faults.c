@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "plan/rng.h"
 
-// The first stream of the faults, above the streams of all phases. Each fault of the file has one.
+// The first number of the faults' random streams (see plan.c), above those of all phases. Each
+// fault of the scenario has one stream.
 #define FAULT_STREAMS (1u << 20)
 
 // Room for the faults that last at one moment: one for each thing that a fault takes (see THING_ in

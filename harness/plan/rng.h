@@ -9,8 +9,8 @@ struct rng {
     uint64_t s[4];
 };
 
-// Starts one stream of random numbers. The streams of one seed are independent, so that each use
-// (arrivals, kinds, …) has its own.
+// Starts one stream of random numbers. A seed has many streams, which are independent. `stream` is
+// the number of the stream, so that each use (arrivals, kinds, …) can have its own.
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
 
 uint64_t rng_next(struct rng *r);
