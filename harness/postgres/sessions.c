@@ -21,10 +21,10 @@ int64_t sessions_line_ns(const char *line)
     return (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
 }
 
-// A session whose login was read in the server's log.
+// A login that was read in the server's log.
 struct login {
-    int64_t opened_ns; // 0: no session, because its connection had been cut before
-    int pid;
+    int64_t opened_ns; // by the wall clock; 0: no session, because the connection was lost already
+    int pid;           // the backend
 };
 
 struct logins {
@@ -48,9 +48,10 @@ static bool add_login(struct logins *l, const char *line)
     return true;
 }
 
-// Forgets a login if this line tells that its connection was gone already. The server lets such a
-// client in, and finds out only when it reads the client's first statement. That was no session.
-static void forget_cut(struct logins *l, const char *line)
+// Marks a login as no session if this line says, soon after it, that its connection was lost. Such
+// a connection was cut before or during the login: the server accepts the client and notices the
+// cut only when it tries to read the first statement.
+static void drop_cut_login(struct logins *l, const char *line)
 {
     const int64_t soon_ns = 50 * NS_PER_MS;
     int pid = pid_of(line);
@@ -58,6 +59,7 @@ static void forget_cut(struct logins *l, const char *line)
     if (!strstr(line, "could not receive data from client") &&
         !strstr(line, "unexpected EOF on client connection"))
         return;
+    // The latest login of this pid is the one: an earlier backend may have had the same pid.
     for (size_t i = l->count; i-- > 0;) {
         if (l->items[i].pid != pid)
             continue;
@@ -67,14 +69,15 @@ static void forget_cut(struct logins *l, const char *line)
     }
 }
 
-static bool keep_logins(struct sessions *s, const struct logins *l, int64_t wall_ns)
+// Stores the times of the logins that are sessions, on the run's clock.
+static bool keep_logins(struct sessions *s, const struct logins *l, int64_t wall_offset_ns)
 {
     // The array must not be NULL even without a session, because NULL says that there is no log.
     if (!array_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns))
         return false;
     for (size_t i = 0; i < l->count; i++) {
         if (l->items[i].opened_ns)
-            s->opened_ns[s->count++] = l->items[i].opened_ns - wall_ns;
+            s->opened_ns[s->count++] = l->items[i].opened_ns - wall_offset_ns;
     }
     return true;
 }
@@ -89,7 +92,7 @@ static int compare_logins(const void *a, const void *b)
 }
 
 void sessions_read(
-    struct sessions *s, const char *log, long from, const char *role, int64_t wall_ns)
+    struct sessions *s, const char *log, long from, const char *role, int64_t wall_offset_ns)
 {
     FILE *file = log ? fopen(log, "re") : NULL;
     char *line = NULL, mark[128];
@@ -102,13 +105,14 @@ void sessions_read(
     struct logins logins = {0};
     bool ok = fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {
-        // "authorized" and not "received": a client that the server turned away had no session.
+        // The log also has "connection received" lines. A client that was then refused had no
+        // session, so only "connection authorized" counts.
         if (strstr(line, mark))
             ok = add_login(&logins, line);
         else
-            forget_cut(&logins, line);
+            drop_cut_login(&logins, line);
     }
-    ok = ok && keep_logins(s, &logins, wall_ns);
+    ok = ok && keep_logins(s, &logins, wall_offset_ns);
     free(logins.items);
     free(line);
     fclose(file);

@@ -10,11 +10,11 @@ struct sessions {
     size_t count;
 };
 
-// Reads the log from byte `from` on. The lines of the log begin with their time (%m, in UTC).
-// wall_ns is what the wall clock shows when the run's clock shows 0. Without a log, or without
-// memory, opened_ns is NULL.
+// Reads the log from byte `from` on. The lines of the log begin with their time (%m, in UTC), which
+// is the wall clock's. wall_offset_ns: how far the wall clock is ahead of the run's clock. Without
+// a log, or without memory, opened_ns is NULL.
 void sessions_read(
-    struct sessions *s, const char *log, long from, const char *role, int64_t wall_ns);
+    struct sessions *s, const char *log, long from, const char *role, int64_t wall_offset_ns);
 
 // Returns the time at the beginning of a log line, in ns since 1970; 0 when the line does not begin
 // with a time.
