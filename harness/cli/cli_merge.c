@@ -65,7 +65,7 @@ static int run_shards_command(
     return code;
 }
 
-// True for a word that a shard may have noted: an argument, or an option that decides the result.
+// True for a word that a shard may have noted: an argument, or an option that affects the results.
 // Other options in a record do not come from mailproof, and might name a file to write.
 static bool is_noted(const char *word)
 {
@@ -74,7 +74,8 @@ static bool is_noted(const char *word)
     if (*word != '-')
         return true;
     int len = snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    return strncmp(word, "--", 2) == 0 && len < (int)sizeof name && options_decide(name + 2);
+    return strncmp(word, "--", 2) == 0 && len < (int)sizeof name &&
+           options_affects_results(name + 2);
 }
 
 // Appends the words of the record to the command's name in words[0]; false at a word that no shard

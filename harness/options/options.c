@@ -7,8 +7,8 @@
 // gone_text). Its own messages are off, because ours name the subcommand and suggest the nearest
 // option.
 //
-// Options that decide the results are noted as they were given, so that merge can call the command
-// again (options_decide).
+// Options that affect the results (options_affects_results) are noted as they were given, so that
+// merge can call the command again.
 #include "options/options.h"
 
 #include <getopt.h>
@@ -249,25 +249,25 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
     return true;
 }
 
-bool options_decide(const char *name)
+bool options_affects_results(const char *name)
 {
-    static const char *const not_deciding[] = {"out", "resume", "shard", "quiet", "help", "junit",
+    static const char *const without_effect[] = {"out", "resume", "shard", "quiet", "help", "junit",
         "markdown", "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep",
         "postgres", "workers", "pass-env", "trust", "within"};
 
-    for (size_t i = 0; i < sizeof not_deciding / sizeof *not_deciding; i++) {
-        if (strcmp(not_deciding[i], name) == 0)
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
+        if (strcmp(without_effect[i], name) == 0)
             return false;
     }
-    return options_scope(name) != 0;
+    return options_scope(name) != 0; // 0: no option of that name
 }
 
-// Notes an option that decides the result, so that merge can call the command again.
+// Notes an option that affects the results, so that merge can call the command again.
 static bool note_option(struct options *o, const char *name, const char *value, struct err *e)
 {
     char text[4096];
 
-    if (!options_decide(name))
+    if (!options_affects_results(name))
         return true;
     // Option and value form one word, so that a value which begins with a dash is not taken for an
     // option.

@@ -117,9 +117,10 @@ MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
-// True when the option decides the results of a command. The other options only say where its runs
-// are made and what is written about them.
-bool options_decide(const char *name);
+// True when the option affects the results of a command, so that a repetition needs it. The other
+// options only say where the runs are made and what is written about them. False for a name that is
+// no option.
+bool options_affects_results(const char *name);
 
 // Returns the scopes of all options of that name, as a set of bits.
 unsigned options_scope(const char *name);
