@@ -107,6 +107,6 @@ bool run_begin_next(struct run *r, struct err *e)
     // Returns freed memory to the system. Without this call the harness would grow for many hours,
     // because freed memory between blocks in use stays with the process.
     malloc_trim(0);
-    return sql_exec(r->context.admin, run_sql_forget, e) && run_prepare_load(r, e) &&
+    return sql_exec(r->context.admin, run_sql_truncate_segment, e) && run_prepare_load(r, e) &&
            run_make_backlog(r, e);
 }

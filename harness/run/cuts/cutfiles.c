@@ -127,7 +127,7 @@ static void add_case(
     buf_fini(&text);
 }
 
-// Returns the result of the trial without any cut in the form of a kind of message, for add_case.
+// Returns the result of the trial without any cut as if that were a kind of message, for add_case.
 static struct cutkind without_cut(const struct cutreport *c)
 {
     struct cutkind k = {.sender = "without", .message = "any cut"};
@@ -177,7 +177,8 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
 
 // --- the files that every run has -------------------------------------------------------
 
-// The sums over all trials, in the form of one run without a load.
+// The sums over all trials, in the form of one run without a load, because the files of the result
+// folder are written from a run.
 struct sums {
     struct scenario scenario; // the scenario without its load, faults and expectations
     struct plan plan;
@@ -191,6 +192,7 @@ struct sums {
     size_t fault_count;
 };
 
+// Compares the times at which two faults began, for qsort.
 static int compare_trial_times(const void *a, const void *b)
 {
     const struct fault_record *x = a, *y = b;
@@ -248,13 +250,14 @@ static void add_example(struct finding *f, double count, const char *where, cons
     utf8_mend(f->examples[f->example_count++]);
 }
 
-// Adds a trial to the sums. Of an invariant that the trial did not break, no cases are counted.
+// Adds a trial to the sums, but not the cases of an invariant that the trial did not break.
+// `where`: the text of its cuts.
 static void add_trial_sums(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
-        // Most of the metrics after METRIC_HOLDS that are no invariants are percentiles and rates,
-        // whose sum would mean nothing. None of them is added.
+        // Metrics after METRIC_HOLDS that are no invariants are not added: most of them are
+        // percentiles and rates, which have no sum.
         if (isnan(t->values[id]) || (!metrics[id].invariant && id > METRIC_HOLDS))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
@@ -265,8 +268,8 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
     }
 }
 
-// Makes the result of all trials together. check_ledger judges an empty run, and so fills in all
-// fields that a report needs. Then the sums of the trials replace its findings.
+// Makes the result of all trials together. First check_ledger judges the run without a load, only
+// to fill in all fields that a report needs. Then the sums of the trials replace its findings.
 static bool sum_up_trials(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
@@ -311,8 +314,7 @@ static bool make_sums(
 static bool write_report(
     const struct cutreport *c, const struct report_cuts *n, const struct sums *s, struct err *e)
 {
-    // A collector's silence is a matter of a single trial, so the report of all trials explains
-    // none.
+    // The report of all trials does not explain why a collector was silent in one of them.
     const struct silence none = {0};
     struct environment environment;
     struct observed observed = {0};
@@ -339,7 +341,7 @@ static bool write_report(
     return ok;
 }
 
-// Writes junit.xml again: report_write made its cases from the sums, and here each kind of message
+// Overwrites junit.xml: report_write made its cases from the sums, and here each kind of message
 // gets a case.
 static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
@@ -361,24 +363,23 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
     struct sums *s = calloc(1, sizeof *s);
-    struct report_cuts told = *n;
+    struct report_cuts counts = *n;
     struct buf options;
 
     if (!s)
         return err_memory(e);
-    told.strip = cutstrip_json(c);
+    counts.strip = cutstrip_json(c);
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);
-    told.options = buf_str(&options) ? options.data : "";
-    // The link to the latest folder is made last, so that it never leads to a folder in which a
-    // file is missing.
-    bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
+    counts.options = buf_str(&options) ? options.data : "";
+    // The link to the latest folder is made last, so that it never leads to an incomplete folder.
+    bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &counts, s, e) &&
               write_cuts_junit(c, n, v, e) &&
               folder_copy_log(c->folder, c->server->log_path, 0, e) &&
               folder_link_latest(c->folder, e);
     result_fini(&s->result);
     ledger_fini(&s->ledger);
-    json_decref(told.strip);
+    json_decref(counts.strip);
     free(s->faults);
     free(s);
     buf_fini(&options);

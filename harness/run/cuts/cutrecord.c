@@ -75,11 +75,11 @@ static json_t *result_json(const struct trial_result *r)
         (json_int_t)r->took_ns);
 }
 
-json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *was, const struct trial_cuts *cuts,
-    const struct trial_result *r)
+json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *planned,
+    const struct trial_cuts *cuts, const struct trial_result *r)
 {
-    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, "was", cuts_json(was), "cuts",
-        cuts_json(cuts), "result", result_json(r));
+    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, "was", cuts_json(planned),
+        "cuts", cuts_json(cuts), "result", result_json(r));
 }
 
 static json_t *messages_json(const struct transcript *t)
@@ -162,24 +162,23 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
     return true;
 }
 
-// True when the line belongs to this item and has this key: `was` for a trial with cuts, `uncut`
-// for the trial without any.
+// True when the line belongs to this item and has this key. A trial with cuts has the key "was"
+// (its planned cuts), the trial without any cut has "uncut".
 static bool is_of(const json_t *line, uint64_t item, const char *key)
 {
     return json_object_get(line, key) && parse_integer(line, "n") == (int64_t)item;
 }
 
-bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *was,
+bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r)
 {
-    json_t *wanted = cuts_json(was), *line;
+    json_t *wanted = cuts_json(planned), *line;
     bool found = false;
     size_t i;
 
     json_array_foreach(record->lines, i, line)
     {
-        // The first line that can be read counts; a later line about the same trial changes
-        // nothing.
+        // If several lines are about the same trial, the first that can be read counts.
         if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
                     read_trial_result(json_object_get(line, "result"), r);
@@ -191,7 +190,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 // --- all lines of an item ---------------------------------------------------------------
 
 struct taken {
-    struct trial_cuts was, cuts; // as planned, and as made: the second cut may have been moved
+    struct trial_cuts planned, cuts; // as planned, and those of the last try
     struct trial_result result;
 };
 
@@ -203,8 +202,8 @@ static int compare_numbers(int a, int b)
 // Sorts as points_make and points_add_pairs do: single cuts by kind, then the pairs.
 static int by_cuts(const void *a, const void *b)
 {
-    const struct trial_cuts *x = &((const struct taken *)a)->was,
-                            *y = &((const struct taken *)b)->was;
+    const struct trial_cuts *x = &((const struct taken *)a)->planned,
+                            *y = &((const struct taken *)b)->planned;
     int order = compare_numbers(x->count, y->count);
 
     for (int i = 0; order == 0 && i < x->count; i++) {
@@ -222,7 +221,7 @@ static bool take_trial(struct taken **all, size_t *count, const json_t *line, st
     if (!array_grow(all, *count, 1, sizeof **all))
         return err_memory(e);
     struct taken *t = &(*all)[(*count)++];
-    return (read_cuts(json_object_get(line, "was"), &t->was) &&
+    return (read_cuts(json_object_get(line, "was"), &t->planned) &&
                read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
                read_trial_result(json_object_get(line, "result"), &t->result)) ||
            err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
@@ -249,8 +248,8 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     return true;
 }
 
-// Fills in the points and results from the trials, which must be sorted by by_cuts: then the merged
-// report has the order of a single machine's report. False without memory.
+// Fills in the points and results from the trials, which must be sorted by by_cuts, so that the
+// merged report has the same order as the report of a single machine. False without memory.
 static bool fill_cutrecord(
     struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
 {
@@ -260,7 +259,7 @@ static bool fill_cutrecord(
         return err_memory(e);
     for (size_t i = 0; i < count; i++) {
         r->points.items[r->points.count++] = all[i].cuts;
-        r->points.singles += all[i].was.count == 1;
+        r->points.singles += all[i].planned.count == 1;
         r->results[i] = all[i].result;
         r->took_ns += all[i].result.took_ns;
     }
@@ -287,8 +286,8 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
     {
         if (ok && is_of(line, item, "was"))
             ok = take_trial(&all, &count, line, e);
-        // Every shard has made a trial without any cut; they differ only in their times. The lines
-        // are in the order of the shards, so this is the first shard's.
+        // Every shard has made a trial without any cut. They differ only in their times, so the
+        // first one is taken.
         if (ok && !any && is_of(line, item, "uncut")) {
             any = true;
             ok = take_uncut(r, line, e);

@@ -1,6 +1,6 @@
 // The trials of --every-cut and --every-kill as lines of the command's record
 // (shards/shard_record.h). The trials of one scenario are one item of the record, so their lines
-// have the same item number. Within an item a trial is found by its cuts.
+// have the same item number. Within an item a trial is found by its planned cuts.
 #pragma once
 
 #include <jansson.h>
@@ -14,10 +14,10 @@
 // because machines may learn different numbers of messages.
 uint64_t cutrecord_number(const struct trial_cuts *cuts);
 
-// Writes a trial with the cuts that it made and, as `was`, with the cuts that were planned. NULL
-// without memory.
-json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *was, const struct trial_cuts *cuts,
-    const struct trial_result *r);
+// Writes a trial with its planned cuts and the cuts of its last try. They differ if the second cut
+// was moved. NULL without memory.
+json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *planned,
+    const struct trial_cuts *cuts, const struct trial_result *r);
 
 // Writes the trial without any cut, its messages, and the environment in which it was made. NULL
 // without memory.
@@ -40,7 +40,7 @@ struct cutrecord {
 MUST_USE bool cutrecord_take(
     struct cutrecord *r, const struct record *record, uint64_t item, struct err *e);
 
-// Finds the trial that was planned with the cuts `was`, and fills in the cuts that it made and its
-// result. Returns false when the record has no such trial.
-bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *was,
+// Finds the trial with these planned cuts, and fills in the cuts of its last try and its result.
+// Returns false when the record has no such trial.
+bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r);

@@ -11,16 +11,14 @@
 #define WORST_SHOWN 10
 #define STATEMENT_SHOWN 50
 
-// A pass may leave points without a verdict: two, or 2% of all if that is more. Each of them was
-// tried three times, and is listed. A collector that also sends at fixed times does not exchange
-// the same messages in each run, however often the trial is repeated. Then the last message of a
-// kind is missing, because an earlier one did its work. One message may be missing, and it has two
-// points: before it and after it.
+// With a pass, some points may be without a verdict: two, or 2% of all if that is more. Each of
+// them was tried three times, and is listed. The reason for this limit: a collector that also sends
+// at fixed times does not exchange the same messages in each run, so the last message of a kind may
+// not come in a trial. That is one message, and it has two points: before it and after it.
 static const double unjudged_most = 0.02;
 static const size_t unjudged_floor = 2;
-// The least share of a kind's points that must be judged. With less, a pass would let a reader
-// believe that cuts at this kind of message are harmless, though most of its points were not
-// judged.
+// The share of a kind's points that must be judged. With less, a reader of a pass would wrongly
+// believe that cuts at this kind of message are harmless.
 static const double kind_least = 0.5;
 
 // --- the verdict --------------------------------------------------------------------
@@ -84,8 +82,8 @@ static const char *first_inconclusive_reason(const struct cutreport *c)
     return "the reason is not known";
 }
 
-// Adds reasons to doubt a pass, when too many points were not judged: of all points, or of one
-// kind.
+// Adds the reasons why a pass cannot be given, if too many points were not judged: of all points,
+// or of one kind.
 static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *v)
 {
     size_t unjudged = 0;
@@ -111,8 +109,8 @@ static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, s
 void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v)
 {
     *n = count_cuts(c);
-    // Without any point there are two cases: the collector fails without a cut, or this shard has
-    // nothing to try. Only in the first case the trial without a cut is judged here.
+    // If there are no points, either the collector failed without a cut, or this shard has nothing
+    // to try. Only in the first case the trial without a cut decides the verdict.
     if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, v);
         return;
@@ -141,8 +139,8 @@ static void print_cut_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums, others));
 }
 
-// Prints the result of a trial: that its message never came, why it is inconclusive, which
-// invariants it broke, and an example of a broken one.
+// Prints the result of a trial behind its cuts: that a message never came, why it is inconclusive,
+// which invariants it broke, and an example of a broken one.
 static void print_trial(const struct trial_result *r, bool reached)
 {
     const char *example = cutkinds_example(r), *mark = ": ";
@@ -181,15 +179,15 @@ static bool is_broken(const struct cutreport *c, size_t i)
     return c->results[i].verdict == VERDICT_VIOLATED;
 }
 
-// Prints the points for which `sort` is true, at most *left of them, and subtracts them from *left.
-// Returns how many such points were not printed.
+// Prints the points for which `is_selected` is true, at most *left of them, and subtracts them from
+// *left. Returns how many such points were not printed.
 static size_t print_points(
-    const struct cutreport *c, bool (*sort)(const struct cutreport *, size_t), size_t *left)
+    const struct cutreport *c, bool (*is_selected)(const struct cutreport *, size_t), size_t *left)
 {
     size_t left_out = 0;
 
     for (size_t i = 0; i < c->points->count; i++) {
-        if (!sort(c, i))
+        if (!is_selected(c, i))
             continue;
         if (*left > 0) {
             print_point(c, i);

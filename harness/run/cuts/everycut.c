@@ -30,10 +30,10 @@
 #define CUTS_PER_WORKER 10
 #define TRIES 3
 
-// The number of runs without a cut that learn the messages. A collector that also sends at fixed
-// times exchanges more messages in one run than in another. So only messages that occur in all of
-// these runs are cut at.
-#define LESSONS 2
+// The number of runs without a cut that show which messages there are. A collector that also sends
+// at fixed times exchanges more messages in one run than in another. So only messages that occur in
+// all of these runs are cut at.
+#define LEARNING_RUNS 2
 
 struct cuts {
     struct trial_setting setting;
@@ -42,7 +42,7 @@ struct cuts {
     struct server server;
     struct durability_proof proof;
     struct folder folder;
-    struct trial_bench first;     // used for learning, and then by the first worker
+    struct trial_fixture first;   // used for learning, and then by the first worker
     struct trial_result uncut;    // result of the trial without any cut
     struct transcript transcript; // messages of the first trial without a cut
     struct points points;
@@ -52,25 +52,25 @@ struct cuts {
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
     int64_t start_ns, end_ns;
-    int64_t trial_ns; // time that one trial without a cut took
+    int64_t trial_ns; // time that the first trial without a cut took
 };
 
 struct worker {
     struct cuts *cuts;
-    struct trial_bench *bench, own;
+    struct trial_fixture *fixture, own;
     pthread_t thread;
     bool started;
 };
 
-static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e);
+static bool read_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e);
 static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e);
 static bool learn_messages(struct cuts *c, struct err *e);
 static bool try_all_cuts(struct cuts *c, struct err *e);
 static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_cuts(struct cuts *c);
 
-// If the collector fails without any cut, this failure is the verdict, and no trial with a cut is
-// made, because it would prove nothing.
+// If the collector fails without any cut, that failure decides the verdict. Then no trial with a
+// cut is made, because it would prove nothing.
 bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e)
 {
@@ -79,7 +79,7 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     pthread_mutex_init(&c.lock, NULL);
     bool ok = folder_make(&c.folder, s, o->out, e);
     if (how->record->merged)
-        ok = ok && take_merged_cuts(&c, s, e);
+        ok = ok && read_merged_cuts(&c, s, e);
     else
         ok = ok && prepare_cuts(&c, s, e) &&               // server and template database
              learn_messages(&c, e) &&                      // which messages there are
@@ -90,7 +90,7 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
 }
 
 // Takes the trials from the record in which those of all shards were merged.
-static bool take_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e)
+static bool read_merged_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     struct cutrecord r = {0};
 
@@ -141,20 +141,20 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
            finish_template(c, s, e);
 }
 
-// --- one bench per worker -------------------------------------------------------------
+// --- one fixture per worker -------------------------------------------------------------
 
-static bool bench_open(struct cuts *c, struct trial_bench *b, int number, struct err *e)
+static bool fixture_open(struct cuts *c, struct trial_fixture *b, int number, struct err *e)
 {
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
-    *b = (struct trial_bench){0};
+    *b = (struct trial_fixture){0};
     b->proxy = freshdb_open(&b->db, &c->server, c->setting.template_db, copies, number, e)
                    ? proxy_start(&c->server, e)
                    : NULL;
     return b->proxy != NULL;
 }
 
-static void bench_close(struct trial_bench *b)
+static void fixture_close(struct trial_fixture *b)
 {
     proxy_free(b->proxy);
     freshdb_close(&b->db);
@@ -162,7 +162,8 @@ static void bench_close(struct trial_bench *b)
 
 // --- which cuts there are ----------------------------------------------------------------
 
-// Lowers each count of `known` to that of `seen`, if that is smaller.
+// Lowers each count of `known` to that of `seen`, if that is smaller, so that `known` has only the
+// messages that occurred in both runs.
 static void keep_smaller_counts(struct trial_tally *known, const struct trial_tally *seen)
 {
     for (int sender = 0; sender < 2; sender++) {
@@ -206,8 +207,8 @@ static bool record_uncut(struct cuts *c, struct err *e)
         c->how->record, cutrecord_uncut(c->how->item, &c->uncut, &c->transcript, &where), e);
 }
 
-// Removes the points that other shards try.
-static void choose_own(struct cuts *c)
+// Removes the points that other shards try, and counts the single cuts anew.
+static void keep_own_points(struct cuts *c)
 {
     struct points *p = &c->points;
     size_t count = 0;
@@ -226,14 +227,14 @@ static bool learn_messages(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
 
-    if (!bench_open(c, &c->first, 0, e))
+    if (!fixture_open(c, &c->first, 0, e))
         return false;
     int64_t began_ns = clock_now_ns();
     if (!learn_once(c, &known, &c->transcript, e))
         return false;
     c->trial_ns = clock_now_ns() - began_ns;
     // A collector that fails without a cut needs no second run to learn from.
-    for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
+    for (int i = 1; i < LEARNING_RUNS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
             return false;
         keep_smaller_counts(&known, &seen);
@@ -247,14 +248,15 @@ static bool learn_messages(struct cuts *c, struct err *e)
     if (!points_make(&c->points, known.all, c->how->only, e) ||
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
-    choose_own(c);
-    // One more, because the shard may have no points.
+    keep_own_points(c);
+    // One more than needed, because calloc may return NULL for a shard without points.
     c->results = calloc(c->points.count + 1, sizeof *c->results);
     return c->results || err_memory(e);
 }
 
 // --- the trials --------------------------------------------------------------------------
 
+// Keeps the first error and makes all workers stop.
 static void fail_cuts(struct cuts *c, const struct err *why)
 {
     pthread_mutex_lock(&c->lock);
@@ -270,8 +272,8 @@ static bool is_trial_decided(const struct trial_result *r, const struct trial_cu
                          (r->reached == cuts->count && r->verdict != VERDICT_INCONCLUSIVE));
 }
 
-// Halves the distance to the second cut if it was not reached. The recovery then took fewer
-// messages than it took in the trials without a cut.
+// Halves the distance to the second cut if only the first was reached: the recovery from it took
+// fewer messages than expected.
 static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_result *r)
 {
     struct cut_point *second = &cuts->at[POINTS_CUTS_MAX - 1];
@@ -281,30 +283,31 @@ static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_r
 }
 
 // Finds a trial that an interrupted command has made before. Returns false when there is none.
-static bool find_known(
-    struct cuts *c, const struct trial_cuts *was, struct trial_cuts *cuts, struct trial_result *r)
+static bool find_recorded_trial(struct cuts *c, const struct trial_cuts *planned,
+    struct trial_cuts *cuts, struct trial_result *r)
 {
     if (!*c->how->record->folder)
         return false;
     pthread_mutex_lock(&c->lock);
-    bool known = cutrecord_find(c->how->record, c->how->item, was, cuts, r);
+    bool known = cutrecord_find(c->how->record, c->how->item, planned, cuts, r);
     pthread_mutex_unlock(&c->lock);
     return known;
 }
 
-// Adds a trial to the record: `was` are its planned cuts, `cuts` those that were made.
-static bool keep_cut_trial(struct cuts *c, const struct trial_cuts *was,
+// Adds a trial to the record. `planned` are the cuts that were planned, `cuts` those of its last
+// try.
+static bool record_cut_trial(struct cuts *c, const struct trial_cuts *planned,
     const struct trial_cuts *cuts, struct trial_result *r, struct err *e)
 {
     pthread_mutex_lock(&c->lock);
-    bool ok = record_add(c->how->record, cutrecord_trial(c->how->item, was, cuts, r), e);
+    bool ok = record_add(c->how->record, cutrecord_trial(c->how->item, planned, cuts, r), e);
     pthread_mutex_unlock(&c->lock);
     return ok;
 }
 
 // The thread of a worker: takes the next point that no worker has, and tries it up to TRIES times,
 // until no point is left or a worker has failed.
-static void *work_through_cuts(void *arg)
+static void *try_cuts(void *arg)
 {
     struct worker *w = arg;
     struct cuts *c = w->cuts;
@@ -314,20 +317,19 @@ static void *work_through_cuts(void *arg)
          !atomic_load(&c->failed) && (i = atomic_fetch_add(&c->next, 1)) < c->points.count;) {
         struct trial_cuts *cuts = &c->points.items[i];
         struct trial_result *result = &c->results[i];
-        const struct trial_cuts was = *cuts;
-        // The record finds a trial by the cuts that were planned. If the second cut was moved
-        // nearer, the record stores the cuts that were made as well.
-        bool known = find_known(c, &was, cuts, result);
+        const struct trial_cuts planned = *cuts;
+        // A trial is found in the record by its planned cuts. The record also has the cuts of the
+        // last try, because the second cut may have been moved.
+        bool known = find_recorded_trial(c, &planned, cuts, result);
         for (int tries = 0; !known && tries < TRIES && !is_trial_decided(result, cuts); tries++) {
-            // The try before has shown how short the recovery may be.
             if (tries > 0)
                 move_second_cut_nearer(cuts, result);
-            if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
+            if (trial_run(&c->setting, w->fixture, cuts, result, NULL, &e))
                 continue;
             fail_cuts(c, &e);
             return NULL;
         }
-        if (!known && !keep_cut_trial(c, &was, cuts, result, &e))
+        if (!known && !record_cut_trial(c, &planned, cuts, result, &e))
             fail_cuts(c, &e);
         atomic_fetch_add(&c->done, 1);
     }
@@ -349,7 +351,7 @@ static size_t count_known(const struct cuts *c)
 
 // Tells the user how long the trials will take. A trial with a cut takes about twice as long as one
 // without, because the collector connects again.
-static void tell_cuts_start(const struct cuts *c)
+static void print_cuts_forecast(const struct cuts *c)
 {
     size_t left = c->points.count - count_known(c);
     size_t workers = left / CUTS_PER_WORKER + 1;
@@ -362,8 +364,8 @@ static void tell_cuts_start(const struct cuts *c)
         forecast_tell(&f, kills ? "kill" : "cut", kills ? "kills" : "cuts");
 }
 
-// Starts a worker for every CUTS_PER_WORKER points, up to WORKERS. The first worker must start;
-// without a thread for another one, the trials only take longer.
+// Starts a worker for every CUTS_PER_WORKER points, up to WORKERS. The first worker must start. If
+// no thread can be made for another one, the trials only take longer.
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 {
     size_t wanted = c->points.count / CUTS_PER_WORKER + 1;
@@ -373,10 +375,10 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
         workers[i].cuts = c;
         // Each worker has a database and a proxy of its own, so that trials do not disturb each
         // other. The first worker has those with which the messages were learned.
-        workers[i].bench = i == 0 ? &c->first : &workers[i].own;
-        ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
+        workers[i].fixture = i == 0 ? &c->first : &workers[i].own;
+        ok = i == 0 || fixture_open(c, workers[i].fixture, (int)i, e);
         workers[i].started =
-            ok && pthread_create(&workers[i].thread, NULL, work_through_cuts, &workers[i]) == 0;
+            ok && pthread_create(&workers[i].thread, NULL, try_cuts, &workers[i]) == 0;
     }
     if (!workers[0].started && ok)
         ok = err_set(e, ERR_SYSTEM, "cannot start a thread");
@@ -388,7 +390,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     struct worker workers[WORKERS] = {0};
 
     c->start_ns = clock_now_ns();
-    tell_cuts_start(c);
+    print_cuts_forecast(c);
     bool ok = start_workers(c, workers, e);
     if (!ok)
         fail_cuts(c, e); // also ends the workers that have started
@@ -403,7 +405,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
     for (int i = 0; i < WORKERS; i++) {
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
-        bench_close(&workers[i].own);
+        fixture_close(&workers[i].own);
     }
     c->end_ns = clock_now_ns();
     if (!c->options->quiet && isatty(STDERR_FILENO))
@@ -415,7 +417,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e)
 
 static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct err *e)
 {
-    const struct cutreport told = {
+    const struct cutreport report = {
         .scenario = c->setting.scenario,
         .options = c->options,
         .how = c->how,
@@ -434,12 +436,12 @@ static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct er
     // When only records were merged, there was no server.
     if (c->server.provider)
         provider_fetch_log(&c->server);
-    return cutreport_write(&told, outcome, e);
+    return cutreport_write(&report, outcome, e);
 }
 
 static void close_cuts(struct cuts *c)
 {
-    bench_close(&c->first);
+    fixture_close(&c->first);
     if (c->server.provider)
         c->server.provider->close(&c->server);
     transcript_fini(&c->transcript);

@@ -19,13 +19,13 @@
 
 #define STATES_MAX 10000
 // One state in four gets a second cut while the server recovers; the seed draws which.
-#define AGAIN_ONE_IN 4
+#define SECOND_CUT_ONE_IN 4
 // Number of tokens between two checkpoints, which make the server write pages and not only the log.
 #define CHECKPOINT_EVERY 13
 
-static const int64_t pace_ns = 4 * NS_PER_MS; // pause between commits, which gives batches of
-                                              // several sizes
-static const int64_t flush_ns = 20 * NS_PER_MS;
+static const int64_t pace_ns = 4 * NS_PER_MS;   // pause between commits, which gives batches of
+                                                // several sizes
+static const int64_t flush_ns = 20 * NS_PER_MS; // the disk takes this time for each flush
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
@@ -48,8 +48,8 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
     return ok;
 }
 
-// Adds the extension amcheck; false without it. The run then finds only damage that its own queries
-// meet. Before PostgreSQL 14 amcheck cannot check tables (verify_heapam), so it is not used.
+// Adds the extension amcheck. False if it is missing, or older than PostgreSQL 14, where it cannot
+// check tables (verify_heapam). The run then finds only the damage that makes its own queries fail.
 static bool add_amcheck(struct flushes *f, PGconn *admin)
 {
     struct err missing;
@@ -87,11 +87,10 @@ static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct 
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
-    // A state may be tried hours after the recording, when the tokens would have expired.
     bool ok = admin && delay_expiry(admin, e) && lanes_make(admin, s, e) &&
               durability_prove(
                   &f->server, admin, s->postgres.durability, &s->postgres.settings, &f->proof, e);
-    f->before.amcheck = ok && add_amcheck(f, admin);
+    f->workload.amcheck = ok && add_amcheck(f, admin);
     PQfinish(admin);
     return ok && f->server.provider->settle(&f->server, e);
 }
@@ -109,8 +108,8 @@ static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
     if (!flush_trial_find_ended(conn, ended, e))
         return false;
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
-        if (ended[t] && !f->before.recorded_ns[t])
-            f->before.recorded_ns[t] = clock_now_ns();
+        if (ended[t] && !f->workload.recorded_ns[t])
+            f->workload.recorded_ns[t] = clock_now_ns();
     }
     return true;
 }
@@ -119,10 +118,10 @@ static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
-        f->before.sent_ns[t] = clock_now_ns();
+        f->workload.sent_ns[t] = clock_now_ns();
         if (!flush_trial_insert(conn, t, e))
             return false;
-        f->before.acked_ns[t] = clock_now_ns();
+        f->workload.acked_ns[t] = clock_now_ns();
         if (!note_ends(f, conn, e))
             return false;
         // Without checkpoints the server would write only its log, and a cut could tear nothing
@@ -139,7 +138,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 static bool is_flush_done(const struct flushes *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
-        if (!subject_seen_ns(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
+        if (!subject_seen_ns(f->subject, t) || (f->setting.leased && !f->workload.recorded_ns[t]))
             return false;
     }
     return true;
@@ -147,7 +146,7 @@ static bool is_flush_done(const struct flushes *f)
 
 // Waits until all tokens are read and, in leased mode, their ends recorded, for as long as a
 // recovery may take. Returns true as well if some are missing by then: they count as lost in the
-// last state, so that the collector is judged for failing without a cut.
+// last state, so that a collector that fails without a cut is convicted, too.
 static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;
@@ -177,7 +176,7 @@ static bool record_flushes(struct flushes *f, struct err *e)
     if (!ok)
         return false;
     subject_stop(f->subject, collector_end_ns);
-    f->before.log = subject_log(f->subject);
+    f->workload.log = subject_log(f->subject);
     return !subject_failed(f->subject, e);
 }
 
@@ -190,9 +189,9 @@ static void show_flush_progress(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// Tells the user how long all states will take, as the first one has shown. The states are known
-// only in this recording, so a run that is stopped here must begin anew.
-static void tell_flushes_start(const struct flushes *f, int64_t first_ns)
+// Tells the user how long all states will take, from the time of the first one. A run that is
+// stopped cannot be resumed, because the next run records other states.
+static void print_flushes_forecast(const struct flushes *f, int64_t first_ns)
 {
     struct forecast forecast = {0};
 
@@ -201,17 +200,17 @@ static void tell_flushes_start(const struct flushes *f, int64_t first_ns)
         forecast_tell(&forecast, "state", "states");
 }
 
-// Returns the trial of a state. Every second state starts all collectors, the others start only
-// one. The seed decides which states get a second cut, and where it comes.
-static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
+// Returns the settings for the trial of state i. Every second state starts all collectors, the
+// others start only one. The seed decides which states get a second cut, and where it comes.
+static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, uint64_t seed)
 {
     struct rng rng;
 
     rng_init(&rng, seed, 1);
     return (struct flush_trial){
         .instances = i % 2 == 0 ? f->setting.scenario->collector.instances : 1,
-        .again = rng_below(&rng, AGAIN_ONE_IN) == 0,
-        .again_seed = rng_next(&rng),
+        .second_cut = rng_below(&rng, SECOND_CUT_ONE_IN) == 0,
+        .second_cut_seed = rng_next(&rng),
     };
 }
 
@@ -231,18 +230,18 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     for (uint64_t i = 0; ok && i < f->count; i++) {
         // The seed of a state follows from the scenario's seed and the state's number alone.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
-        // With this mutant only the last state is tried, in which nothing is lost. The others count
-        // as passed.
+        // With this mutant only the last state is tried, that at the end of the recording. The
+        // others count as passed, and a test must notice.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {
             f->results[i].starts = true;
             continue;
         }
         show_flush_progress(f, i);
-        struct flush_trial trial = trial_of(f, i, seed);
+        struct flush_trial trial = make_flush_trial(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
-             flush_trial_run(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
+             flush_trial_run(&f->setting, &f->workload, &f->states[i], &trial, &f->results[i], e);
         if (ok && i == 0)
-            tell_flushes_start(f, clock_now_ns() - began_ns);
+            print_flushes_forecast(f, clock_now_ns() - began_ns);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }

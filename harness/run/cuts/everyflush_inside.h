@@ -14,7 +14,7 @@ struct flushes {
     struct server server;
     struct folder folder;
     struct durability_proof proof;
-    struct before before;
+    struct flush_workload workload;
     struct subject *subject; // the collectors of the workload
     struct command command;
     struct state *states;

@@ -99,9 +99,9 @@ static bool write_states(struct flushes *f, struct err *e)
         const struct state *s = &f->states[i];
         const struct flush_trial_result *r = &f->results[i];
         buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
-            (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
-        buf_printf(
-            &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
+            (double)(s->at_ns - f->workload.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
+        buf_printf(&csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->second_cut_flush,
+            r->second.sectors, r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
             // A repaired state has zeros here; the printed summary has the number of repaired
             // states.
@@ -136,7 +136,8 @@ static void print_worst(const struct flushes *f)
         const struct flush_trial_result *r = &f->results[i];
         if (!is_bad(r))
             continue;
-        printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
+        printf(
+            "  flush %" PRIu64 "%s:", i + 1, r->second_cut_flush ? " and one of the recovery" : "");
         for (size_t k = 0; k < FAILURES; k++) {
             // A state may fail in several ways. All are named, because the first is often the cause
             // of the others.
@@ -173,10 +174,10 @@ static void print_flush_states(const struct flushes *f)
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
         kept += (uint64_t)f->states[i].kept;
-        // Only a state in which the disk kept a part can have torn pages. The number of such states
-        // says how hard the test was.
+        // Only a state in which the disk kept a part of the unflushed sectors can have torn pages.
+        // The number of such states shows how much was tested.
         torn += is_state_torn(&f->states[i]);
-        again += f->results[i].again > 0;
+        again += f->results[i].second_cut_flush > 0;
         again_torn += is_state_torn(&f->results[i].second);
         repaired += f->results[i].repaired;
     }
@@ -192,7 +193,7 @@ static void print_flushes(const struct flushes *f, enum verdict verdict)
 {
     printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
     print_flush_states(f);
-    if (!f->before.amcheck)
+    if (!f->workload.amcheck)
         printf("  pages and indexes were not checked, because the extension amcheck is missing\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");
     for (size_t k = 0; k < FAILURES; k++) {

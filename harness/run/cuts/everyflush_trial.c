@@ -1,4 +1,4 @@
-// Tries one state in which a cut leaves the disk.
+// Rules for a state in which a power cut leaves the disk:
 //
 // A line counts as delivered when it was read before the cut. Each flush of the workload takes 20
 // ms, so that the reader gets a line before its confirmation is on the disk.
@@ -25,8 +25,8 @@
 #include "postgres/sql.h"
 #include "subject/command.h"
 
-// The token that is inserted after the cut. It follows those of the workload, so when it has come
-// out, everything ahead of it has come out as well.
+// The token that is inserted after the cut, behind those of the workload. Tokens are taken in
+// order, so when it has come out, all of the workload's were taken.
 #define LAST_TOKEN FLUSH_TRIAL_TOKENS
 #define TOKENS FLUSH_TRIAL_ALL
 
@@ -34,17 +34,17 @@ static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t margin_ns = 500 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
-// The state of each token at the cut and after it.
-struct fates {
+// What is known of each token at the cut and after it.
+struct token_facts {
     bool acked[TOKENS], present[TOKENS];
     unsigned before[TOKENS], after[TOKENS]; // number of deliveries before and after the cut
     bool in_doubt[TOKENS];                  // true: it was in the last line of its process before
                                             // the cut
     // The following members are for leased mode.
-    bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after the cut
-    bool ended[TOKENS];     // its end was in the database when the trial ended
-    unsigned again[TOKENS]; // number of deliveries after a final answer, within one life of the
-                            // collectors
+    bool recorded[TOKENS]; // its end was seen before the cut, or was in the database after the cut
+    bool ended[TOKENS];    // its end was in the database when the trial ended
+    unsigned after_answer[TOKENS]; // number of deliveries after a final answer, within one life of
+                                   // the collectors
 };
 
 struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
@@ -90,9 +90,9 @@ bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e)
 // --- what the cut left ------------------------------------------------------------
 
 // Counts, for each token, the deliveries that were read before `until_ns`, and how many of them
-// came after a final answer for the token.
+// came after a final answer (sent, or failed for good) for the token.
 static void count_logged_deliveries(const struct subject_log *log, int64_t until_ns,
-    unsigned deliveries[TOKENS], unsigned again[TOKENS])
+    unsigned deliveries[TOKENS], unsigned after_answer[TOKENS])
 {
     bool answered[TOKENS] = {false};
 
@@ -104,7 +104,7 @@ static void count_logged_deliveries(const struct subject_log *log, int64_t until
             d->token >= TOKENS)
             continue;
         deliveries[d->token]++;
-        again[d->token] += answered[d->token];
+        after_answer[d->token] += answered[d->token];
         answered[d->token] =
             answered[d->token] || (d->replied_ns && d->replied_ns < until_ns &&
                                       (d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT));
@@ -136,14 +136,14 @@ static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_
     }
 }
 
-static void note_before_cut(const struct before *b, int64_t at_ns, struct fates *f)
+static void note_before_cut(const struct flush_workload *w, int64_t at_ns, struct token_facts *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
-        f->acked[t] = b->acked_ns[t] && b->acked_ns[t] < at_ns;
-        f->recorded[t] = b->recorded_ns[t] && b->recorded_ns[t] < at_ns;
+        f->acked[t] = w->acked_ns[t] && w->acked_ns[t] < at_ns;
+        f->recorded[t] = w->recorded_ns[t] && w->recorded_ns[t] < at_ns;
     }
-    count_logged_deliveries(b->log, at_ns, f->before, f->again);
-    find_doubt(b->log, at_ns, f->in_doubt);
+    count_logged_deliveries(w->log, at_ns, f->before, f->after_answer);
+    find_doubt(w->log, at_ns, f->in_doubt);
 }
 
 // Marks the token of each login that the query returns; false when the query fails.
@@ -197,7 +197,7 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
 // Examines the database. Data that the server cannot read, or that makes the server crash, counts
 // as damage. Returns the connection, or NULL when there is none.
 static PGconn *examine_database(const struct flush_trial_setting *setting,
-    const struct before *before, struct fates *f, struct flush_trial_result *r)
+    const struct flush_workload *workload, struct token_facts *f, struct flush_trial_result *r)
 {
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
@@ -205,7 +205,7 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
               find_tokens(conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id",
                   f->present, &e) &&
               (!setting->leased || flush_trial_find_ended(conn, f->recorded, &e)) &&
-              (!before->amcheck || look_for_damage(conn, r, &e));
+              (!workload->amcheck || look_for_damage(conn, r, &e));
 
     if (!ok) {
         r->damaged++;
@@ -217,7 +217,7 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
 // --- what the collector does with that state ------------------------------------------
 
 // True when every token that is in the database, and was not read before the cut, has been read.
-static bool all_seen(struct subject *subject, const struct fates *f)
+static bool all_seen(struct subject *subject, const struct token_facts *f)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
         if (f->present[t] && !f->before[t] && !subject_seen_ns(subject, t))
@@ -232,47 +232,46 @@ static bool shares_batches(const struct scenario *s)
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
 }
 
-// Returns how long the dead collectors' tokens may be kept from other collectors.
-static int64_t inherit_ns(const struct scenario *s)
+// Returns how long the tokens that a dead collector has taken may wait for the takeover by another.
+static int64_t takeover_limit_ns(const struct scenario *s)
 {
     return s->collector.instances > 1 || shares_batches(s) ? bounds_grace_ns(s) + bounds_takeover_ns
                                                            : 0;
 }
 
-// Returns how long the collectors may take at most: to recover, to fill a batch, to take over what
-// the dead ones held and, in leased mode, to make all retries.
-static int64_t patience_ns(const struct flush_trial_setting *setting)
+// Returns how long the collectors may take at most to recover, to fill a batch, to take over the
+// tokens of dead collectors and, in leased mode, to make all retries.
+static int64_t drain_limit_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
     int64_t retries_ns = setting->leased ? s->drain_ns : 0;
 
-    return s->recovery_limit_ns + s->collector.batch_timeout_ns + inherit_ns(s) + retries_ns +
-           (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
+    return s->recovery_limit_ns + s->collector.batch_timeout_ns + takeover_limit_ns(s) +
+           retries_ns + (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
 }
 
-// Returns the time at which to stop waiting once the last token has come out. All other tokens
-// waited before the collectors began, so a token that is missing by then never comes. But in leased
-// mode a retry may be due later, so there is no such time.
-static int64_t last_call_ns(const struct flush_trial_setting *setting)
+// Called when the last token has come out. Returns the time at which to stop waiting for others.
+// All others waited before the collectors began, so one that is missing by then never comes. In
+// leased mode a retry may be due later, so there is no such time.
+static int64_t stop_waiting_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
-    // Without leases this is sooner than the trial's limit, so a lost token is found without
-    // waiting for all of that.
+    // This is sooner than drain_limit_ns, so that a state with a lost token takes less time.
     return setting->leased
                ? CLOCK_NEVER
-               : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
+               : clock_now_ns() + s->collector.batch_timeout_ns + takeover_limit_ns(s) + margin_ns;
 }
 
 // True when no token is missing, and no token is taken or waits for a retry.
 static bool is_flush_trial_done(const struct flush_trial_setting *setting, struct subject *subject,
-    PGconn *conn, const struct fates *f)
+    PGconn *conn, const struct token_facts *f)
 {
     struct err unanswered;
     char count[24] = "";
 
     // A collector writes a line before it settles the tokens in it. If it were stopped in between,
-    // it would be convicted of what it still had to do.
+    // it would be convicted, so the trial waits until the table deliveries is empty.
     return all_seen(subject, f) && (!shares_batches(setting->scenario) ||
                                        (subject_answered(subject) &&
                                            sql_value(conn, "SELECT count(*) FROM deliveries", count,
@@ -280,13 +279,13 @@ static bool is_flush_trial_done(const struct flush_trial_setting *setting, struc
                                            strcmp(count, "0") == 0));
 }
 
-// Waits until the trial is done, for patience_ns at most; after the last token only until
-// last_call_ns. Returns true as well when tokens are missing then; false only on failure or
+// Waits until the trial is done, for drain_limit_ns at most; after the last token only until
+// stop_waiting_ns. Returns true as well when tokens are missing then; false only on failure or
 // interrupt.
 static bool wait_for_tokens(const struct flush_trial_setting *setting, struct subject *subject,
-    PGconn *conn, const struct fates *f, struct err *e)
+    PGconn *conn, const struct token_facts *f, struct err *e)
 {
-    int64_t deadline = clock_now_ns() + patience_ns(setting);
+    int64_t deadline = clock_now_ns() + drain_limit_ns(setting);
     bool last_seen = false;
 
     while (!is_flush_trial_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
@@ -297,7 +296,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
             return false;
         if (!last_seen && subject_seen_ns(subject, LAST_TOKEN)) {
             last_seen = true;
-            deadline = clock_min(deadline, last_call_ns(setting));
+            deadline = clock_min(deadline, stop_waiting_ns(setting));
         }
     }
     return true;
@@ -305,9 +304,9 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
 
 // Adds the deliveries and the unplanned exits of a log whose collectors were stopped.
 static void count_after_stop(
-    const struct subject_log *log, struct fates *f, struct flush_trial_result *r)
+    const struct subject_log *log, struct token_facts *f, struct flush_trial_result *r)
 {
-    count_logged_deliveries(log, CLOCK_NEVER, f->after, f->again);
+    count_logged_deliveries(log, CLOCK_NEVER, f->after, f->after_answer);
     for (size_t i = 0; i < log->process_count; i++)
         r->exits += !log->processes[i].asked;
 }
@@ -315,7 +314,7 @@ static void count_after_stop(
 // Starts the collectors, inserts the last token, waits for all tokens, stops the collectors, and
 // adds what they did to `f` and `r`. False when the harness failed.
 static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn, int instances,
-    struct fates *f, struct flush_trial_result *r, struct err *e)
+    struct token_facts *f, struct flush_trial_result *r, struct err *e)
 {
     struct command command = {0};
     struct err refused;
@@ -342,26 +341,27 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
 }
 
 // Returns the number of repeats of a token that nothing excuses. In leased mode a token may come
-// again until its end is recorded, but not after a final answer in the same life of the collectors.
-// In the other modes a token in doubt may come twice, any other once; all further deliveries count
-// as one repeat.
-static unsigned count_fate_repeats(const struct fates *f, uint32_t t, bool leased)
+// again after the cut unless its end is recorded, but never after a final answer to the same
+// collectors. In the other modes a token in doubt may come twice, any other once; all further
+// deliveries count as one repeat.
+static unsigned count_unexcused_repeats(const struct token_facts *f, uint32_t t, bool leased)
 {
     if (leased)
-        return f->again[t] + (f->recorded[t] && f->after[t]);
+        return f->after_answer[t] + (f->recorded[t] && f->after[t]);
     return f->before[t] + f->after[t] > 1u + f->in_doubt[t];
 }
 
-static void judge_fates(const struct fates *f, const struct before *b, int64_t cut_ns, bool leased,
-    struct flush_trial_result *r)
+static void judge_token_facts(const struct token_facts *f, const struct flush_workload *w,
+    int64_t cut_ns, bool leased, struct flush_trial_result *r)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
         bool written = f->before[t] || f->after[t];
-        // Commits are in order, so the first token that vanished is the oldest.
+        // Tokens are committed in the order of their numbers, so the first that vanished is the
+        // oldest.
         if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
-            r->oldest_ns = cut_ns - b->acked_ns[t];
+            r->oldest_ns = cut_ns - w->acked_ns[t];
         r->lost += f->present[t] && (!written || (leased && !f->ended[t]));
-        r->duplicated += count_fate_repeats(f, t, leased);
+        r->duplicated += count_unexcused_repeats(f, t, leased);
     }
 }
 
@@ -390,39 +390,40 @@ static bool start_on_state(const struct flush_trial_setting *setting,
     uint64_t flushes;
     struct rng rng;
 
-    // A server that does not start is a result and not an error.
+    // A server that does not start is a result (r->starts) and not an error.
     if (!start_crashed_server(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
         return false;
-    if (!r->starts || !trial->again || flushes == 0)
+    if (!r->starts || !trial->second_cut || flushes == 0)
         return true;
-    rng_init(&rng, trial->again_seed, 0);
-    r->again = 1 + rng_below(&rng, flushes);
-    if (!states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) ||
+    rng_init(&rng, trial->second_cut_seed, 0);
+    r->second_cut_flush = 1 + rng_below(&rng, flushes);
+    if (!states_put_again(
+            setting->server, r->second_cut_flush, trial->second_cut_seed, &r->second, e) ||
         !start_crashed_server(setting, r, e))
         return false;
     r->repaired = states_repaired(setting->server);
     return true;
 }
 
-bool flush_trial_run(const struct flush_trial_setting *setting, const struct before *before,
-    const struct state *state, const struct flush_trial *trial, struct flush_trial_result *result,
-    struct err *e)
+bool flush_trial_run(const struct flush_trial_setting *setting,
+    const struct flush_workload *workload, const struct state *state,
+    const struct flush_trial *trial, struct flush_trial_result *result, struct err *e)
 {
-    struct fates f = {0};
+    struct token_facts f = {0};
     int64_t began_ns = clock_now_ns();
     bool ok = true;
 
     *result = (struct flush_trial_result){0};
-    note_before_cut(before, state->at_ns, &f);
+    note_before_cut(workload, state->at_ns, &f);
     if (!start_on_state(setting, trial, result, e))
         return false;
     if (result->starts) {
-        PGconn *conn = examine_database(setting, before, &f, result);
+        PGconn *conn = examine_database(setting, workload, &f, result);
         // If the database cannot be opened, examine_database has counted that already.
         ok = !conn || drain_state(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }
-    judge_fates(&f, before, state->at_ns, setting->leased, result);
+    judge_token_facts(&f, workload, state->at_ns, setting->leased, result);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
 }

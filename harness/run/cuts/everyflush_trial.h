@@ -1,5 +1,5 @@
-// Tries one state of --every-flush. It starts a server on the disk that a power cut left, and then
-// collectors, as after the death of their host.
+// Tries one state of --every-flush: starts a server on the disk as a power cut has left it, and
+// then collectors, as after the death of their host, and counts what is wrong.
 #pragma once
 
 #include "postgres/provider.h"
@@ -11,8 +11,8 @@
 // Includes the token that is inserted after the cut.
 #define FLUSH_TRIAL_ALL (FLUSH_TRIAL_TOKENS + 1)
 
-// The events of the recorded workload, all by one clock.
-struct before {
+// The events of the recorded workload. All times are by one clock.
+struct flush_workload {
     int64_t sent_ns[FLUSH_TRIAL_TOKENS];     // when each insert was sent; 0: never
     int64_t acked_ns[FLUSH_TRIAL_TOKENS];    // when each insert was acknowledged; 0: never
     int64_t recorded_ns[FLUSH_TRIAL_TOKENS]; // leased: when each token's end was seen in the
@@ -31,12 +31,12 @@ struct flush_trial_result {
     unsigned duplicated; // number of repeats of tokens that nothing excuses
     unsigned damaged;    // number of broken pages and indexes
     unsigned exits;      // number of ends of the collector that nobody asked for
-    uint64_t again;      // the flush of the recovery, counted from 1, at which a second cut came;
-                         // 0: no second cut
-    struct state second; // the state that the second cut left
-    bool repaired;       // the file system had to be repaired
-    char why[200];       // the server's message when it does not start, or what is damaged
-    int64_t oldest_ns;   // how long before the cut the oldest vanished token was acknowledged
+    uint64_t second_cut_flush; // the flush of the recovery, counted from 1, at which a second cut
+                               // came; 0: no second cut
+    struct state second;       // the state that the second cut left
+    bool repaired;             // the file system had to be repaired
+    char why[200];             // the server's message when it does not start, or what is damaged
+    int64_t oldest_ns;         // how long before the cut the oldest vanished token was acknowledged
     int64_t took_ns;
 };
 
@@ -63,13 +63,13 @@ MUST_USE bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e);
 
 // The settings of the trial of one state.
 struct flush_trial {
-    int instances;       // number of collectors that start again
-    bool again;          // true: the power is cut a second time, while the server recovers
-    uint64_t again_seed; // decides at which flush the second cut comes, and what it keeps
+    int instances;            // number of collectors that start again
+    bool second_cut;          // true: the power is cut a second time, while the server recovers
+    uint64_t second_cut_seed; // decides at which flush the second cut comes, and what it keeps
 };
 
 // Starts the server and the collectors, and judges the lines that come. False when the harness
 // itself failed.
 MUST_USE bool flush_trial_run(const struct flush_trial_setting *setting,
-    const struct before *before, const struct state *state, const struct flush_trial *trial,
-    struct flush_trial_result *result, struct err *e);
+    const struct flush_workload *workload, const struct state *state,
+    const struct flush_trial *trial, struct flush_trial_result *result, struct err *e);

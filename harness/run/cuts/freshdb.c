@@ -8,16 +8,16 @@
 #include "run_sql.h"
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
-static const int64_t leave_ns = 30 * NS_PER_S; // time in which a backend must end after it was told
-                                               // to
+static const int64_t session_end_ns = 30 * NS_PER_S; // time in which a backend must end after it
+                                                     // was told to
 
 bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e)
 {
     *db = (struct freshdb){.server = server, .template_db = template_db, .copies = copies};
     snprintf(db->name, sizeof db->name, "mailproof_cut_%d", number);
-    db->boss = provider_connect(server, server->superuser, "postgres", e);
-    return db->boss != NULL;
+    db->admin = provider_connect(server, server->superuser, "postgres", e);
+    return db->admin != NULL;
 }
 
 static bool drop_freshdb(struct freshdb *db, struct err *e)
@@ -27,7 +27,7 @@ static bool drop_freshdb(struct freshdb *db, struct err *e)
     PQfinish(db->conn);
     db->conn = NULL;
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", db->name);
-    return sql_exec(db->boss, sql, e);
+    return sql_exec(db->admin, sql, e);
 }
 
 static bool copy_template(struct freshdb *db, struct err *e)
@@ -35,18 +35,18 @@ static bool copy_template(struct freshdb *db, struct err *e)
     char sql[256];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->template_db);
-    return drop_freshdb(db, e) && sql_exec(db->boss, sql, e) &&
+    return drop_freshdb(db, e) && sql_exec(db->admin, sql, e) &&
            (db->conn = provider_connect(db->server, db->server->superuser, db->name, e)) &&
-           (db->copies || sql_exec(db->conn, run_sql_remember, e));
+           (db->copies || sql_exec(db->conn, run_sql_save_template, e));
 }
 
-static bool throw_out_others(struct freshdb *db, struct err *e)
+static bool end_other_sessions(struct freshdb *db, struct err *e)
 {
-    int64_t deadline_ns = clock_now_ns() + leave_ns;
+    int64_t deadline_ns = clock_now_ns() + session_end_ns;
     char left[16];
 
     // A session that lives on might still commit, and would do so in the next trial.
-    while (sql_value(db->conn, run_sql_throw_out, left, sizeof left, e)) {
+    while (sql_value(db->conn, run_sql_end_sessions, left, sizeof left, e)) {
         if (left[0] == '0')
             return true;
         if (clock_now_ns() > deadline_ns)
@@ -62,18 +62,17 @@ bool freshdb_renew(struct freshdb *db, struct err *e)
 {
     if (db->copies || !db->conn)
         return copy_template(db, e);
-    // A copy of the template makes some 300 files and takes a third of a second of processor time.
-    // Restoring the rows of the tables takes two milliseconds.
-    return throw_out_others(db, e) && sql_exec(db->conn, run_sql_renew, e);
+    // A copy of the template makes some 300 files. Restoring the rows takes two milliseconds.
+    return end_other_sessions(db, e) && sql_exec(db->conn, run_sql_restore_template, e);
 }
 
 void freshdb_close(struct freshdb *db)
 {
     struct err ignored;
 
-    if (db->boss && !drop_freshdb(db, &ignored)) {
+    if (db->admin && !drop_freshdb(db, &ignored)) {
         // Nothing to do: the database disappears with the server.
     }
-    PQfinish(db->boss);
-    db->boss = NULL;
+    PQfinish(db->admin);
+    db->admin = NULL;
 }

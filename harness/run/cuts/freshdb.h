@@ -1,6 +1,7 @@
-// Gives each trial a database that equals a template. A copy of a template makes a few hundred
-// files. So only the first trial gets a copy; for later trials the tables are emptied and the
-// queue's row is restored. A collector with tables of its own gets a new copy each time.
+// Gives each trial a database that equals a template. A copy of a template takes a third of a
+// second of processor time, so only the first trial gets a copy. For later trials the tables are
+// emptied and the queue's rows are restored. For a collector with tables of its own, each trial
+// gets a copy.
 //
 // Other sessions in the database are ended first, so that nothing of a trial reaches into the next.
 #pragma once
@@ -14,11 +15,11 @@ struct freshdb {
     const struct server *server;
     const char *template_db; // name of a migrated database without tokens, to which nobody is
                              // connected
-    bool copies;             // true: each trial gets a new copy
+    bool copies;             // true: each trial gets a new copy of the template
     char name[64];
-    PGconn *boss; // connection of the superuser to another database
-    PGconn *conn; // connection of the superuser to the trial's database; lives as long as that
-                  // database
+    PGconn *admin; // connection of the superuser to another database
+    PGconn *conn;  // connection of the superuser to the trial's database; lives as long as that
+                   // database
 };
 
 // Connects, but makes no database yet. `number` distinguishes the databases of several workers.

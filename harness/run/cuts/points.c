@@ -8,7 +8,7 @@
 
 #define POINTS_MAX 20000
 
-// The number of the random stream for pairs, which nothing else draws from the scenario's seed.
+// The number of the random stream for pairs (see rng.h). No plan uses a stream with this number.
 #define PAIRS_STREAM 1000003
 
 static bool is_kind_wanted(const struct message_kind *only, int sender, int type)
@@ -85,8 +85,8 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
     };
 }
 
-// True for a cut after which no recovery would be seen, because it comes at the very end: at the
-// Terminate, or at the last of many messages of a kind.
+// True for a cut from which the collector may not have to recover, because it comes at the very
+// end: at the Terminate ('X'), or at the last of several messages of a kind.
 static bool is_last(const struct points *p, size_t i)
 {
     // Each message has two points, so i + 2 belongs to the next message.
@@ -97,8 +97,8 @@ static bool is_last(const struct points *p, size_t i)
            (a->n > 1 && (!next || next->sender != a->sender || next->type != a->type));
 }
 
-// Draws a single cut that is not the last of its kind. If it is, the next one that is not serves;
-// if all are, any one.
+// Draws the first cut of a pair. If the cut that was drawn is_last, takes the next one that is not;
+// if all are, takes any.
 static struct trial_cuts draw_first(const struct points *p, struct rng *rng)
 {
     size_t i = rng_below(rng, p->singles), first = i;
@@ -114,8 +114,6 @@ bool points_add_pairs(
     struct rng rng;
 
     assert(p->singles > 0);
-    // All possible pairs would be hundreds of thousands of trials (the square of the single cuts),
-    // so the seed draws a sample.
     if (pairs == 0)
         return true;
     if (recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER] == 0)

@@ -40,7 +40,8 @@ MUST_USE bool points_make(
 
 // Adds `pairs` trials with two cuts: the first is one of the single cuts, and the second comes
 // while a collector recovers from it. `recovery` is the number of messages of each sender that a
-// recovery takes, roughly. The same seed gives the same pairs.
+// recovery takes, roughly. The pairs are a random sample, because all of them would be too many.
+// The same seed gives the same pairs.
 MUST_USE bool points_add_pairs(
     struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e);
 

@@ -52,8 +52,8 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Sets the kinds of the special tokens. In the batch this is a token that cannot be sent or,
-// where nobody buries such a token, one that is consumed.
+// Makes one token a password recovery, and one token of the batch unsendable; for a collector that
+// keeps no dead letters that one is consumed instead.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
@@ -100,7 +100,7 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 
 // --- the server's side -------------------------------------------------------------
 
-// Reads the answers up to the pipeline's Sync. Returns false if there is an error among them, and
+// Reads the answers up to the pipeline's Sync. Returns false if there is an error among them, with
 // the first one in e.
 static bool take_step_answers(PGconn *conn, struct err *e)
 {
@@ -126,7 +126,9 @@ static bool take_step_answers(PGconn *conn, struct err *e)
     }
 }
 
-static bool in_pipeline(PGconn *conn, bool sent, struct err *e)
+// Reads the answers to what was sent in the pipeline, and leaves pipeline mode. `sent`: whether it
+// could be sent.
+static bool finish_pipeline(PGconn *conn, bool sent, struct err *e)
 {
     bool ok = sent ? take_step_answers(conn, e) : sql_fail(conn, NULL, "cannot send a step", e);
 
@@ -138,7 +140,7 @@ bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
     if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
         !PQenterPipelineMode(conn))
         return false;
-    return in_pipeline(conn, txn_prepare_all(conn, NULL), e);
+    return finish_pipeline(conn, txn_prepare_all(conn, NULL), e);
 }
 
 bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e)
@@ -155,7 +157,7 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     // time.
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
-    bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);
+    bool ok = finish_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);
     record->ended_ns = clock_now_ns();
     record->outcome = ok ? TXN_COMMITTED : TXN_ROLLED_BACK;
     buf_fini(&scratch);

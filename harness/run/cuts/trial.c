@@ -28,7 +28,7 @@ static const int64_t rest_ns =
 static const int64_t quiet_ns = 20 * NS_PER_MS; // pause for the messages that follow a line, such
                                                 // as its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
-static const int64_t links_end_ns = 500 * NS_PER_MS;
+static const int64_t links_close_ns = 500 * NS_PER_MS;
 static const int64_t kill_ns = 5 * NS_PER_S; // time in which a killed process must be gone
 
 // After this many steps without a line, the trial stops waiting for lines at each step.
@@ -39,7 +39,7 @@ _Static_assert(POINTS_CUTS_MAX == STEPS_FAULTS, "a trial's cuts fit its steps");
 
 struct trial {
     const struct trial_setting *setting;
-    struct trial_bench *bench;
+    struct trial_fixture *fixture;
     const struct trial_cuts *cuts;
     struct trial_tally *tally; // counts the messages; NULL: they are not counted
     struct steps steps;
@@ -47,7 +47,7 @@ struct trial {
     struct subject *subject;
     struct observers observers; // only the wait for a processor
     size_t links;               // the most connections at once that were seen before the cut
-    int64_t rests_ns;           // time since which all connections have been idle; 0: they are not
+    int64_t idle_since_ns;      // time since which all connections have been idle; 0: they are not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64];
@@ -84,7 +84,7 @@ static bool is_mutated(const struct trial *t)
 
 static void arm_cut(struct trial *t)
 {
-    struct proxy *proxy = t->bench->proxy;
+    struct proxy *proxy = t->fixture->proxy;
 
     // With this mutant the trial claims its cuts without making them, and a test must notice.
     if (is_mutated(t))
@@ -107,8 +107,8 @@ static bool kill_trial_collector(struct subject *subject)
     pid_t pid;
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
-    // The message passes only when this function returns. Until the collector is gone, nothing that
-    // it did after the message may reach the server.
+    // Nothing passes the proxy until this function returns. So the collector must be gone by then,
+    // and nothing that it did after the message can reach the server.
     while (count > 0 && !subject_ended(subject, &pid, count)) {
         if (clock_now_ns() > deadline)
             return false;
@@ -168,10 +168,10 @@ static bool start_collector(struct trial *t, struct err *e)
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
-    bool ok =
-        s->server->provider->conninfo(s->server, MIGRATE_COLLECTOR, t->bench->db.name, &conninfo) &&
-        proxy_conninfo(t->bench->proxy, &conninfo) && buf_str(&conninfo) &&
-        command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
+    bool ok = s->server->provider->conninfo(
+                  s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo) &&
+              proxy_conninfo(t->fixture->proxy, &conninfo) && buf_str(&conninfo) &&
+              command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
     return ok && start_subject(t, e) &&
            observers_start_starved(&t->observers, s->server, t->subject, e);
@@ -195,95 +195,95 @@ static bool pause_for(int64_t ns, struct err *e)
     return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Notes when a collector is back after a cut: when as many connections as before the cut are open
-// and all have been idle for quiet_ns. By then the collector has looked at what waits and must
-// listen for later tokens. If its first line counted as its return, a collector that looks before
-// it listens would be excused for missing a token that comes in between.
-static void watch_return(struct trial *t)
+// Notes when a collector has returned after a cut: when as many connections as before the cut are
+// open and all have been idle for quiet_ns. By then it has looked for waiting tokens and must
+// listen for later ones. Its first line is no sign of its return: a collector that looks before it
+// listens may miss a token that comes in between, and would be excused for that.
+static void note_return(struct trial *t)
 {
-    size_t cuts = proxy_cuts(t->bench->proxy, NULL);
-    size_t links = proxy_counts(t->bench->proxy).links;
-    enum exchange_state state = proxy_state(t->bench->proxy);
+    size_t cuts = proxy_cuts(t->fixture->proxy, NULL);
+    size_t links = proxy_counts(t->fixture->proxy).links;
+    enum exchange_state state = proxy_state(t->fixture->proxy);
     bool rests = state == EXCHANGE_IDLE || state == EXCHANGE_NOTIFIED;
     int64_t now = clock_now_ns();
 
     if (cuts == 0 && links > t->links)
         t->links = links;
     if (cuts == 0 || !rests || links < t->links) {
-        t->rests_ns = 0;
+        t->idle_since_ns = 0;
         return;
     }
-    t->rests_ns = t->rests_ns ? t->rests_ns : now;
+    t->idle_since_ns = t->idle_since_ns ? t->idle_since_ns : now;
     pthread_mutex_lock(&t->lock);
     struct fault_record *f = &t->faults[cuts - 1];
-    if (!f->ready_ns && now - t->rests_ns >= quiet_ns)
+    if (!f->ready_ns && now - t->idle_since_ns >= quiet_ns)
         f->ready_ns = now;
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool pause_a_little(struct trial *t, struct err *e)
+// Sleeps for poll_ns. All waits of a trial do so, because the return after a cut must be noticed.
+static bool poll_trial(struct trial *t, struct err *e)
 {
-    watch_return(t);
+    note_return(t);
     return pause_for(poll_ns, e);
 }
 
 // Commits a step and waits until its tokens are read, for as long as a recovery may take at most.
 // *answered says whether all of them were. Returns false only on failure or interrupt.
-static bool take_trial_step(struct trial *t, size_t step, bool *answered, struct err *e)
+static bool commit_step_and_wait(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
-    // A token may wait for the rest of one batch window and, after a recovery, for another whole
-    // one.
+    // A token may wait for the rest of one batch window and, after a recovery, for a whole one.
     int64_t wait_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns;
 
-    if (!steps_commit(&t->steps, t->bench->db.conn, step, t->ledger.start_ns, e))
+    if (!steps_commit(&t->steps, t->fixture->db.conn, step, t->ledger.start_ns, e))
         return false;
     int64_t deadline = clock_now_ns() + wait_ns;
     while (!(*answered = is_read(t, step)) && clock_now_ns() < deadline &&
            !subject_gave_up(t->subject, &t->gave_up)) {
-        if (!pause_a_little(t, e) || subject_failed(t->subject, e))
+        if (!poll_trial(t, e) || subject_failed(t->subject, e))
             return false;
     }
     return true;
 }
 
-// Counts the messages so far, which lead to the first line. A recovery takes about as many, so
-// points_add_pairs draws the second cut of a pair from them.
+// Counts the messages up to the first line. A recovery takes about as many, so points_add_pairs
+// draws the second cut of a pair from this number.
 static void tally_start(struct trial *t)
 {
     if (!t->tally)
         return;
-    proxy_tally(t->bench->proxy, t->tally->all);
+    proxy_tally(t->fixture->proxy, t->tally->all);
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++)
             t->tally->start[sender] += t->tally->all[sender][type];
     }
 }
 
-// Lets the collector come to rest after the first step, whose tokens it may send at once because it
-// is just starting. Only the later steps are subject to all rules for batches.
-static bool settle_trial(struct trial *t, struct err *e)
+// Waits until the collector is idle after the first step. While it starts, it may send tokens at
+// once, so only the later steps are subject to all rules for batches.
+static bool rest_after_first_step(struct trial *t, struct err *e)
 {
     tally_start(t);
     return pause_for(settle_ns, e);
 }
 
-// Waits for quiet_ns, or until the cut comes: it may be planned for a message after the last line.
+// Waits for quiet_ns, or until the cut is made, which may come at a message after the last line.
 static bool wait_for_quiet(struct trial *t, struct err *e)
 {
     int64_t quiet_until = clock_now_ns() + quiet_ns;
 
-    while (!proxy_was_cut(t->bench->proxy) && clock_now_ns() < quiet_until) {
-        if (!pause_a_little(t, e))
+    while (!proxy_was_cut(t->fixture->proxy) && clock_now_ns() < quiet_until) {
+        if (!poll_trial(t, e))
             return false;
     }
     return true;
 }
 
-// Waits until no token is in hand, for the recovery limit at most. In shared mode other collectors
-// take over the tokens of a dead one after the grace; until then these are neither sent again nor
-// dead letters. In leased mode a token is finished when its answer is recorded.
-static bool wait_for_leftovers(struct trial *t, struct err *e)
+// Waits until the table deliveries is empty, for the recovery limit at most. In shared mode the
+// tokens of a dead collector stay in it until the grace has passed; only then are they sent again
+// or become dead letters. In leased mode a token stays in it until its answer is recorded.
+static bool wait_for_no_deliveries(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;
     int64_t deadline = clock_now_ns() + t->setting->scenario->recovery_limit_ns;
@@ -293,8 +293,8 @@ static bool wait_for_leftovers(struct trial *t, struct err *e)
         return true;
     while (strcmp(count, "0") != 0 && clock_now_ns() < deadline &&
            !subject_gave_up(t->subject, &t->gave_up)) {
-        if (!pause_a_little(t, e) || !sql_value(t->bench->db.conn,
-                                         "SELECT count(*) FROM deliveries", count, sizeof count, e))
+        if (!poll_trial(t, e) || !sql_value(t->fixture->db.conn, "SELECT count(*) FROM deliveries",
+                                     count, sizeof count, e))
             return false;
     }
     return true;
@@ -302,29 +302,30 @@ static bool wait_for_leftovers(struct trial *t, struct err *e)
 
 // Commits all steps and waits for their tokens. The last step is left out unless there was a cut.
 // Returns true as well when tokens are missing; false only on failure or interrupt.
-static bool go_through_steps(struct trial *t, struct err *e)
+static bool run_steps(struct trial *t, struct err *e)
 {
     int silent = 0;
 
-    // A collector that has stopped for good would make the trial wait for the limit at each step.
-    // Two silent steps in a row are enough to convict it.
+    // If a collector never writes again, the trial would wait for the limit at each step. Two
+    // silent steps in a row are enough to convict it.
     for (size_t step = 0; step + 1 < STEPS && silent < SILENT_STEPS; step++) {
         bool answered;
-        if (!take_trial_step(t, step, &answered, e))
+        if (!commit_step_and_wait(t, step, &answered, e))
             return false;
         silent = answered ? 0 : silent + 1;
         if (t->gave_up.kind != ERR_NONE)
             return true;
-        if (step == 0 && !settle_trial(t, e))
+        if (step == 0 && !rest_after_first_step(t, e))
             return false;
     }
     bool ignored;
     if (!wait_for_quiet(t, e))
         return false;
     // One more token after the cut shows that the collector is alive again.
-    if (proxy_was_cut(t->bench->proxy) && !take_trial_step(t, STEPS - 1, &ignored, e))
+    if (proxy_was_cut(t->fixture->proxy) && !commit_step_and_wait(t, STEPS - 1, &ignored, e))
         return false;
-    return wait_for_leftovers(t, e) && (!proxy_was_cut(t->bench->proxy) || pause_for(rest_ns, e));
+    return wait_for_no_deliveries(t, e) &&
+           (!proxy_was_cut(t->fixture->proxy) || pause_for(rest_ns, e));
 }
 
 // --- the verdict ------------------------------------------------------------------------
@@ -334,8 +335,8 @@ static bool begin_ledger(struct trial *t, struct err *e)
     char epoch[32];
 
     if (!ledger_init(&t->ledger, &t->steps.scenario, &t->steps.plan, e) ||
-        !sql_value(t->bench->db.conn, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
-            epoch, sizeof epoch, e))
+        !sql_value(t->fixture->db.conn,
+            "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint", epoch, sizeof epoch, e))
         return false;
     t->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
     t->ledger.start_ns = clock_now_ns();
@@ -353,8 +354,8 @@ static void end_trial_collector(struct trial *t)
     subject_stop(t->subject, collector_end_ns);
     // The watch ends only now, because the time that the collector takes to end is judged, too.
     observers_end_starved(&t->observers, &t->ledger);
-    int64_t deadline = clock_now_ns() + links_end_ns;
-    while (proxy_counts(t->bench->proxy).links > 0 && clock_now_ns() < deadline)
+    int64_t deadline = clock_now_ns() + links_close_ns;
+    while (proxy_counts(t->fixture->proxy).links > 0 && clock_now_ns() < deadline)
         usleep(200);
 }
 
@@ -381,11 +382,11 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
     struct result result;
 
     // The collector has ended, so the proxy is idle and its counts are final.
-    kept->reached = (int)proxy_cuts(t->bench->proxy, kept->cut_ns);
+    kept->reached = (int)proxy_cuts(t->fixture->proxy, kept->cut_ns);
     if (is_mutated(t))
         kept->reached = t->cuts->count;
     t->ledger.faults = t->faults;
-    t->ledger.fault_count = proxy_cuts(t->bench->proxy, NULL);
+    t->ledger.fault_count = proxy_cuts(t->fixture->proxy, NULL);
     t->ledger.log = subject_log(t->subject);
     t->input = (struct check_input){
         .load = &t->load,
@@ -395,7 +396,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
         .reader_stalls = &subject_cost(t->subject)->stalls,
         .reader_ns = subject_cost(t->subject)->serving_ns,
     };
-    if (!ledger_settle_end(&t->ledger, t->bench->db.conn, e) ||
+    if (!ledger_settle_end(&t->ledger, t->fixture->db.conn, e) ||
         !check_ledger(&result, &t->ledger, &t->input, e))
         return false;
     keep_trial_result(kept, &result, t->ledger.fault_count);
@@ -408,7 +409,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
 static void close_trial(struct trial *t)
 {
     // Until the hook is removed, the proxy's thread may use the subject.
-    proxy_forget_cut(t->bench->proxy);
+    proxy_forget_cut(t->fixture->proxy);
     observers_fini(&t->observers);
     subject_free(t->subject);
     command_fini(&t->command);
@@ -419,17 +420,17 @@ static void close_trial(struct trial *t)
 
 static bool prepare_trial(struct trial *t, struct err *e)
 {
-    if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->bench->db, e) ||
-        !steps_prepare(&t->steps, t->bench->db.conn, e) || !begin_ledger(t, e))
+    if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->fixture->db, e) ||
+        !steps_prepare(&t->steps, t->fixture->db.conn, e) || !begin_ledger(t, e))
         return false;
     make_faults(t);
-    proxy_forget_cut(t->bench->proxy);
-    proxy_at_cut(t->bench->proxy, at_cut, t);
+    proxy_forget_cut(t->fixture->proxy);
+    proxy_at_cut(t->fixture->proxy, at_cut, t);
     arm_cut(t);
     return true;
 }
 
-bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
+bool trial_run(const struct trial_setting *setting, struct trial_fixture *fixture,
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e)
 {
@@ -440,23 +441,23 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     if (!t)
         return err_memory(e);
     t->setting = setting;
-    t->bench = bench;
+    t->fixture = fixture;
     t->cuts = cuts;
     t->tally = tally;
     pthread_mutex_init(&t->lock, NULL);
     *result = (struct trial_result){.recovery_ms = NAN};
-    proxy_reset(bench->proxy);
+    proxy_reset(fixture->proxy);
     // This call drops the counts that the last trial has left.
-    proxy_tally(bench->proxy, counts);
-    proxy_record(bench->proxy, tally ? tally->transcript : NULL);
-    bool ok = prepare_trial(t, e) && start_collector(t, e) && go_through_steps(t, e);
+    proxy_tally(fixture->proxy, counts);
+    proxy_record(fixture->proxy, tally ? tally->transcript : NULL);
+    bool ok = prepare_trial(t, e) && start_collector(t, e) && run_steps(t, e);
     if (ok) {
         end_trial_collector(t);
         ok = !subject_failed(t->subject, e) && judge_trial(t, result, e);
     }
-    proxy_record(bench->proxy, NULL);
+    proxy_record(fixture->proxy, NULL);
     // Adds the messages since tally_start to those before it.
-    proxy_tally(bench->proxy, counts);
+    proxy_tally(fixture->proxy, counts);
     for (int sender = 0; tally && sender < 2; sender++) {
         for (int type = 0; type < 256; type++)
             tally->all[sender][type] += counts[sender][type];

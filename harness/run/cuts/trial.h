@@ -11,7 +11,7 @@
 
 struct trial_result {
     enum verdict verdict;
-    int reached;                 // number of the trial's cuts that were made
+    int reached;                 // number of the trial's cuts that were made; 0 to 2
     bool ran;                    // true: the trial has run to its end and has a verdict
     double values[METRIC_COUNT]; // NAN: not measured
     bool broken[METRIC_COUNT];
@@ -33,8 +33,8 @@ struct trial_setting {
     enum cut_action action;
 };
 
-// What a worker keeps from one trial to the next.
-struct trial_bench {
+// What the trials of one worker use one after another: its proxy and its database.
+struct trial_fixture {
     struct proxy *proxy;
     struct freshdb db;
 };
@@ -42,12 +42,12 @@ struct trial_bench {
 // The messages that collector and server exchanged in a trial.
 struct trial_tally {
     struct transcript *transcript; // gets the messages; NULL: they are only counted
-    unsigned all[2][256];
-    unsigned start[2]; // per sender: number of messages before the first line was read
+    unsigned all[2][256];          // numbers of messages by sender and type
+    unsigned start[2];             // by sender: number of messages before the first line was read
 };
 
 // Runs a trial. `tally` gets its messages; it may be NULL. Returns false when the harness itself
 // failed or was interrupted.
-MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
+MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_fixture *fixture,
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e);

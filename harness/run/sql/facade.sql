@@ -1,6 +1,7 @@
--- The tables and views by which the ledger reads a subject's database. The generator leaves one
--- row for each job, in the job's own transaction. The views show each row as an account and a
--- token. Their constants are the fields that the reader gives to a job in a line.
+-- What the ledger reads in the database of another queue, in place of the mail schema. The
+-- generator inserts one row of mailproof_sent for each job, in the job's own transaction. The views
+-- show each row as an account and a token. Their constants are what the reader of the lines fills in
+-- for a job.
 CREATE TABLE mailproof_sent (id int PRIMARY KEY, login text NOT NULL);
 CREATE VIEW accounts AS
     SELECT id, login, ''::text AS email, 'active'::text AS status, NULL::bigint AS status_changed_at,

@@ -1,5 +1,5 @@
--- The queue belongs to the role that consumes. The generator is a member of that role, as a
--- producer of the same application is. Both may use the objects that a superuser made.
+-- The queue belongs to the consumer's role. The generator is a member of it, as a producer of the
+-- same application would be. Both may use the objects that a superuser made.
 GRANT mailproof_collector TO mailproof_load;
 DO $$
 DECLARE

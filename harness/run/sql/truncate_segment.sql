@@ -1,5 +1,5 @@
--- Drops the rows of a segment that is over. The tables are locked in the order in which a collector
--- reads them.
+-- Removes the rows of a segment that is over. The tables are locked in the order in which a
+-- collector reads them, so that there is no deadlock.
 SET lock_timeout = '10s';
 TRUNCATE tokens, accounts;
 DO $$

@@ -1,6 +1,6 @@
--- Copies the queue's rows as the template has them, for renew.sql: a row of jobs and, from
--- migration 000016 on, a row of cursors. It turns warnings off, because throw_out.sql causes one
--- for each backend that has already ended by itself.
+-- Copies the queue's rows as the template has them into temporary tables, for
+-- restore_template.sql: a row of jobs and, from migration 000016 on, a row of cursors. Turns
+-- warnings off, because end_sessions.sql causes one for each backend that has already ended.
 DO $$
 DECLARE
     name text;

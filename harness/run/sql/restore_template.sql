@@ -1,6 +1,6 @@
--- Restores the tables to the template's state: empty, with their sequences at the start, except
--- for the queue's rows. DELETE of a handful of rows takes a tenth of the time in which TRUNCATE
--- makes new files.
+-- Restores the tables to the template's state: the queue's rows as save_template.sql has copied
+-- them, all other tables empty, and all sequences at their start. DELETE of a handful of rows takes
+-- a tenth of the time of TRUNCATE, which makes new files.
 DO $$
 DECLARE
     schema regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'jobs'::regclass);
