@@ -15,6 +15,7 @@ struct figures {
     struct histogram lag;
 };
 
+// Fills in the figures from the records. Fails when fewer than two inserts were committed.
 static bool count(struct figures *f, const struct plan *plan, const struct load_result *result,
     int64_t start_ns, struct err *e)
 {

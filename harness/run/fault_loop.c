@@ -32,7 +32,8 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
         // The plan is sorted by time, so no token of a later transaction can have been read either.
         if (intended_ns > now_ns)
             break;
-        // Tokens that are rolled back are never read, and those of the backlog have waited longer.
+        // Tokens that are rolled back are never read, and those of the backlog have waited for the
+        // collector's start.
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
             int64_t seen_ns = subject_seen_ns(r->subject, txn->first_token + k);
             all_read = all_read && seen_ns != 0;
@@ -131,8 +132,6 @@ static bool is_asked_to_end(struct run *r)
     return true;
 }
 
-// Sleeps until the next fault is due to begin or to end, but for RUN_TICK_NS at most, because the
-// loop also shows the progress and notices that the plan is over.
 bool run_carry_out_plan(struct run *r, struct err *e)
 {
     size_t begun_count = 0;
@@ -166,6 +165,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
             continue;
         }
         run_show(r, begun_count, "load");
+        // The loop also notices that the plan is over, so it sleeps for RUN_TICK_NS at most.
         int64_t next_ns = clock_min(begin_ns, end_ns);
         if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
             return err_set(e, ERR_INTERRUPTED, "interrupted");

@@ -139,8 +139,7 @@ static void find_sessions(struct run *r, struct run_end *end)
 
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec;
-    int64_t wall_offset_ns =
-        wall_ns - clock_now_ns(); // how far the wall clock is ahead of the run's
+    int64_t wall_offset_ns = wall_ns - clock_now_ns();
     sessions_read(&end->sessions, steps ? NULL : r->server.log_path, r->log_from, MIGRATE_COLLECTOR,
         wall_offset_ns);
     r->ledger.sessions = end->sessions.opened_ns;

@@ -221,7 +221,7 @@ static void note_return(struct trial *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-// Sleeps for poll_ns. All waits of a trial do so, because the return after a cut must be noticed.
+// Sleeps for poll_ns, and notes whether the collector has returned after a cut.
 static bool poll_trial(struct trial *t, struct err *e)
 {
     note_return(t);
