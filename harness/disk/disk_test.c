@@ -390,6 +390,18 @@ static void a_trial_can_be_cut_as_well(void **state)
     assert_in_range(torn, 5, 18);
 }
 
+// Without a recording, a replay does not begin, and the disk works as before.
+static void a_replay_needs_a_recording(void **state)
+{
+    struct bench *b = *state;
+
+    put(&b->d, 0, 1, 'o');
+    expect_answer(
+        &b->d, "replay", "error cannot open the disk's record: No such file or directory");
+    expect_answer(&b->d, "state 1 1", "error there is no replay");
+    assert_int_equal(b->d.cache.count, 1);
+}
+
 // The recording begins while a write is in the cache, so that write is not safe yet.
 static void a_recording_begins_with_what_was_flushed(void **state)
 {
@@ -426,6 +438,7 @@ int main(void)
         WITH_BENCH(nonsense_is_refused),
         WITH_BENCH(a_replay_goes_through_all_states),
         WITH_BENCH(a_trial_can_be_cut_as_well),
+        WITH_BENCH(a_replay_needs_a_recording),
         WITH_BENCH(a_recording_begins_with_what_was_flushed),
     };
 

@@ -40,8 +40,11 @@ static FILE *open_disk_record(struct device *d, struct err *e)
     int fd = openat(d->dir, DEVICE_RECORD, O_RDONLY | O_CLOEXEC);
     FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 
-    if (!f)
+    if (!f) {
         err_sys(e, ERR_SYSTEM, "cannot open the disk's record");
+        if (fd >= 0)
+            close(fd);
+    }
     return f;
 }
 
@@ -67,14 +70,17 @@ bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
 
     if (!r)
         return err_memory(e);
+    r->record = open_disk_record(d, e);
+    if (!r->record || !count_flushes(r->record, r, flushes, e) || !take_base(d, e)) {
+        replay_free(r);
+        return false;
+    }
+    rewind(r->record);
     cache_clear(&d->cache);
+    replay_free(d->replay);
     d->replay = r;
     d->power = POWER_ON;
-    r->record = open_disk_record(d, e);
-    if (!r->record || !count_flushes(r->record, r, flushes, e))
-        return false;
-    rewind(r->record);
-    return take_base(d, e);
+    return true;
 }
 
 void replay_free(struct replay *r)

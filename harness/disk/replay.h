@@ -14,7 +14,7 @@
 struct replay;
 
 // Begins a replay: the recorded base becomes the image of the device. Sets *flushes to the number
-// of flushes in the record.
+// of flushes in the record. A failure leaves the device as it was.
 MUST_USE bool replay_begin(struct device *d, uint64_t *flushes, struct err *e);
 void replay_free(struct replay *r);
 
