@@ -36,12 +36,12 @@ static bool tell_power(
     return ok;
 }
 
-// Clears the cache: all writes now count as being on the platter, even those after the last flush.
-// The harness has flushed the file system before.
+// Makes all writes count as being on the platter, even those after the last flush. The harness has
+// flushed the file system before.
 static bool settle_device(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    cache_clear(&d->cache);
+    device_settle(d);
     return tell_counts(d, numbers, answer, size, e);
 }
 

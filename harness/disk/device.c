@@ -168,8 +168,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     *due_ns = now_ns + d->flush_takes_ns;
     // A lying disk answers in time and keeps everything in the cache.
     if (d->flushing == FLUSHING_HONEST) {
-        cache_clear(&d->cache);
-        forget_armed(d);
+        device_settle(d);
         if (!record_write(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
@@ -180,14 +179,23 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     return DEVICE_LATER;
 }
 
+void device_settle(struct device *d)
+{
+    cache_clear(&d->cache);
+    forget_armed(d);
+}
+
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word)
 {
-    d->holds_canary = false;
+    forget_armed(d);
     d->least = least;
     snprintf(d->wanted, sizeof d->wanted, "%s", word);
     snprintf(d->canary, sizeof d->canary, "%s", canary);
     d->seed = seed;
+    // Sectors that are in the cache already count, too.
+    for (size_t i = d->cache.first; i < d->cache.count; i++)
+        d->found += count_wanted(d, d->cache.items[i].after, d->cache.items[i].length);
 }
 
 bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
@@ -197,8 +205,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
         return true;
     if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
         return false;
-    cache_clear(&d->cache);
-    forget_armed(d);
+    device_settle(d);
     d->power = POWER_ON;
     return true;
 }

@@ -83,6 +83,9 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 // Flushes the cache, or lies about it. Sets *due_ns for DEVICE_LATER.
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
+// Empties the cache: all writes so far count as being on the platter.
+void device_settle(struct device *d);
+
 // Makes the power go as soon as the cache holds the write that ends with `canary` and at least
 // `least` sectors that contain `word`. A flush takes them out of the cache; if it takes the canary,
 // the power does not go until the device is armed again.

@@ -293,6 +293,27 @@ static void a_cut_waits_until_enough_is_in_the_cache(void **state)
     expect_answer(&b->d, "counts", "ok 7 2 0 0 1 1");
 }
 
+// A cut counts only the sectors that are in the cache and contain its own word.
+static void a_new_cut_counts_anew(void **state)
+{
+    struct bench *b = *state;
+
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    put(&b->d, 0, 16, 'b');
+    device_arm(&b->d, canary, 0, 8, "cccc");
+    write_canary(&b->d);
+    assert_int_equal(b->d.power, POWER_ON);
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    expect_answer(&b->d, "settle", "ok 2 0 0 0");
+    write_canary(&b->d);
+    assert_int_equal(b->d.power, POWER_ON);
+    // Sectors that came before the device was armed count, too.
+    put(&b->d, 0, 8, 'c');
+    device_arm(&b->d, canary, 0, 8, "cccc");
+    write_canary(&b->d);
+    assert_int_equal(b->d.power, POWER_DARK);
+}
+
 static void nonsense_is_refused(void **state)
 {
     struct bench *b = *state;
@@ -429,6 +450,7 @@ int main(void)
         WITH_BENCH(a_cut_keeps_what_was_flushed),
         WITH_BENCH(a_cut_waits_until_enough_is_in_the_cache),
         WITH_BENCH(a_cut_tears_what_was_not_flushed),
+        WITH_BENCH(a_new_cut_counts_anew),
         WITH_BENCH(any_version_since_the_flush_may_survive),
         WITH_BENCH(the_same_seed_keeps_the_same),
         WITH_BENCH(a_lying_disk_may_lose_what_was_flushed),
