@@ -220,7 +220,10 @@ static bool copy_image(int from, int to, uint64_t size)
     if (ftruncate(to, (off_t)size) != 0)
         return false;
     while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
-        end = lseek(from, at, SEEK_HOLE);
+        // There is a hole behind the last data, too. So this fails only when the image cannot be
+        // read.
+        if ((end = lseek(from, at, SEEK_HOLE)) < 0)
+            return false;
         for (off_t out = at; at < end;) {
             ssize_t got = copy_file_range(from, &at, to, &out, (size_t)(end - at), 0);
             if (got <= 0)
