@@ -251,22 +251,33 @@ static bool make_base(struct device *d, struct err *e)
     return ok;
 }
 
-bool device_record(struct device *d, struct err *e)
+// Begins the record with the cache's writes, which the base lacks.
+static bool record_cache(struct device *d, struct err *e)
 {
-    int fd = openat(d->dir, DEVICE_RECORD, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    d->record = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!d->record)
-        return err_sys(e, ERR_SYSTEM, "cannot make the disk's record");
-    if (!make_base(d, e))
-        return false;
-    // The base lacks the cache's writes, so the record begins with them.
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
         if (!record_write(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     }
     return true;
+}
+
+bool device_record(struct device *d, struct err *e)
+{
+    int fd = openat(d->dir, DEVICE_RECORD, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    d->record = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!d->record) {
+        err_sys(e, ERR_SYSTEM, "cannot make the disk's record");
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    if (make_base(d, e) && record_cache(d, e))
+        return true;
+    fclose(d->record);
+    d->record = NULL;
+    return false;
 }
 
 bool device_end_record(struct device *d, struct err *e)

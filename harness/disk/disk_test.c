@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "disk/commands.h"
@@ -442,6 +443,19 @@ static void a_recording_begins_with_what_was_flushed(void **state)
     assert_true(old > 0);
 }
 
+// A folder has the place of the base. Nothing is recorded then.
+static void a_recording_without_a_base_does_not_begin(void **state)
+{
+    struct bench *b = *state;
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/" DEVICE_BASE, b->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    expect_answer(&b->d, "record", "error cannot copy the disk's image: Is a directory");
+    assert_null(b->d.record);
+    assert_int_equal(rmdir(path), 0);
+}
+
 #define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, make_bench, remove_bench)
 
 int main(void)
@@ -462,6 +476,7 @@ int main(void)
         WITH_BENCH(a_trial_can_be_cut_as_well),
         WITH_BENCH(a_replay_needs_a_recording),
         WITH_BENCH(a_recording_begins_with_what_was_flushed),
+        WITH_BENCH(a_recording_without_a_base_does_not_begin),
     };
 
     return cmocka_run_group_tests_name("harness.disk", tests, NULL, NULL);
