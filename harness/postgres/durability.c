@@ -45,6 +45,22 @@ static bool time_flushes(int fd, int64_t *median_ns)
     return true;
 }
 
+// True when an overlay's options contain "volatile" as an option of its own. The paths of its
+// layers may contain the word, too. `mount` is the part of a line of mountinfo that has the file
+// system's type, its source and its options. Destroys the text.
+static bool has_volatile(char *mount)
+{
+    char *options = NULL;
+
+    for (int field = 0; field < 3; field++)
+        options = strsep(&mount, " \n");
+    for (char *option; (option = strsep(&options, ",")) != NULL;) {
+        if (strcmp(option, "volatile") == 0)
+            return true;
+    }
+    return false;
+}
+
 void durability_find_mount(
     FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile)
 {
@@ -55,12 +71,12 @@ void durability_find_mount(
     *is_volatile = false;
     // A later mount hides an earlier one in the same place, so the last line that fits counts.
     while (getline(&line, &capacity, mounts) > 0) {
-        const char *rest = strstr(line, " - ");
+        char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
             (strcmp(key, device) != 0 && strcmp(key, place) != 0))
             continue;
         snprintf(filesystem, size, "%.*s", (int)strcspn(rest + 3, " "), rest + 3);
-        *is_volatile = strstr(rest, "volatile") != NULL;
+        *is_volatile = has_volatile(rest + 3);
     }
     free(line);
 }

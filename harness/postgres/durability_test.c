@@ -80,6 +80,18 @@ static void a_volatile_overlay_is_found_behind_many_layers(void **state)
     free(text);
 }
 
+static void a_layer_may_be_called_volatile(void **state)
+{
+    (void)state;
+    assert_false(
+        find("1 0 0:9 / / rw - overlay volatile rw,lowerdir=/volatile,upperdir=/u:volatile,"
+             "workdir=volatile\n",
+            "/")
+            .is_volatile);
+    assert_true(find("1 0 0:9 / / rw - overlay overlay rw,volatile,index=on", "/").is_volatile);
+    assert_false(find("1 0 0:9 / / rw - overlay overlay", "/").is_volatile);
+}
+
 static void dd_tells_what_a_flush_costs(void **state)
 {
     (void)state;
@@ -101,6 +113,7 @@ int main(void)
         cmocka_unit_test(a_mount_is_found_by_its_place_or_its_device),
         cmocka_unit_test(a_mount_over_another_counts),
         cmocka_unit_test(a_volatile_overlay_is_found_behind_many_layers),
+        cmocka_unit_test(a_layer_may_be_called_volatile),
         cmocka_unit_test(dd_tells_what_a_flush_costs),
     };
 
