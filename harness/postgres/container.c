@@ -23,7 +23,6 @@
 
 #define DATA "/var/lib/postgresql/data"
 #define SETTINGS_MAX 64
-#define EXEC_MAX 10
 
 static const int64_t start_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 50 * NS_PER_MS; // pause between two tries, each of which is a whole
@@ -201,9 +200,10 @@ static bool container_exec(
     const struct server *s, const char *const *argv, char *text, size_t size, struct err *e)
 {
     const struct container *c = s->state;
-    const char *arguments[EXEC_MAX + 3] = {"exec", c->name};
+    // One more than engine_call takes, so that it refuses a command that is too long.
+    const char *arguments[ENGINE_ARGUMENTS_MAX + 2] = {"exec", c->name};
 
-    for (size_t i = 0; argv[i] && i < EXEC_MAX; i++)
+    for (size_t i = 0; argv[i] && i + 2 <= ENGINE_ARGUMENTS_MAX; i++)
         arguments[i + 2] = argv[i];
     return engine_call(c->engine, text, size, e, arguments);
 }

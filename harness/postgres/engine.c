@@ -52,11 +52,14 @@ bool engine_run_with_variable(
 bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments)
 {
-    const char *argv[16] = {engine};
-    size_t n = 1;
+    const char *argv[ENGINE_ARGUMENTS_MAX + 2] = {engine};
 
-    for (; arguments[n - 1] && n < 15; n++)
-        argv[n] = arguments[n - 1];
+    for (size_t i = 0; arguments[i]; i++) {
+        if (i == ENGINE_ARGUMENTS_MAX)
+            return err_set(e, ERR_INTERNAL, "%s %s: more than %d arguments", engine, arguments[0],
+                ENGINE_ARGUMENTS_MAX);
+        argv[i + 1] = arguments[i];
+    }
     return engine_run(argv, text, size, e);
 }
 

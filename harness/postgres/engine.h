@@ -13,6 +13,7 @@
 
 #define ENGINE_LABEL_MAX 96
 #define ENGINE_NAME_MAX 64
+#define ENGINE_ARGUMENTS_MAX 14
 
 // Returns the engine that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
 // ERR_SKIP when none does.
@@ -23,7 +24,8 @@ MUST_USE const char *engine_find(struct err *e);
 MUST_USE bool engine_run_with_variable(
     const char *variable, const char *const *argv, char *text, size_t size, struct err *e);
 
-// Runs the engine with up to 14 arguments to its end. Copies its output into `text`, cut at `size`.
+// Runs the engine to its end. Copies its output into `text`, cut at `size`. ERR_INTERNAL for more
+// than ENGINE_ARGUMENTS_MAX arguments.
 MUST_USE bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
 

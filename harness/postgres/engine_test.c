@@ -1,0 +1,30 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "postgres/engine.h"
+
+// `echo` stands for the engine. What does not fit is refused, and never left out in silence.
+static void too_many_arguments_are_refused(void **state)
+{
+    (void)state;
+    char text[100];
+    struct err e;
+
+    assert_true(ENGINE("echo", text, &e, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11",
+        "12", "13", "14"));
+    assert_string_equal(text, "1 2 3 4 5 6 7 8 9 10 11 12 13 14");
+    assert_false(ENGINE("echo", text, &e, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11",
+        "12", "13", "14", "15"));
+    assert_int_equal(e.kind, ERR_INTERNAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_arguments_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("harness.engine", tests, NULL, NULL);
+}
