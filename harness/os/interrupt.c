@@ -34,6 +34,9 @@ void interrupt_install(void)
         sigaction(SIGHUP, &sa, NULL);
     sa.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &sa, NULL);
+    // If CHLD were ignored, the kernel would reap our children, and their exit codes would be lost.
+    sa.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &sa, NULL);
 }
 
 int interrupt_signal(void)

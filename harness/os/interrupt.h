@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // Installs the handlers for INT, TERM and HUP; ignores PIPE. If HUP was ignored before, as under
-// nohup, it stays ignored.
+// nohup, it stays ignored. If CHLD was ignored, it is not any more.
 void interrupt_install(void);
 
 // Returns the signal that came; 0: none.

@@ -220,7 +220,7 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
     collect_output(out[0], text, size);
     close(out[0]);
 
-    int status = 0;
+    int status;
     // A program that has closed its output may still work, and its exit code is the answer.
     process_wait(pid, CLOCK_NEVER, &status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -234,9 +234,13 @@ bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
 
     for (;;) {
         pid_t got = waitpid(pid, status ? status : &ignored, WNOHANG);
-        // ECHILD: the process was reaped before, or is no child of this process.
-        if (got == pid || (got < 0 && errno == ECHILD))
+        if (got == pid)
             return true;
+        if (got < 0 && errno == ECHILD) {
+            if (status)
+                *status = PROCESS_STATUS_UNKNOWN;
+            return true;
+        }
         if (clock_now_ns() >= deadline_ns)
             return false;
         sleep_ns(wait_step_ns);

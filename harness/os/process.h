@@ -46,8 +46,12 @@ MUST_USE bool process_run(
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 
+// A status of a process that neither exited nor was killed by a signal, as wait(2) has it.
+#define PROCESS_STATUS_UNKNOWN (-1)
+
 // Waits until a child of this process has ended, and reaps it. False when the deadline
-// (clock_now_ns) passed first.
+// (clock_now_ns) passed first. Returns true also when there is nothing to wait for, because the
+// process was reaped before or is no child of this process; *status is then PROCESS_STATUS_UNKNOWN.
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
 
 // Ends a child: sends `signal`, and SIGKILL if the child still runs after grace_ns; reaps it.

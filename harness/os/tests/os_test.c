@@ -59,6 +59,24 @@ static void a_failing_run_says_why(void **state)
     assert_non_null(strstr(e.text, "/no/such/folder"));
 }
 
+// Where CHLD is ignored, the kernel reaps the children. Their exit codes are then unknown.
+static void an_unknown_end_is_no_success(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"true", NULL};
+    char text[8];
+    struct err e;
+    int status = 0;
+
+    signal(SIGCHLD, SIG_IGN);
+    bool ok = process_run(argv, ourselves, 0, text, sizeof text, &e);
+    signal(SIGCHLD, SIG_DFL);
+    assert_false(ok);
+    assert_true(process_wait(getpid(), CLOCK_NEVER, &status));
+    assert_int_equal(status, PROCESS_STATUS_UNKNOWN);
+    assert_false(WIFEXITED(status) || WIFSIGNALED(status));
+}
+
 static void a_missing_program_is_an_error_of_start(void **state)
 {
     (void)state;
@@ -465,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_run_collects_output),
         cmocka_unit_test(output_that_does_not_fit_is_cut),
         cmocka_unit_test(a_failing_run_says_why),
+        cmocka_unit_test(an_unknown_end_is_no_success),
         cmocka_unit_test(a_missing_program_is_an_error_of_start),
         cmocka_unit_test(a_stubborn_process_is_killed),
         cmocka_unit_test(children_are_listed),
