@@ -14,8 +14,8 @@ struct command {
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
 
-// Answers with the device's counts, which are the evidence that a fault took effect.
-static bool tell_counts(
+// Writes the device's counts into the answer. They are the evidence that a fault took effect.
+static bool answer_counts(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     (void)numbers;
@@ -25,61 +25,64 @@ static bool tell_counts(
     return true;
 }
 
-// Answers with the counts, with 1 if the canary is in the cache, and with 1 if the power is cut.
-static bool tell_power(
+// Carries out "counts". The answer ends with two numbers that are 1 or 0: whether the canary is in
+// the cache, and whether the power is cut.
+static bool answer_counts_and_power(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    bool ok = tell_counts(d, numbers, answer, size, e);
+    bool ok = answer_counts(d, numbers, answer, size, e);
     size_t len = strlen(answer);
 
     snprintf(answer + len, size - len, " %d %d", d->holds_canary, d->power == POWER_DARK);
     return ok;
 }
 
-// Makes all writes count as being on the platter, even those after the last flush. The harness has
-// flushed the file system before.
-static bool settle_device(
+// Carries out "settle": makes all writes count as being on the platter, even those after the last
+// flush. The harness has flushed the file system before.
+static bool settle_cache(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     device_settle(d);
-    return tell_counts(d, numbers, answer, size, e);
+    return answer_counts(d, numbers, answer, size, e);
 }
 
-static bool begin_lying(
+// Carries out "lie": from now on, flushes are answered and not carried out. Writes leave the cache
+// only when it has no room for them.
+static bool ignore_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    // From now on, flushes are answered and not carried out. Writes leave the cache only when it
-    // has no room for them.
     d->flushing = FLUSHING_LIES;
-    return tell_counts(d, numbers, answer, size, e);
+    return answer_counts(d, numbers, answer, size, e);
 }
 
-static bool take_time(
+static bool set_flush_delay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     d->flush_takes_ns = (int64_t)numbers[0];
-    return tell_counts(d, numbers, answer, size, e);
+    return answer_counts(d, numbers, answer, size, e);
 }
 
-static bool set_fail_in(
+static bool set_failing_flush(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     d->fail_in = numbers[0];
-    return tell_counts(d, numbers, answer, size, e);
+    return answer_counts(d, numbers, answer, size, e);
 }
 
+// Carries out "off": the machine whose power was cut is gone.
 static bool switch_off(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    // The power must have gone when the canary was written. Otherwise the cut would not come in the
-    // midst of writing.
+    // Only the write of the canary cuts the power. "off" without a cut would be a cut at a moment
+    // when nothing is written.
     if (d->power == POWER_ON)
         return err_set(e, ERR_SYSTEM, "the power was not cut");
     d->power = POWER_OFF;
-    return tell_counts(d, numbers, answer, size, e);
+    return answer_counts(d, numbers, answer, size, e);
 }
 
-static void tell_cut(const struct cache_cut *left, char *answer, size_t size)
+// Writes into the answer what a power cut left of the cache.
+static void write_cut_numbers(const struct cache_cut *left, char *answer, size_t size)
 {
     snprintf(
         answer, size, "%" PRIu64 " %" PRIu64 " %" PRIu64, left->writes, left->sectors, left->kept);
@@ -93,20 +96,20 @@ static bool switch_on(
     (void)numbers;
     if (!device_power_on(d, &left, e))
         return false;
-    tell_cut(&left, answer, size);
+    write_cut_numbers(&left, answer, size);
     return true;
 }
 
-static bool start_record(
+static bool start_recording(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    return device_record(d, e) && tell_counts(d, numbers, answer, size, e);
+    return device_record(d, e) && answer_counts(d, numbers, answer, size, e);
 }
 
-static bool end_journal(
+static bool end_recording(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    return device_end_record(d, e) && tell_counts(d, numbers, answer, size, e);
+    return device_end_record(d, e) && answer_counts(d, numbers, answer, size, e);
 }
 
 static bool start_replay(
@@ -121,6 +124,8 @@ static bool start_replay(
     return true;
 }
 
+// Carries out "state": puts the disk into the state of a cut at the flush with the first number;
+// the second is the seed.
 static bool put_state(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -131,13 +136,13 @@ static bool put_state(
         return err_set(e, ERR_USAGE, "there is no replay");
     if (!replay_state(d, numbers[0], numbers[1], &left, &at_ns, e))
         return false;
-    tell_cut(&left, answer, size);
+    write_cut_numbers(&left, answer, size);
     size_t len = strlen(answer);
     snprintf(answer + len, size - len, " %" PRId64, at_ns);
     return true;
 }
 
-static bool tell_trial(
+static bool answer_trial_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     (void)numbers;
@@ -147,6 +152,7 @@ static bool tell_trial(
     return true;
 }
 
+// Carries out "again", with a flush and a seed as for "state".
 static bool cut_again(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -156,23 +162,23 @@ static bool cut_again(
         return err_set(e, ERR_USAGE, "there is no replay");
     if (!replay_again(d, numbers[0], numbers[1], &left, e))
         return false;
-    tell_cut(&left, answer, size);
+    write_cut_numbers(&left, answer, size);
     return true;
 }
 
 static const struct command commands[] = {
-    {"counts", 0, tell_power},
-    {"settle", 0, settle_device},
-    {"lie", 0, begin_lying},
-    {"flush-takes", 1, take_time},
-    {"fail-flush", 1, set_fail_in},
+    {"counts", 0, answer_counts_and_power},
+    {"settle", 0, settle_cache},
+    {"lie", 0, ignore_flushes},
+    {"flush-takes", 1, set_flush_delay},
+    {"fail-flush", 1, set_failing_flush},
     {"off", 0, switch_off},
     {"on", 0, switch_on},
-    {"record", 0, start_record},
-    {"end-record", 0, end_journal},
+    {"record", 0, start_recording},
+    {"end-record", 0, end_recording},
     {"replay", 0, start_replay},
     {"state", 2, put_state},
-    {"trial", 0, tell_trial},
+    {"trial", 0, answer_trial_flushes},
     {"again", 2, cut_again},
 };
 
@@ -201,7 +207,7 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
 }
 
 // Carries out "arm SEED SECTORS WORD CANARY", the only command with words among its arguments.
-static bool arm_crash(struct device *d, const char *text, struct err *e)
+static bool arm_power_cut(struct device *d, const char *text, struct err *e)
 {
     char word[DEVICE_WORD_BYTES + 1], canary[DEVICE_CANARY_BYTES + 2];
     uint64_t seed, least;
@@ -224,7 +230,7 @@ static bool run_command(
     // The commands of the table take only numbers. One command with words does not justify a type
     // for arguments.
     if (strncmp(line, "arm ", 4) == 0)
-        return arm_crash(d, line + 4, e);
+        return arm_power_cut(d, line + 4, e);
     if (!command || !parse_command_numbers(line + length, numbers, command->numbers))
         return err_set(e, ERR_USAGE, "no such command: %s", line);
     return command->run(d, numbers, answer, size, e);

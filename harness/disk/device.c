@@ -83,13 +83,14 @@ bool device_put(void *device, uint64_t offset, const void *data, uint32_t length
     return write_at(d->image, offset, data, length);
 }
 
-static bool record_write(struct device *d, enum journal_kind kind, int64_t at_ns, uint64_t offset,
+// Adds a write or a flush to the recording, if there is one.
+static bool record_entry(struct device *d, enum logged_kind kind, int64_t at_ns, uint64_t offset,
     const void *data, uint32_t length)
 {
-    struct journal_entry entry = {kind, length, offset, at_ns};
+    struct logged_entry entry = {kind, length, offset, at_ns};
     struct err unsaid; // not shown: each caller reports the failure in its own way
 
-    return !d->record || journal_append(d->record, &entry, data, &unsaid);
+    return !d->record || write_log_append(d->record, &entry, data, &unsaid);
 }
 
 // Remembers the bytes that the write replaces, then writes.
@@ -107,9 +108,10 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     free(before);
     cache_evict(&d->cache, CACHE_MAX);
     return ok && write_at(d->image, offset, data, length) &&
-           record_write(d, JOURNAL_WRITE, clock_now_ns(), offset, data, length);
+           record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length);
 }
 
+// True when the write ends with the canary for which an armed cut waits.
 static bool is_canary(const struct device *d, const void *data, size_t length)
 {
     return d->canary[0] && length >= DEVICE_CANARY_BYTES &&
@@ -169,7 +171,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     // A lying disk answers in time and keeps everything in the cache.
     if (d->flushing == FLUSHING_HONEST) {
         device_settle(d);
-        if (!record_write(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
+        if (!record_entry(d, LOGGED_FLUSH, *due_ns, 0, NULL, 0) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
     }
@@ -233,6 +235,7 @@ static bool copy_image(int from, int to, uint64_t size)
     return errno == ENXIO; // there is no data any more after `at`
 }
 
+// Writes into a file for cache_undo; `fd` points to its descriptor.
 static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
 {
     return write_at(*(int *)fd, offset, data, length);
@@ -256,7 +259,7 @@ static bool record_cache(struct device *d, struct err *e)
 {
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
-        if (!record_write(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
+        if (!record_entry(d, LOGGED_WRITE, clock_now_ns(), w->offset, w->after, w->length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     }
     return true;
@@ -283,7 +286,7 @@ bool device_record(struct device *d, struct err *e)
 bool device_end_record(struct device *d, struct err *e)
 {
     // This flush makes the writes after the last real flush an interval of their own.
-    bool ok = d->record && record_write(d, JOURNAL_FLUSH, clock_now_ns(), 0, NULL, 0);
+    bool ok = d->record && record_entry(d, LOGGED_FLUSH, clock_now_ns(), 0, NULL, 0);
 
     if (d->record)
         ok = fclose(d->record) == 0 && ok;

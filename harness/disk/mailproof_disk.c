@@ -40,7 +40,8 @@ struct server {
     size_t waiting_count;
     char line[CONTROL_LINE_MAX];
     size_t line_length;
-    enum { STARTING, SERVING, DESERTED } state; // DESERTED: nobody gives commands any more
+    // STARTING: the file is not mounted yet; DESERTED: nobody gives commands any more
+    enum { STARTING, SERVING, DESERTED } state;
 };
 
 static struct server *server_of(fuse_req_t request)
@@ -59,6 +60,7 @@ static void reply_done(fuse_req_t request, size_t length)
         fuse_reply_err(request, 0);
 }
 
+// Keeps the request until its answer is due. Answers EIO at once when too many are kept.
 static void reply_when_due(struct server *s, fuse_req_t request, size_t length, int64_t due_ns)
 {
     if (s->waiting_count == WAITING_MAX)
@@ -183,7 +185,7 @@ static bool is_answer_due(const struct server *s, const struct waiting *w, int64
     return w->due_ns <= now_ns || s->device.flush_takes_ns == 0;
 }
 
-static void answer_what_is_due(struct server *s, int64_t now_ns)
+static void answer_due_requests(struct server *s, int64_t now_ns)
 {
     size_t left = 0;
 
@@ -199,7 +201,8 @@ static void answer_what_is_due(struct server *s, int64_t now_ns)
 
 // --- the harness's commands -------------------------------------------------------------
 
-static bool say_line(const char *text)
+// Sends one line to the harness. False when the harness is gone.
+static bool send_control_line(const char *text)
 {
     char line[CONTROL_LINE_MAX + 2];
     int length = snprintf(line, sizeof line, "%s\n", text);
@@ -207,7 +210,7 @@ static bool say_line(const char *text)
     return write(control, line, (size_t)length) == length;
 }
 
-static void obey_command(struct server *s, char *line)
+static void run_control_line(struct server *s, char *line)
 {
     char text[CONTROL_LINE_MAX] = "ok";
 
@@ -215,7 +218,7 @@ static void obey_command(struct server *s, char *line)
         s->state = SERVING;
     else
         commands_run(&s->device, line, text, sizeof text);
-    if (!say_line(text))
+    if (!send_control_line(text))
         s->state = DESERTED;
 }
 
@@ -229,17 +232,19 @@ static void read_commands(struct server *s)
     if (got < 0 && errno == EINTR)
         return;
     if (got <= 0) {
-        s->device.power = s->device.power == POWER_DARK ? POWER_OFF : s->device.power;
-        s->state = s->state == STARTING ? STARTING : DESERTED;
+        if (s->device.power == POWER_DARK)
+            s->device.power = POWER_OFF;
         if (s->state == STARTING)
             fuse_session_exit(s->session);
+        else
+            s->state = DESERTED;
         return;
     }
     s->line_length += (size_t)got;
     for (char *end; (end = memchr(s->line, '\n', s->line_length)) != NULL;) {
         size_t used = (size_t)(end - s->line) + 1;
         *end = '\0';
-        obey_command(s, s->line);
+        run_control_line(s, s->line);
         s->line_length -= used;
         memmove(s->line, s->line + used, s->line_length);
     }
@@ -250,6 +255,8 @@ static void read_commands(struct server *s)
 
 // --- the loop ------------------------------------------------------------------------------
 
+// Reads one request of the kernel and lets FUSE call the function for it. False when the file was
+// unmounted.
 static bool serve_request(struct server *s, struct fuse_buf *buf)
 {
     int got = fuse_session_receive_buf(s->session, buf);
@@ -280,7 +287,7 @@ static void serve_device(struct server *s)
             read_commands(s);
         if (ready > 0 && polled[0].revents)
             ok = serve_request(s, &buf);
-        answer_what_is_due(s, clock_now_ns());
+        answer_due_requests(s, clock_now_ns());
     }
     free(buf.mem);
 }
@@ -322,11 +329,11 @@ int main(int argc, char **argv)
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
               ((s->session = attach_session(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
     if (!ok)
-        say_line(e.text);
-    else if (say_line("ok"))
+        send_control_line(e.text);
+    else if (send_control_line("ok"))
         serve_device(s);
-    // The program prints nothing here: it has no terminal, and say_line has sent the reason to the
-    // harness.
+    // The program prints nothing here: it has no terminal, and send_control_line has sent the
+    // reason to the harness.
     if (s->session)
         fuse_session_destroy(s->session);
     device_close(&s->device);

@@ -22,15 +22,16 @@ struct replay {
     size_t size;
 };
 
+// Counts the flushes from here to the end of the record.
 static bool count_flushes(FILE *f, struct replay *r, uint64_t *flushes, struct err *e)
 {
-    struct journal_entry entry;
+    struct logged_entry entry;
     bool end;
 
-    for (*flushes = 0; journal_next(f, &entry, &r->data, &r->size, &end, e);) {
+    for (*flushes = 0; write_log_next(f, &entry, &r->data, &r->size, &end, e);) {
         if (end)
             return true;
-        *flushes += entry.kind == JOURNAL_FLUSH;
+        *flushes += entry.kind == LOGGED_FLUSH;
     }
     return false;
 }
@@ -128,7 +129,8 @@ static bool undo_trial(struct device *d, size_t from, struct err *e)
            err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }
 
-// Puts a chosen sector onto the image. It is undone before the next state.
+// Puts a chosen sector onto the image, as a write of the trial, so that it is undone before the
+// next state.
 static bool put_for_trial(void *device, uint64_t offset, const void *data, uint32_t length)
 {
     struct device *d = device;
@@ -139,20 +141,20 @@ static bool put_for_trial(void *device, uint64_t offset, const void *data, uint3
            device_put(d, offset, data, length);
 }
 
-// Puts the recorded writes up to the next flush onto the image, and adds them to the cache together
-// with the bytes that they replaced. Sets *at_ns to the time of the flush.
+// Reads the recorded writes up to the next flush, puts them onto the image, and adds them to the
+// cache together with the bytes that they replaced. Sets *at_ns to the time of the flush.
 static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns, struct err *e)
 {
     struct replay *r = d->replay;
-    struct journal_entry entry;
+    struct logged_entry entry;
     bool end;
 
     for (;;) {
-        if (!journal_next(r->record, &entry, &r->data, &r->size, &end, e))
+        if (!write_log_next(r->record, &entry, &r->data, &r->size, &end, e))
             return false;
         if (end)
             return err_set(e, ERR_SYSTEM, "the disk's record has no such flush");
-        if (entry.kind == JOURNAL_FLUSH)
+        if (entry.kind == LOGGED_FLUSH)
             break;
         unsigned char *before = malloc(entry.length);
         bool ok = before && device_read(d, entry.offset, before, entry.length) &&

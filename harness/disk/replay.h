@@ -2,9 +2,9 @@
 // record there is a state: the disk as it would be if the power had gone just before that flush
 // took effect.
 //
-// A server is started on each state; this is called a trial. Its writes are undone before the next
-// state. The states come only in the order of the flushes. The power can also be cut again during a
-// trial, at one of the trial's own flushes.
+// A server is started on each state; this is called a trial. The server's writes are undone before
+// the next state. The states come only in the order of the flushes. The power can also be cut again
+// during a trial, at one of the trial's own flushes.
 #pragma once
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #define LENGTH_MAX (64u << 20)
 
-bool journal_append(FILE *f, const struct journal_entry *entry, const void *data, struct err *e)
+bool write_log_append(FILE *f, const struct logged_entry *entry, const void *data, struct err *e)
 {
     bool ok = fwrite(entry, sizeof *entry, 1, f) == 1 &&
               (entry->length == 0 || fwrite(data, entry->length, 1, f) == 1);
@@ -12,13 +12,14 @@ bool journal_append(FILE *f, const struct journal_entry *entry, const void *data
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
 }
 
+// Fails with the reason why an entry could not be read.
 static bool refuse_entry(FILE *f, struct err *e)
 {
     return ferror(f) ? err_sys(e, ERR_SYSTEM, "cannot read the disk's record")
                      : err_set(e, ERR_SYSTEM, "the disk's record ends within an entry");
 }
 
-bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, size_t *size,
+bool write_log_next(FILE *f, struct logged_entry *entry, unsigned char **data, size_t *size,
     bool *end, struct err *e)
 {
     size_t got = fread(entry, 1, sizeof *entry, f);

@@ -12,9 +12,9 @@
 
 #include "base/err.h"
 
-enum journal_kind { JOURNAL_WRITE = 1, JOURNAL_FLUSH };
+enum logged_kind { LOGGED_WRITE = 1, LOGGED_FLUSH };
 
-struct journal_entry {
+struct logged_entry {
     uint32_t kind;
     uint32_t length; // of a write: number of the bytes that follow the entry
     uint64_t offset;
@@ -22,11 +22,11 @@ struct journal_entry {
 };
 
 // Appends an entry; `data` has entry->length bytes.
-MUST_USE bool journal_append(
-    FILE *f, const struct journal_entry *entry, const void *data, struct err *e);
+MUST_USE bool write_log_append(
+    FILE *f, const struct logged_entry *entry, const void *data, struct err *e);
 
 // Reads the next entry into *entry, and its bytes into *data. The buffer *data is *size bytes long
 // and grows as needed; it may begin as NULL with size 0, and the caller frees it. Sets `end` at the
 // end of the file. An incomplete entry at the end is an error.
-MUST_USE bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, size_t *size,
-    bool *end, struct err *e);
+MUST_USE bool write_log_next(FILE *f, struct logged_entry *entry, unsigned char **data,
+    size_t *size, bool *end, struct err *e);
