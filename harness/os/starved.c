@@ -18,7 +18,8 @@ static const int64_t period_ns = 50 * NS_PER_MS;
 
 #define COLLECTORS_MAX 64
 
-enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND, OF_DISK };
+// To whom a process belongs; each kind is counted in its own way (count_thread).
+enum owner { OWNER_NONE, OWNER_COLLECTOR, OWNER_COLLECTOR_BACKEND, OWNER_LOAD_BACKEND, OWNER_DISK };
 
 // A thread as it was at the last look.
 struct task {
@@ -92,6 +93,7 @@ void starved_free(struct starved *s)
 
 // --- a thread ---------------------------------------------------------------------
 
+// Returns what is known of the thread, or a new entry of zeros. NULL without memory.
 static struct task *find_task(struct starved *s, pid_t tid)
 {
     for (size_t i = 0; i < s->task_count; i++) {
@@ -104,38 +106,39 @@ static struct task *find_task(struct starved *s, pid_t tid)
     return &s->tasks[s->task_count++];
 }
 
-static uint64_t longer_wait(uint64_t a, uint64_t b)
+static uint64_t longer(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
 // Counts what a thread has waited and run since the last look.
-static void count_process(struct starved *s, enum whose whose, uint64_t waited_us, uint64_t ran_us)
+static void count_thread(struct starved *s, enum owner owner, uint64_t waited_us, uint64_t ran_us)
 {
-    switch (whose) {
-    case OF_COLLECTOR:
+    switch (owner) {
+    case OWNER_COLLECTOR:
         // Take the longest wait and not the sum, because the threads wait at the same time, and a
         // token waits for one of them.
-        s->look.thread_us = longer_wait(s->look.thread_us, waited_us);
+        s->look.thread_us = longer(s->look.thread_us, waited_us);
         break;
-    case OF_COLLECTOR_BACKEND:
-        s->look.backend_us = longer_wait(s->look.backend_us, waited_us);
+    case OWNER_COLLECTOR_BACKEND:
+        s->look.backend_us = longer(s->look.backend_us, waited_us);
         s->sum.own_us += ran_us;
         break;
-    case OF_DISK:
-        s->look.disk_us = longer_wait(s->look.disk_us, waited_us);
+    case OWNER_DISK:
+        s->look.disk_us = longer(s->look.disk_us, waited_us);
         break;
-    case OF_LOAD_BACKEND:
+    case OWNER_LOAD_BACKEND:
         s->sum.load_us += waited_us;
         s->sum.load_ran_us += ran_us;
         break;
-    case OF_NOBODY:
+    case OWNER_NONE:
         break;
     }
 }
 
-// True when a thread has a lower priority than this process, so that it waits by its own choice.
-static bool is_humble(pid_t pid, const char *tid)
+// True when the thread has a lower priority than this process. It then waits by choice, so its
+// waits do not count.
+static bool has_lower_priority(pid_t pid, const char *tid)
 {
     char name[300], text[1024];
     int nice, policy;
@@ -157,7 +160,7 @@ static bool is_humble(pid_t pid, const char *tid)
 
 // Adds the times of a thread since the last look. A thread that was not there then has begun since,
 // so all its times count. The first look only stores the times, because all threads are new to it.
-static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const char *tid)
+static void look_at_thread(struct starved *s, enum owner owner, pid_t pid, const char *tid)
 {
     unsigned long long ran_ns, waited_ns;
     char name[300], text[128];
@@ -173,14 +176,16 @@ static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const
     if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // the thread has ended, and a new
                                                                 // one has got its number
         *t = (struct task){0};
-    bool humble = whose == OF_COLLECTOR && is_humble(pid, tid);
+    bool waits_by_choice = owner == OWNER_COLLECTOR && has_lower_priority(pid, tid);
     if (s->looks > 0)
-        count_process(s, whose, humble ? 0 : now.waited_us - t->waited_us, now.ran_us - t->ran_us);
+        count_thread(
+            s, owner, waits_by_choice ? 0 : now.waited_us - t->waited_us, now.ran_us - t->ran_us);
     *t = now;
 }
 
 // --- a process --------------------------------------------------------------------
 
+// True when the title of a backend names this role, as in "postgres: ROLE DATABASE …".
 static bool has_role(const char *title, const char *role)
 {
     char word[80];
@@ -192,26 +197,28 @@ static bool has_role(const char *title, const char *role)
 // Returns whose the process is. A collector leads a process group of its own; everything that it
 // starts belongs to that group or descends from the collector. The title of a backend names the
 // role that it serves; the title of any other program begins with its path.
-static enum whose whose_is(
+static enum owner find_process_owner(
     const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
 {
     for (size_t i = 0; i < s->look.collector_count; i++) {
         if (pid == s->look.collectors[i] || stat->group == s->look.collectors[i])
-            return OF_COLLECTOR;
+            return OWNER_COLLECTOR;
     }
     if (strcmp(basename(title), s->config.disk) == 0)
-        return OF_DISK;
+        return OWNER_DISK;
     if (strncmp(title, "postgres: ", 10) != 0)
-        return OF_NOBODY;
-    return has_role(title, s->config.collector_role) ? OF_COLLECTOR_BACKEND
-           : has_role(title, s->config.load_role)    ? OF_LOAD_BACKEND
-                                                     : OF_NOBODY;
+        return OWNER_NONE;
+    if (has_role(title, s->config.collector_role))
+        return OWNER_COLLECTOR_BACKEND;
+    return has_role(title, s->config.load_role) ? OWNER_LOAD_BACKEND : OWNER_NONE;
 }
 
-static void look_at_process(struct starved *s, pid_t pid, enum whose parents, int depth);
+static void look_at_process(struct starved *s, pid_t pid, enum owner parent_owner, int depth);
 
-// Looks at the processes that this thread has started, down to `depth` generations.
-static void look_below(struct starved *s, enum whose whose, pid_t pid, const char *tid, int depth)
+// Looks at the processes that this thread has started, and at their descendants down to `depth`
+// generations.
+static void look_at_children(
+    struct starved *s, enum owner owner, pid_t pid, const char *tid, int depth)
 {
     char name[300], children[8192];
     int child, used;
@@ -220,10 +227,12 @@ static void look_below(struct starved *s, enum whose whose, pid_t pid, const cha
     if (depth == 0 || !process_file(pid, name, children, sizeof children))
         return;
     for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
-        look_at_process(s, (pid_t)child, whose, depth - 1);
+        look_at_process(s, (pid_t)child, owner, depth - 1);
 }
 
-static void look_at_process(struct starved *s, pid_t pid, enum whose parents, int depth)
+// Looks at the threads of a process, and at its descendants. `parent_owner` is the owner of the
+// process that has started it.
+static void look_at_process(struct starved *s, pid_t pid, enum owner parent_owner, int depth)
 {
     struct process_stat stat;
     char path[64], title[256] = "";
@@ -232,17 +241,18 @@ static void look_at_process(struct starved *s, pid_t pid, enum whose parents, in
         return;
     process_file(pid, "cmdline", title, sizeof title);
     // Whatever a collector starts belongs to it.
-    enum whose whose = parents == OF_COLLECTOR ? OF_COLLECTOR : whose_is(s, pid, &stat, title);
-    if (whose == OF_COLLECTOR)
+    enum owner owner = parent_owner == OWNER_COLLECTOR ? OWNER_COLLECTOR
+                                                       : find_process_owner(s, pid, &stat, title);
+    if (owner == OWNER_COLLECTOR)
         s->look.own_ms += stat.cpu_ms + stat.ended_children_ms;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
     for (struct dirent *t; tasks && (t = readdir(tasks)) != NULL;) {
         if (t->d_name[0] == '.')
             continue;
-        if (whose != OF_NOBODY)
-            look_at_thread(s, whose, pid, t->d_name);
-        look_below(s, whose, pid, t->d_name, depth);
+        if (owner != OWNER_NONE)
+            look_at_thread(s, owner, pid, t->d_name);
+        look_at_children(s, owner, pid, t->d_name, depth);
     }
     if (tasks)
         closedir(tasks);
@@ -250,7 +260,8 @@ static void look_at_process(struct starved *s, pid_t pid, enum whose parents, in
 
 // --- a look -----------------------------------------------------------------------
 
-static void forget_ended(struct starved *s)
+// Forgets the threads that this look has not seen.
+static void forget_ended_threads(struct starved *s)
 {
     size_t kept = 0;
 
@@ -263,7 +274,7 @@ static void forget_ended(struct starved *s)
 
 // Adds the look to the sum. The CPU time that a collector's process used between the last look and
 // its end is lost.
-static void add_up_wait(struct starved *s, double busy_s)
+static void add_look(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;
     s->sum.busy_us = (uint64_t)((busy_s - s->first_busy_s) * 1e6);
@@ -285,13 +296,13 @@ static void take_look(void *arg, int64_t due_ns)
     s->look.collector_count =
         s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
     s->sum.at_ns = clock_now_ns();
-    look_at_process(s, getpid(), OF_NOBODY, depth_most);
+    look_at_process(s, getpid(), OWNER_NONE, depth_most);
     // A server in a container is no descendant of this process.
     if (server)
-        look_at_process(s, server, OF_NOBODY, depth_most);
+        look_at_process(s, server, OWNER_NONE, depth_most);
     usage_machine(&busy_s, &total_s);
-    add_up_wait(s, busy_s);
-    forget_ended(s);
+    add_look(s, busy_s);
+    forget_ended_threads(s);
     s->looks++;
     if (array_grow(&s->samples, s->count, 1, sizeof s->sum))
         s->samples[s->count++] = s->sum;

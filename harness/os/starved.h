@@ -18,10 +18,10 @@ struct starved_sample {
     // collector, the longest wait of one of its backends, and the longest wait of the program that
     // serves the disk, because a backend that reads or flushes waits for that program.
     uint64_t collector_us;
-    uint64_t own_us;  // CPU time of the collector, its descendants and its backends
-    uint64_t busy_us; // busy time of all processors of the machine
-    uint64_t load_us; // sum of the times for which the load's backends had no processor
-    uint64_t load_ran_us;
+    uint64_t own_us;      // CPU time of the collector, its descendants and its backends
+    uint64_t busy_us;     // busy time of all processors of the machine
+    uint64_t load_us;     // sum of the times for which the load's backends had no processor
+    uint64_t load_ran_us; // CPU time of the load's backends
 };
 
 struct starved_config {
