@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 
-static const int64_t held_ns = NS_PER_S;
+static const int64_t held_ns = NS_PER_S; // a transaction that is open for less is no hold
 
 void presence_fini(struct presence *p)
 {
@@ -16,7 +16,7 @@ void presence_fini(struct presence *p)
     *p = (struct presence){0};
 }
 
-static struct presence_open *find_open_session(struct presence *p, const char *key)
+static struct presence_open *find_open_transaction(struct presence *p, const char *key)
 {
     for (size_t i = 0; i < p->open_count; i++) {
         if (strncmp(p->open[i].key, key, sizeof p->open[i].key - 1) == 0)
@@ -27,7 +27,7 @@ static struct presence_open *find_open_session(struct presence *p, const char *k
 
 // Notes that the open transaction was still held at at_ns: begins its hold, or makes the hold
 // longer.
-static void hold_session(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
+static void extend_hold(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
 {
     if (o->hold == 0) {
         if (p->hold_count == PRESENCE_HOLDS_MAX ||
@@ -39,10 +39,10 @@ static void hold_session(struct presence *p, struct presence_open *o, uint32_t p
     p->holds[o->hold - 1].until_ns = at_ns;
 }
 
-void presence_transaction(
+void presence_add_transaction(
     struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns)
 {
-    struct presence_open *o = find_open_session(p, key);
+    struct presence_open *o = find_open_transaction(p, key);
 
     if (!o && p->open_count == PRESENCE_OPEN_MAX)
         return;
@@ -58,11 +58,11 @@ void presence_transaction(
         o->first_ns = at_ns;
         o->hold = 0;
     } else if (at_ns - o->first_ns >= held_ns) {
-        hold_session(p, o, pid, at_ns);
+        extend_hold(p, o, pid, at_ns);
     }
 }
 
-void presence_looked(struct presence *p, const struct presence_look *look)
+void presence_end_look(struct presence *p, const struct presence_look *look)
 {
     size_t kept = 0;
 

@@ -1,7 +1,6 @@
-// What the server shows of the collector's sessions, once a second: how many there are, what they
-// have cost, and which transactions were still open in a look a second later. The sampler feeds it
-// from a query that it sends anyway. If our rights do not show the state of the sessions, there are
-// no looks.
+// Keeps what the server shows of the collector's sessions once a second: how many there are, how
+// much CPU time they have used, and which transactions stayed open from one look to the next. The
+// sampler sends the query. If our rights do not show the state of the sessions, there are no looks.
 #pragma once
 
 #include <stdbool.h>
@@ -42,11 +41,11 @@ struct presence {
 
 void presence_fini(struct presence *p); // accepts a zeroed struct
 
-// Tells that the look at at_ns has seen this open transaction. held_up: the transaction waits for
+// Adds an open transaction that the look at at_ns has seen. held_up: the transaction waits for
 // something in the server, such as a lock, so the time for which it counts as held open begins
 // anew.
-void presence_transaction(
+void presence_add_transaction(
     struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns);
 
 // Ends a look. NULL: the server showed nothing, and all open transactions are forgotten.
-void presence_looked(struct presence *p, const struct presence_look *look);
+void presence_end_look(struct presence *p, const struct presence_look *look);

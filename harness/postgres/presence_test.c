@@ -19,12 +19,12 @@ static int clear(void **state)
 
 static void look(int64_t at_ms)
 {
-    presence_looked(&p, &(struct presence_look){.at_ns = at_ms * NS_PER_MS, .sessions = 1});
+    presence_end_look(&p, &(struct presence_look){.at_ns = at_ms * NS_PER_MS, .sessions = 1});
 }
 
 static void sees(const char *key, bool held_up, int64_t at_ms)
 {
-    presence_transaction(&p, key, 7, held_up, at_ms * NS_PER_MS);
+    presence_add_transaction(&p, key, 7, held_up, at_ms * NS_PER_MS);
 }
 
 static void a_transaction_in_two_looks_is_held(void **state)
@@ -85,7 +85,7 @@ static void a_server_that_was_away_ends_all(void **state)
     (void)state;
     sees("a", false, 1000);
     look(1000);
-    presence_looked(&p, NULL);
+    presence_end_look(&p, NULL);
     sees("a", false, 2500);
     look(2500);
     assert_int_equal(p.hold_count, 0);

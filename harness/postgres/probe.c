@@ -20,7 +20,7 @@ struct probe {
     size_t count;
 };
 
-static void ask_probe(void *arg, int64_t due_ns);
+static void take_probe_sample(void *arg, int64_t due_ns);
 
 struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 {
@@ -32,7 +32,7 @@ struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
     }
     if (!p || !p->conninfo)
         err_memory(e);
-    else if (ticker_start(&p->ticker, period_ns, ask_probe, p, e))
+    else if (ticker_start(&p->ticker, period_ns, take_probe_sample, p, e))
         return p;
     probe_free(p);
     return NULL;
@@ -63,7 +63,9 @@ void probe_free(struct probe *p)
 
 // --- a sample -------------------------------------------------------------------
 
-static bool is_probe_answered(struct probe *p, struct err *e)
+// Sends the query with the sample's number, and waits for the answer. False when the server did not
+// answer with one row.
+static bool send_probe_query(struct probe *p, struct err *e)
 {
     char number[24];
     const char *params[] = {number};
@@ -80,7 +82,7 @@ static bool is_probe_answered(struct probe *p, struct err *e)
 // counts as a stall: when that takes long, the server stands still for everybody who connects then.
 // A slow answer is the server's fault and no stall of ours, so the next query is due only when the
 // answer has come.
-static void ask_probe(void *arg, int64_t due_ns)
+static void take_probe_sample(void *arg, int64_t due_ns)
 {
     struct probe *p = arg;
     struct probe_sample sample = {.due_ns = due_ns, .took_ns = CLOCK_NEVER};
@@ -92,7 +94,7 @@ static void ask_probe(void *arg, int64_t due_ns)
     if (!p->conn) {
         p->conn = sql_connect(p->conninfo, &e);
         sample.stall_ns = clock_now_ns() - due_ns;
-    } else if (is_probe_answered(p, &e)) {
+    } else if (send_probe_query(p, &e)) {
         sample.took_ns = clock_now_ns() - begin_ns;
     }
     if (was_open && sample.took_ns == CLOCK_NEVER) {

@@ -102,20 +102,21 @@ const struct usage *sampler_usage(const struct sampler *s)
 
 // --- a sample -----------------------------------------------------------------
 
+// Returns a column of the result's first row as a number.
 static double sample_number(const PGresult *result, int column)
 {
     return strtod(PQgetvalue(result, 0, column), NULL);
 }
 
 // Reads the server's counters into the sample. False when a query failed.
-static bool ask_counters(struct sampler *s, struct sample *sample)
+static bool sample_counters(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
     // Version 17 moved the counts of checkpoints to pg_stat_checkpointer.
-    bool old = PQserverVersion(s->conn) < 170000;
+    bool before_17 = PQserverVersion(s->conn) < 170000;
     PGresult *counters = sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
-    PGresult *checkpoints = sql_query(
-        s->conn, old ? postgres_sql_checkpoints : postgres_sql_checkpoints_17, 0, NULL, &ignored);
+    PGresult *checkpoints = sql_query(s->conn,
+        before_17 ? postgres_sql_checkpoints : postgres_sql_checkpoints_17, 0, NULL, &ignored);
     bool ok = PQntuples(counters) == 1 && PQntuples(checkpoints) == 1;
 
     if (ok) {
@@ -132,6 +133,7 @@ static bool ask_counters(struct sampler *s, struct sample *sample)
     return ok;
 }
 
+// Counts one more backend that waits for this event.
 static void count_wait(struct sampler *s, const char *event)
 {
     size_t i = 0;
@@ -146,20 +148,23 @@ static void count_wait(struct sampler *s, const char *event)
     s->waits[i].seen++;
 }
 
-static enum usage_group group_of(const struct sampler *s, const char *role)
+static enum usage_group find_role_group(const struct sampler *s, const char *role)
 {
     if (strcmp(role, s->config.collector_role) == 0)
         return USAGE_COLLECTOR_BACKENDS;
     return strcmp(role, s->config.load_role) == 0 ? USAGE_LOAD_BACKENDS : USAGE_SERVER;
 }
 
-// The server's processes, by the pids that the server knows and by those that we see.
-struct family {
+// The pids of the server's processes: `inner` as the server knows them in its own pid namespace,
+// and `outer` as we see them.
+struct server_pids {
     pid_t inner[USAGE_PROCESSES_MAX], outer[USAGE_PROCESSES_MAX];
     size_t count;
 };
 
-static void find_backend_family(const atomic_int *outer_pid, struct family *f)
+// Finds the processes of a server in another pid namespace: the children of its first process.
+// Finds none while that process is unknown.
+static void find_server_pids(const atomic_int *outer_pid, struct server_pids *f)
 {
     pid_t first = outer_pid ? atomic_load(outer_pid) : 0;
 
@@ -169,7 +174,7 @@ static void find_backend_family(const atomic_int *outer_pid, struct family *f)
 }
 
 // Returns our pid of the process that the server knows by `pid`; 0 when we see no such process.
-static pid_t our_number(const struct family *f, pid_t pid)
+static pid_t find_outer_pid(const struct server_pids *f, pid_t pid)
 {
     for (size_t i = 0; i < f->count; i++) {
         if (f->inner[i] == pid)
@@ -178,9 +183,9 @@ static pid_t our_number(const struct family *f, pid_t pid)
     return 0;
 }
 
-// Adds the descriptors and the memory of one of the server's processes to the sample. The shared
-// memory is that of the postmaster, the parent of the process.
-static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
+// Adds the descriptors and the memory of a backend to the sample. The shared memory belongs to the
+// backend's parent, the postmaster, so it is read once.
+static void add_backend_figures(struct sample *sample, pid_t pid, enum usage_group group)
 {
     struct process_stat stat;
 
@@ -191,9 +196,9 @@ static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
         sample->shm_bytes = (double)segments_bytes(stat.parent);
 }
 
-// Takes a session into the look if it is the collector's. False when our rights do not show its
-// state.
-static bool look_at_session(
+// Counts the session of a row in the look, if it is the collector's, and notes the transaction that
+// it has open. False when our rights do not show the session's state.
+static bool add_session_to_look(
     struct sampler *s, struct presence_look *look, const PGresult *rows, int row)
 {
     enum { PID, ROLE, WAIT, TRANSACTION, HELD_UP, SHOWN };
@@ -206,33 +211,33 @@ static bool look_at_session(
         return false;
     look->sessions += pid != 0;
     if (*transaction)
-        presence_transaction(
+        presence_add_transaction(
             &s->presence, transaction, pid, PQgetvalue(rows, row, HELD_UP)[0] == '1', look->at_ns);
     return true;
 }
 
 // Counts the server's active sessions by what they wait for, adds their processes to the sample,
 // and takes the collector's sessions into a look. False when the query failed.
-static bool ask_backends(struct sampler *s, struct sample *sample)
+static bool sample_backends(struct sampler *s, struct sample *sample)
 {
     struct presence_look look = {.at_ns = clock_now_ns()};
     bool shown = true;
     struct err ignored;
-    struct family family;
+    struct server_pids pids;
     PGresult *rows = sql_query(s->conn, postgres_sql_backends, 0, NULL, &ignored);
 
-    find_backend_family(s->config.outer_pid, &family);
+    find_server_pids(s->config.outer_pid, &pids);
     for (int i = 0; i < PQntuples(rows); i++) {
         const char *event = PQgetvalue(rows, i, 2);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
-        shown = look_at_session(s, &look, rows, i) && shown;
+        shown = add_session_to_look(s, &look, rows, i) && shown;
         // A server in a container has pids of its own.
         if (s->config.outer_pid)
-            pid = our_number(&family, pid);
-        enum usage_group group = group_of(s, PQgetvalue(rows, i, 1));
+            pid = find_outer_pid(&pids, pid);
+        enum usage_group group = find_role_group(s, PQgetvalue(rows, i, 1));
         if (pid) {
             usage_process(&s->usage, pid, group);
-            look_at(sample, pid, group);
+            add_backend_figures(sample, pid, group);
         }
         if (!*event)
             continue;
@@ -241,17 +246,17 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
     }
     PQclear(rows);
     look.cpu_ms = (uint64_t)(1e3 * s->usage.cpu_s[USAGE_COLLECTOR_BACKENDS]);
-    presence_looked(&s->presence, rows && shown ? &look : NULL);
+    presence_end_look(&s->presence, rows && shown ? &look : NULL);
     return rows != NULL;
 }
 
-static bool ask_server(struct sampler *s, struct sample *sample)
+static bool sample_server(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
 
     if (!s->conn)
         s->conn = sql_connect(s->conninfo, &ignored);
-    if (s->conn && ask_counters(s, sample) && ask_backends(s, sample))
+    if (s->conn && sample_counters(s, sample) && sample_backends(s, sample))
         return true;
     PQfinish(s->conn);
     s->conn = NULL;
@@ -273,9 +278,9 @@ static void take_sample(void *arg, int64_t due_ns)
         usage_process(&s->usage, pids[i], USAGE_COLLECTOR);
         sample.collector_fds += (double)process_descriptors(pids[i]);
     }
-    sample.up = ask_server(s, &sample);
+    sample.up = sample_server(s, &sample);
     if (!sample.up)
-        presence_looked(&s->presence, NULL);
+        presence_end_look(&s->presence, NULL);
     usage_end(&s->usage);
     memcpy(sample.cpu_s, s->usage.cpu_s, sizeof sample.cpu_s);
     sample.busy_s = s->usage.busy_s;

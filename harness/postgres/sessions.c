@@ -32,8 +32,8 @@ struct logins {
     size_t count;
 };
 
-// Returns the process that wrote a line; 0: the line does not say.
-static int pid_of(const char *line)
+// Returns the pid of the backend that wrote a line of the log; 0: the line does not say.
+static int log_line_pid(const char *line)
 {
     const char *bracket = strchr(line, '[');
 
@@ -44,17 +44,17 @@ static bool add_login(struct logins *l, const char *line)
 {
     if (!array_grow(&l->items, l->count, 1, sizeof *l->items))
         return false;
-    l->items[l->count++] = (struct login){sessions_line_ns(line), pid_of(line)};
+    l->items[l->count++] = (struct login){sessions_line_ns(line), log_line_pid(line)};
     return true;
 }
 
-// Marks a login as no session if this line says, soon after it, that its connection was lost. Such
-// a connection was cut before or during the login: the server accepts the client and notices the
-// cut only when it tries to read the first statement.
+// Drops a login if this line says that its client was gone already. The server lets in a client
+// whose connection was cut meanwhile, and notices the cut only when it reads the client's first
+// statement. That was no session.
 static void drop_cut_login(struct logins *l, const char *line)
 {
-    const int64_t soon_ns = 50 * NS_PER_MS;
-    int pid = pid_of(line);
+    const int64_t soon_ns = 50 * NS_PER_MS; // a session that lasted longer was a real one
+    int pid = log_line_pid(line);
 
     if (!strstr(line, "could not receive data from client") &&
         !strstr(line, "unexpected EOF on client connection"))
@@ -69,8 +69,8 @@ static void drop_cut_login(struct logins *l, const char *line)
     }
 }
 
-// Stores the times of the logins that are sessions, on the run's clock.
-static bool keep_logins(struct sessions *s, const struct logins *l, int64_t wall_offset_ns)
+// Stores the logins as sessions, with their times on the run's clock. False without memory.
+static bool store_sessions(struct sessions *s, const struct logins *l, int64_t wall_offset_ns)
 {
     // The array must not be NULL even without a session, because NULL says that there is no log.
     if (!array_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns))
@@ -112,7 +112,7 @@ void sessions_read(
         else
             drop_cut_login(&logins, line);
     }
-    ok = ok && keep_logins(s, &logins, wall_offset_ns);
+    ok = ok && store_sessions(s, &logins, wall_offset_ns);
     free(logins.items);
     free(line);
     fclose(file);
