@@ -47,7 +47,7 @@ bool fault_dirty(struct fault_context *c, struct fault_record *r, struct err *e)
     if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
-    bool ok = conn && disk_stir(fault_server_disk(s), conn, e);
+    bool ok = conn && disk_dirty_pages(fault_server_disk(s), conn, e);
     // Nothing was broken before this moment.
     r->began_ns = clock_now_ns();
     return ok;

@@ -32,6 +32,7 @@ static void fill_canary(struct content *content, const struct canary *c)
         memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);
 }
 
+// Returns the descriptor of a canary's file; -1 with the reason.
 static int open_canary(const char *dir, const char *name, int flags, struct err *e)
 {
     char path[PATH_MAX];
@@ -77,8 +78,8 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
     c->marks = 0;
     c->mark[0] = '\0';
     fill_canary(&content, c);
-    // Direct writes reach the disk at once, whatever the kernel's cache does; only the flush
-    // decides whether they last.
+    // A direct write passes the kernel's page cache and reaches the disk at once. So only the flush
+    // decides whether a cut can take it.
     return write_canary_file(dir, flushed, O_DIRECT, true, &content, e);
 }
 
@@ -98,7 +99,7 @@ bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e)
 }
 
 // Counts the sectors of one file that differ from `want`. False when the file cannot be read.
-static bool count_gone(
+static bool count_gone_sectors(
     const char *dir, const char *name, const struct content *want, int *gone, struct err *e)
 {
     struct content got;
@@ -121,8 +122,8 @@ bool canary_count_gone(
     struct canary plain = {.turn = c->turn};
 
     fill_canary(&want, &plain);
-    if (!count_gone(dir, flushed, &want, flushed_gone, e))
+    if (!count_gone_sectors(dir, flushed, &want, flushed_gone, e))
         return false;
     fill_canary(&want, c);
-    return count_gone(dir, unflushed, &want, unflushed_gone, e);
+    return count_gone_sectors(dir, unflushed, &want, unflushed_gone, e);
 }

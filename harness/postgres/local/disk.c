@@ -20,8 +20,9 @@
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
-static const int stirred_sectors = 128; // of changed pages, unflushed, for which a cut waits
-static const int64_t stir_limit_ns = 5 * NS_PER_S;
+static const int dirty_sectors = 128; // number of unflushed sectors of changed pages for which a
+                                      // cut waits
+static const int64_t dirty_limit_ns = 5 * NS_PER_S; // how long it waits for them
 
 // How to make, mount and repair each file system. No writes but the server's may reach the disk, so
 // the kernel must not fill inode tables in the background, and nothing is discarded.
@@ -29,8 +30,8 @@ static const struct disk_filesystem {
     const char *type;
     const char *make[TOOL_WORDS + 1]; // command; the image's name follows
     const char *options;              // options of the mount
-    const char *unasked; // options without barriers, for DISK_UNASKED; NULL: the file system cannot
-                         // do that
+    const char *unasked; // options for DISK_UNASKED: without barriers, the file system asks for no
+                         // flush; NULL: the file system cannot do that
     const char *repair[TOOL_WORDS + 1]; // command; the device's name follows
 } filesystems[] = {
     [FILES_EXT4] = {"ext4",
@@ -70,13 +71,15 @@ static bool run_tool(const char *const command[], const char *path, struct err *
     const char *argv[TOOL_WORDS + 2] = {NULL};
     char text[300];
 
-    for (size_t i = 0; i < TOOL_WORDS && command[i]; i++) {
-        argv[i] = command[i];
-        argv[i + 1] = path;
-    }
+    size_t count = 0;
+
+    for (; count < TOOL_WORDS && command[count]; count++)
+        argv[count] = command[count];
+    argv[count] = path;
     return process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
 }
 
+// Makes the image with a file system on it, and the empty file over which the image is served.
 static bool make_image(const struct disk *d, struct err *e)
 {
     if (!make_file(d->image, DISK_BYTES, e) || !make_file(d->device, 0, e))
@@ -87,7 +90,7 @@ static bool make_image(const struct disk *d, struct err *e)
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
-static bool mount_it(struct disk *d, struct err *e)
+static bool mount_filesystem(struct disk *d, struct err *e)
 {
     char text[300];
     const char *options = d->manner == DISK_UNASKED ? d->files->unasked : d->files->options;
@@ -97,6 +100,7 @@ static bool mount_it(struct disk *d, struct err *e)
     return d->mounted;
 }
 
+// Starts mailproof-disk, and lets it serve the image as d->device.
 static bool serve_disk(struct disk *d, const char *dir, struct err *e)
 {
     // The program must start before the namespace is made, so that it does not keep the namespace
@@ -122,12 +126,12 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
         return false;
     if (mkdir(d->mount, 0700) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make %s", d->mount);
-    if (!mount_it(d, e)) {
+    if (!mount_filesystem(d, e)) {
         e->kind = ERR_SKIP;
         return err_prefix(e, "storage: crashable needs a loop device");
     }
-    // The root folder of the file system stays ours, with our canary in it; the server gets a
-    // folder in it.
+    // The root folder of the file system belongs to us and holds the canary. The server gets a
+    // folder inside it.
     return canary_make(&d->canary, d->mount, e);
 }
 
@@ -145,12 +149,12 @@ static bool flush_disk(const struct disk *d, struct err *e)
 
 bool disk_settle(struct disk *d, struct err *e)
 {
-    return flush_disk(d, e) && drive_tell(&d->drive, NULL, 0, e, "settle") &&
-           (d->manner != DISK_LYING || drive_tell(&d->drive, NULL, 0, e, "lie")) &&
+    return flush_disk(d, e) && drive_command(&d->drive, NULL, 0, e, "settle") &&
+           (d->manner != DISK_LYING || drive_command(&d->drive, NULL, 0, e, "lie")) &&
            canary_write_flushed(&d->canary, d->mount, e);
 }
 
-bool disk_stir(struct disk *d, PGconn *conn, struct err *e)
+bool disk_dirty_pages(struct disk *d, PGconn *conn, struct err *e)
 {
     // A disk that is not honest loses more than parts of pages.
     if (d->manner == DISK_HONEST)
@@ -170,19 +174,19 @@ static bool write_canary(struct disk *d, int least, struct err *e)
 
     canary_draw_mark(&d->canary);
     pages_word(&d->pages, word);
-    return drive_tell(
+    return drive_command(
                &d->drive, NULL, 0, e, "arm %llu %d %s %s", seed, least, word, d->canary.mark) &&
            canary_write_unflushed(&d->canary, d->mount, e);
 }
 
-// Notes in d->power whether the power is cut. *canary becomes false when a flush has taken the
-// canary out of the disk's cache.
-static bool look_at_power(struct disk *d, bool *canary, struct err *e)
+// Asks the disk whether its power is cut, and stores that in d->power. *canary becomes false when a
+// flush has taken the canary out of the disk's cache.
+static bool ask_power(struct disk *d, bool *canary, struct err *e)
 {
     enum { HOLDS_CANARY = 4, IS_DARK, COUNTS };
     int64_t counts[COUNTS];
 
-    if (!drive_tell(&d->drive, counts, COUNTS, e, "counts"))
+    if (!drive_command(&d->drive, counts, COUNTS, e, "counts"))
         return false;
     *canary = counts[HOLDS_CANARY];
     if (counts[IS_DARK])
@@ -190,21 +194,21 @@ static bool look_at_power(struct disk *d, bool *canary, struct err *e)
     return true;
 }
 
-// While the server writes changed pages, arms the disk with a canary, and again whenever a flush
-// has taken the canary. So the cut comes in the midst of writing.
+// While the server writes changed pages, keeps the disk armed: writes a canary, and a new one each
+// time that a flush has taken it. So the cut comes in the midst of writing.
 bool disk_cut_power(struct disk *d, struct err *e)
 {
-    const int64_t deadline = clock_now_ns() + stir_limit_ns;
+    const int64_t deadline = clock_now_ns() + dirty_limit_ns;
     bool canary = false;
 
     d->evidence[0] = '\0';
     while (d->power == DISK_ON && clock_now_ns() < deadline && pages_write(&d->pages)) {
-        if ((!canary && !write_canary(d, stirred_sectors, e)) || !look_at_power(d, &canary, e))
+        if ((!canary && !write_canary(d, dirty_sectors, e)) || !ask_power(d, &canary, e))
             return false;
     }
     // If the server has not written enough pages, cuts the power without waiting for them. Such a
     // cut tears no page, and its evidence says so.
-    if (d->power == DISK_ON && (!write_canary(d, 0, e) || !look_at_power(d, &canary, e)))
+    if (d->power == DISK_ON && (!write_canary(d, 0, e) || !ask_power(d, &canary, e)))
         return false;
     d->cut_ns = clock_now_ns();
     d->cuts++;
@@ -213,7 +217,7 @@ bool disk_cut_power(struct disk *d, struct err *e)
 
 bool disk_off(struct disk *d, struct err *e)
 {
-    if (!drive_tell(&d->drive, NULL, 0, e, "off"))
+    if (!drive_command(&d->drive, NULL, 0, e, "off"))
         return false;
     d->power = DISK_OFF;
     return true;
@@ -237,7 +241,7 @@ bool disk_unmount(struct disk *d, struct err *e)
 
 // Repairs the file system, as an operator does with one that cannot be mounted. An exit of the tool
 // with an error is no failure here: the next mount shows whether the repair succeeded.
-static bool mend_disk(const struct disk *d, struct err *e)
+static bool repair_filesystem(const struct disk *d, struct err *e)
 {
     struct err repaired; // e2fsck exits with 1 when it has repaired something
 
@@ -249,7 +253,7 @@ static bool mend_disk(const struct disk *d, struct err *e)
 // Fills in the evidence of a cut. Fails when the cut took nothing, or when an honest disk has lost
 // flushed sectors. `left` is the disk's answer to `on`: unflushed writes, their sectors, and how
 // many of these sectors were kept.
-static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired, struct err *e)
+static bool prove_cut(struct disk *d, const int64_t left[3], bool repaired, struct err *e)
 {
     int flushed, unflushed;
     struct err unread;
@@ -282,20 +286,20 @@ bool disk_mount(struct disk *d, struct err *e)
 
     if (d->mounted)
         return true;
-    if (cut && !drive_tell(&d->drive, left, 3, e, "on"))
+    if (cut && !drive_command(&d->drive, left, 3, e, "on"))
         return false;
     d->power = DISK_ON;
     d->repaired = false;
-    if (!mount_it(d, e)) {
+    if (!mount_filesystem(d, e)) {
         // After a cut of an honest disk the file system must mount. It may be repaired only if the
         // disk is not honest, or if the cut may have hit the mount itself.
         bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
-        if (!may_repair || !mend_disk(d, e) || !mount_it(d, e))
+        if (!may_repair || !repair_filesystem(d, e) || !mount_filesystem(d, e))
             return false;
         d->repaired = true;
     }
-    return !cut || (look_at_canary(d, left, d->repaired, e) &&
-                       canary_write_flushed(&d->canary, d->mount, e));
+    return !cut ||
+           (prove_cut(d, left, d->repaired, e) && canary_write_flushed(&d->canary, d->mount, e));
 }
 
 void disk_remove(struct disk *d)

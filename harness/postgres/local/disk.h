@@ -46,8 +46,8 @@ struct disk {
     int64_t cut_ns; // when the last cut came
     bool served;    // the device is mounted
     bool mounted;   // the file system is mounted
-    bool torn; // a cut may have hit the file system while it was being mounted, so disk_mount may
-               // repair it
+    bool torn; // a cut may have torn the superblock that the mount before it wrote, so disk_mount
+               // may repair the file system
     bool repaired;      // the file system was repaired at its last mount
     char evidence[160]; // the evidence of the last cut, in words
 };
@@ -69,11 +69,12 @@ MUST_USE bool disk_settle(struct disk *d, struct err *e);
 
 // Changes pages that recovery will need after a cut (pages.h), over `conn`, which it takes over. On
 // a disk that is not honest it changes nothing, because such a disk loses more than parts of pages.
-MUST_USE bool disk_stir(struct disk *d, PGconn *conn, struct err *e);
+MUST_USE bool disk_dirty_pages(struct disk *d, PGconn *conn, struct err *e);
 
-// disk_cut_power cuts the power while the server writes the pages that disk_stir has changed, or
-// after 5 s at the latest. From then on nothing reaches the disk: a process that writes or flushes
-// gets no answer, and must be killed. disk_off then releases the requests that wait for an answer.
+// disk_cut_power cuts the power while the server writes the pages that disk_dirty_pages has
+// changed, or after 5 s at the latest. From then on nothing reaches the disk: a process that writes
+// or flushes gets no answer, and must be killed. disk_off then releases the requests that wait for
+// an answer.
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);
 MUST_USE bool disk_off(struct disk *d, struct err *e);
 

@@ -17,7 +17,7 @@ bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed, struct e
 {
     int64_t counts[COUNTS];
 
-    if (!drive_tell(&d->drive, counts, COUNTS, e, "flush-takes %lld", (long long)flush_ns))
+    if (!drive_command(&d->drive, counts, COUNTS, e, "flush-takes %lld", (long long)flush_ns))
         return false;
     *delayed = counts[COUNT_DELAYED];
     return true;
@@ -27,7 +27,7 @@ bool disk_fail_flush(struct disk *d, int n, int64_t *failed, struct err *e)
 {
     int64_t counts[COUNTS];
 
-    if (!drive_tell(&d->drive, counts, COUNTS, e, "fail-flush %d", n))
+    if (!drive_command(&d->drive, counts, COUNTS, e, "fail-flush %d", n))
         return false;
     *failed = counts[COUNT_FAILED];
     return true;
@@ -37,7 +37,7 @@ bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e)
 {
     int64_t counts[COUNTS];
 
-    if (!drive_tell(&d->drive, counts, COUNTS, e, "counts"))
+    if (!drive_command(&d->drive, counts, COUNTS, e, "counts"))
         return false;
     *failed = counts[COUNT_FAILED];
     return true;

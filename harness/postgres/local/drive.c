@@ -19,7 +19,7 @@ static const int64_t answer_limit_ns = 20 * NS_PER_S;
 static const int64_t end_limit_ns = 10 * NS_PER_S;
 
 // Reads one line of the answer, without its newline.
-static bool read_drive_line(const struct drive *d, char *line, size_t size, struct err *e)
+static bool read_answer_line(const struct drive *d, char *line, size_t size, struct err *e)
 {
     int64_t deadline = clock_now_ns() + answer_limit_ns;
 
@@ -43,7 +43,7 @@ static bool read_drive_line(const struct drive *d, char *line, size_t size, stru
 }
 
 // Finds the program: beside our own in the build, in libexec when installed.
-static bool find_program(char out[PATH_MAX], struct err *e)
+static bool find_disk_program(char out[PATH_MAX], struct err *e)
 {
     static const char *const places[] = {DRIVE_PROGRAM, "../libexec/mailproof/" DRIVE_PROGRAM};
 
@@ -63,7 +63,7 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
     char program[PATH_MAX], line[300];
     int ends[2];
 
-    if (!find_program(program, e))
+    if (!find_disk_program(program, e))
         return false;
     // We open this and pass it on, so that the program needs no helper with root's rights for
     // mounting.
@@ -83,7 +83,7 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
         d->pid = 0;
         return false;
     }
-    return read_drive_line(d, line, sizeof line, e) &&
+    return read_answer_line(d, line, sizeof line, e) &&
            (strcmp(line, "ok") == 0 || err_set(e, ERR_SKIP, "storage: crashable: %s", line));
 }
 
@@ -98,9 +98,10 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
     // Only the program keeps this descriptor, so the kernel notices when the program is gone.
     close(d->fuse);
     d->fuse = -1;
-    return drive_tell(d, NULL, 0, e, "serve");
+    return drive_command(d, NULL, 0, e, "serve");
 }
 
+// Reads `count` numbers, with blanks between them, from the rest of an answer.
 static bool parse_drive_numbers(const char *text, int64_t *numbers, size_t count, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {
@@ -113,7 +114,7 @@ static bool parse_drive_numbers(const char *text, int64_t *numbers, size_t count
     return true;
 }
 
-bool drive_tell(
+bool drive_command(
     struct drive *d, int64_t *numbers, size_t count, struct err *e, const char *fmt, ...)
 {
     char line[300];
@@ -129,7 +130,7 @@ bool drive_tell(
         return err_set(e, ERR_SYSTEM, "the disk's program was given up");
     if (send(d->control, line, (size_t)length, MSG_NOSIGNAL) != length)
         return err_set(e, ERR_SYSTEM, "the disk's program has ended");
-    if (!read_drive_line(d, line, sizeof line, e)) {
+    if (!read_answer_line(d, line, sizeof line, e)) {
         // Gives up the socket, because a late answer would be taken for that of the next command.
         // The program goes on serving the file until that is unmounted.
         close(d->control);

@@ -30,7 +30,7 @@ MUST_USE bool drive_mount(struct drive *d, const char *path, struct err *e);
 
 // Sends a command, and reads the first `count` numbers of the answer. Fails when the program
 // refuses the command, has ended, or does not answer within 20 s.
-MUST_USE bool drive_tell(struct drive *d, int64_t *numbers, size_t count, struct err *e,
+MUST_USE bool drive_command(struct drive *d, int64_t *numbers, size_t count, struct err *e,
     const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 // Call it after the file was unmounted. Waits at most 10 s for the program to end, then kills it.

@@ -31,7 +31,7 @@ static const int64_t start_limit_ns = 60 * NS_PER_S;
 static const int64_t start_poll_ns = 10 * NS_PER_MS;
 static const int64_t stop_limit_ns = 30 * NS_PER_S;
 
-static bool socket_fits(const struct local *l, struct err *e)
+static bool check_socket_path(const struct local *l, struct err *e)
 {
     const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
     size_t need = strlen(l->dir.server) + strlen("/.s.PGSQL." LOCAL_PORT) + 1;
@@ -44,7 +44,8 @@ static bool socket_fits(const struct local *l, struct err *e)
         l->dir.server, need, max);
 }
 
-// Writes the text into a file of the data folder, which exists; `flags`: O_TRUNC or O_APPEND.
+// Writes the text into an existing file of the data folder, instead of its content (flags: O_TRUNC)
+// or after it (O_APPEND).
 static bool write_config(
     const struct local *l, const char *name, int flags, const char *text, struct err *e)
 {
@@ -100,6 +101,7 @@ static bool admit_collector(struct local *l, struct err *e)
 
 static void local_close(struct server *s);
 
+// Makes the clocks that a fault can step: one for the servers, one for the collectors.
 static bool make_clocks(struct local *l, struct err *e)
 {
     return own_clock_make(&l->clock, l->dir.path, "clock.server", e) &&
@@ -128,7 +130,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, e) ||
-        !workdir_give(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
+        !workdir_give(&l->dir, l->user.uid, l->user.gid, e) || !check_socket_path(l, e) ||
         (l->crashable && !disk_make(&l->disk, l->dir.path, want, s->seed, e)) ||
         !path_join(l->data, l->crashable ? l->disk.mount : l->dir.path, "data", e) ||
         !path_join(l->log, l->dir.path, "server.log", e) ||
@@ -254,7 +256,7 @@ static bool local_address(
 
 // Explains why the server ended before it was ready: ERR_USAGE for a setting that the server
 // refuses, ERR_SYSTEM with the end of the log for any other reason. Returns false.
-static bool did_not_start(const struct server *s, struct err *e)
+static bool explain_failed_start(const struct server *s, struct err *e)
 {
     static const char *const refusals[] = {
         "unrecognized configuration parameter", "invalid value for parameter", "cannot be changed"};
@@ -280,7 +282,7 @@ static bool wait_local_ready(struct server *s, struct err *e)
         // A server that has ended will never be ready, so there is no need to wait for the limit.
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
-            return did_not_start(s, e);
+            return explain_failed_start(s, e);
         }
         if (clock_now_ns() > deadline)
             return err_prefix(e, "the server was not ready after 60 s");
@@ -326,9 +328,10 @@ static bool local_start(struct server *s, struct err *e)
 }
 
 // Kills a server. First freezes the postmaster, so that it starts no child while we look for its
-// children. We are a subreaper, so these become our children and we can wait for them. `dark`: the
-// disk whose power is cut, or NULL; a child that waits for such a disk ends only when disk_off
-// releases it. A killed server does not remove its shared memory, so we do.
+// children. We are a subreaper, so the children of a dead postmaster become ours, and we can wait
+// for them. A killed server does not remove its shared memory, so we do. `dark`: the server's disk,
+// whose power is cut; NULL: no power is cut. A process that waits for such a disk ends only when
+// disk_off releases it.
 static bool kill_server_processes(
     const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {

@@ -50,8 +50,8 @@ static unsigned char *read_pages(const char *path, struct err *e)
     return NULL;
 }
 
-// Makes a checkpoint, keeps a copy of the pages, and changes them, over p->conn.
-static bool change(struct pages *p, struct err *e)
+// Makes a checkpoint, copies the pages as they are in the file, and changes them, over p->conn.
+static bool change_pages(struct pages *p, struct err *e)
 {
     char sql[120], word[PAGES_WORD];
 
@@ -77,11 +77,11 @@ bool pages_change(struct pages *p, PGconn *conn, struct err *e)
     // Without fsync a cut may take anything, even what was there before a checkpoint, such as the
     // catalog.
     return sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e) &&
-           (strcmp(fsync, "on") != 0 || change(p, e));
+           (strcmp(fsync, "on") != 0 || change_pages(p, e));
 }
 
 // True when the server has finished the checkpoint, and so has written all pages.
-static bool are_pages_written(struct pages *p)
+static bool is_checkpoint_done(struct pages *p)
 {
     if (!PQconsumeInput(p->conn) || PQisBusy(p->conn))
         return false;
@@ -96,9 +96,9 @@ bool pages_write(struct pages *p)
 
     if (!p->before || PQstatus(p->conn) != CONNECTION_OK)
         return false;
-    if (p->writes && !are_pages_written(p))
+    if (p->writes && !is_checkpoint_done(p))
         return true;
-    if (p->writes && !change(p, &gone))
+    if (p->writes && !change_pages(p, &gone))
         return false;
     p->writes = PQsendQuery(p->conn, "CHECKPOINT") == 1;
     return p->writes;

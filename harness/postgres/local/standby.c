@@ -14,14 +14,15 @@
 static const int64_t ready_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 10 * NS_PER_MS;
 
-static PGconn *connect_to_standby(
-    const struct server *s, const char *port, const char *options, struct err *e)
+// Connects to the primary or to the standby; they share a folder for their sockets, and differ by
+// port.
+static PGconn *connect_to_port(const struct server *s, const char *port, struct err *e)
 {
     const struct local *l = s->state;
     char conninfo[PATH_MAX + 200];
 
-    snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres%s", l->dir.server,
-        port, s->superuser, options);
+    snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres", l->dir.server,
+        port, s->superuser);
     return sql_connect(conninfo, e);
 }
 
@@ -38,14 +39,14 @@ static bool base_backup(const struct server *s, struct err *e)
     return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
 }
 
-// Waits at most 60 s until the query returns true at the primary. That the standby answers is not
-// enough, because it may still be behind.
-static bool wait_for_state(const struct server *s, const char *sql, struct err *e)
+// Waits at most 60 s until the query returns true at the primary. An answer of the standby itself
+// would prove nothing, because the standby may still be behind.
+static bool wait_for_primary(const struct server *s, const char *sql, struct err *e)
 {
     const struct local *l = s->state;
     int64_t deadline = clock_now_ns() + ready_limit_ns;
     char value[16] = "";
-    PGconn *conn = connect_to_standby(s, l->port, "", e);
+    PGconn *conn = connect_to_port(s, l->port, e);
     bool ok = conn != NULL;
 
     while (ok && strcmp(value, "t") != 0) {
@@ -64,13 +65,13 @@ static bool wait_for_state(const struct server *s, const char *sql, struct err *
 static bool make_synchronous(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
-    PGconn *conn = connect_to_standby(s, l->port, "", e);
+    PGconn *conn = connect_to_port(s, l->port, e);
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
               sql_exec(conn, "SELECT pg_reload_conf()", e);
 
     PQfinish(conn);
     return ok &&
-           wait_for_state(
+           wait_for_primary(
                s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')", e);
 }
 
@@ -84,7 +85,7 @@ bool standby_make(struct server *s, struct err *e)
     pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     l->standby = pid > 0 ? pid : 0;
     return l->standby &&
-           wait_for_state(
+           wait_for_primary(
                s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')", e) &&
            (l->standby_mode != STANDBY_SYNC || make_synchronous(s, e));
 }
@@ -95,7 +96,7 @@ bool standby_dismiss(struct server *s, struct err *e)
 
     if (!l->standby)
         return true;
-    PGconn *conn = connect_to_standby(s, l->port, "", e);
+    PGconn *conn = connect_to_port(s, l->port, e);
     // First the primary must stop waiting for the standby, because otherwise its next commit would
     // hang when the standby is gone.
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
@@ -122,7 +123,7 @@ bool standby_promote(struct server *s, struct err *e)
     l->standby = 0;
     l->port = LOCAL_STANDBY_PORT;
     memcpy(l->data, l->standby_data, sizeof l->data);
-    PGconn *conn = connect_to_standby(s, l->port, "", e);
+    PGconn *conn = connect_to_port(s, l->port, e);
     s->running =
         conn && sql_value(conn, "SELECT pg_promote(true, 60)", promoted, sizeof promoted, e);
     PQfinish(conn);

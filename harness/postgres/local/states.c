@@ -2,6 +2,7 @@
 
 #include "postgres/local/local.h"
 
+// Returns the server's crashable disk; NULL with ERR_USAGE when it has none.
 static struct disk *server_disk(struct server *s, struct err *e)
 {
     struct local *l = s->provider == &provider_local ? s->state : NULL;
@@ -17,7 +18,7 @@ bool states_record(struct server *s, int64_t flush_ns, struct err *e)
     struct disk *disk = server_disk(s, e);
     int64_t delayed;
 
-    return disk && drive_tell(&disk->drive, NULL, 0, e, "record") &&
+    return disk && drive_command(&disk->drive, NULL, 0, e, "record") &&
            disk_slow_down(disk, flush_ns, &delayed, e);
 }
 
@@ -32,8 +33,8 @@ bool states_begin(struct server *s, uint64_t *count, struct err *e)
     int64_t number, delayed;
 
     if (!disk || !disk_slow_down(disk, 0, &delayed, e) ||
-        !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !kill_and_unmount(s, disk, e) ||
-        !drive_tell(&disk->drive, &number, 1, e, "replay"))
+        !drive_command(&disk->drive, NULL, 0, e, "end-record") || !kill_and_unmount(s, disk, e) ||
+        !drive_command(&disk->drive, &number, 1, e, "replay"))
         return false;
     *count = (uint64_t)number;
     return true;
@@ -45,11 +46,11 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
     int64_t numbers[4];
 
     if (!disk || !kill_and_unmount(s, disk, e) ||
-        !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
+        !drive_command(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
-    // Only a second cut may tear the superblock, because only the mount after the first cut writes
-    // it.
+    // A mount writes the superblock. No mount comes before the first cut of a state, so only a
+    // second cut may tear it.
     disk->torn = false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
@@ -61,7 +62,7 @@ bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
     struct disk *disk = server_disk(s, e);
     int64_t number;
 
-    if (!disk || !drive_tell(&disk->drive, &number, 1, e, "trial"))
+    if (!disk || !drive_command(&disk->drive, &number, 1, e, "trial"))
         return false;
     *flushes = (uint64_t)number;
     return true;
@@ -73,7 +74,7 @@ bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state 
     int64_t numbers[3];
 
     if (!disk || !kill_and_unmount(s, disk, e) ||
-        !drive_tell(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
+        !drive_command(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
     disk->torn = true;
