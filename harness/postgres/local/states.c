@@ -49,8 +49,8 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         !drive_command(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
-    // A mount writes the superblock. No mount comes before the first cut of a state, so only a
-    // second cut may tear it.
+    // A mount writes the superblock, and the recording holds no mount. So only a second cut, after
+    // the mount of this state, may tear the superblock.
     disk->torn = false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
