@@ -115,6 +115,7 @@ static bool container_address(
     return target_address(&c->target, out, len, e);
 }
 
+// Returns the password in the conninfo that container_open has made.
 static const char *superuser_password(const struct container *c)
 {
     for (PQconninfoOption *o = c->target.options; o->keyword; o++) {
@@ -246,7 +247,7 @@ static bool wait_container_ready(struct server *s, struct err *e)
 }
 
 // Sets data_dir to the volume's folder if that is on this machine and we may write there.
-static void find_data(struct server *s)
+static void find_volume_folder(struct server *s)
 {
     struct container *c = s->state;
     struct err ignored;
@@ -285,7 +286,7 @@ static bool container_start(struct server *s, struct err *e)
     // TCP shows that the real server is ready.
     s->running = wait_container_ready(s, e);
     if (s->running) {
-        find_data(s);
+        find_volume_folder(s);
         find_container_processes(s);
     }
     return s->running;

@@ -81,6 +81,7 @@ void durability_find_mount(
     free(line);
 }
 
+// Finds the file system on this machine that holds `dir`.
 static void find_mount_of(const char *dir, struct durability_proof *proof, bool *is_volatile)
 {
     char device[32] = "none";
@@ -96,6 +97,8 @@ static void find_mount_of(const char *dir, struct durability_proof *proof, bool 
     }
 }
 
+// Fails with ERR_SKIP when the file system or the cost of a flush shows that flushes in `dir` do
+// not reach a device.
 static bool reaches_device(
     const char *dir, const struct durability_proof *proof, bool is_volatile, struct err *e)
 {
@@ -110,9 +113,9 @@ static bool reaches_device(
     return true;
 }
 
-// Fills in the file system's name and the cost of one flush in `dir`. ERR_SKIP when flushes there
-// do not reach a device.
-static bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
+// Fills in the file system's name and the cost of one flush in `dir`, a folder on this machine.
+// ERR_SKIP when flushes there do not reach a device.
+static bool probe_here(const char *dir, struct durability_proof *proof, struct err *e)
 {
     char path[PATH_MAX];
     bool is_volatile = false;
@@ -145,8 +148,8 @@ bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
 }
 
 // Finds the file system that is mounted at `dir` on the server's machine.
-static bool mount_inside(const struct server *s, const char *dir, struct durability_proof *proof,
-    bool *is_volatile, struct err *e)
+static bool find_mount_there(const struct server *s, const char *dir,
+    struct durability_proof *proof, bool *is_volatile, struct err *e)
 {
     static const char *const argv[] = {"cat", "/proc/self/mountinfo", NULL};
     char *text = malloc(MOUNTS_MAX);
@@ -164,8 +167,8 @@ static bool mount_inside(const struct server *s, const char *dir, struct durabil
     return ok;
 }
 
-// Measures the cost of a flush by dd on the server's machine.
-static bool flush_inside(
+// Measures the cost of a flush in `dir` on the server's machine, by dd.
+static bool time_flushes_there(
     const struct server *s, const char *dir, struct durability_proof *proof, struct err *e)
 {
     char of[PATH_MAX + 20], count[24], text[600], ignored_text[200];
@@ -186,7 +189,7 @@ static bool flush_inside(
 }
 
 // Probes the disk from inside the container, when its volume is not visible from here.
-static bool probe_inside(
+static bool probe_there(
     const struct server *s, PGconn *admin, struct durability_proof *proof, struct err *e)
 {
     char dir[PATH_MAX];
@@ -194,7 +197,7 @@ static bool probe_inside(
 
     if (!sql_value(admin, "SHOW data_directory", dir, sizeof dir, e))
         return false;
-    if (mount_inside(s, dir, proof, &is_volatile, e) && flush_inside(s, dir, proof, e))
+    if (find_mount_there(s, dir, proof, &is_volatile, e) && time_flushes_there(s, dir, proof, e))
         return reaches_device(dir, proof, is_volatile, e);
     // An ERR_SKIP, like that of a failed proof, lets the scenario waive the proof.
     e->kind = ERR_SKIP;
@@ -249,15 +252,14 @@ static bool declare_durable(
 bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
-    // True when only the server's settings can be seen, and not its disk.
-    const bool elsewhere = !s->data_dir && !s->provider->exec;
+    const bool only_settings_visible = !s->data_dir && !s->provider->exec;
 
     *proof = (struct durability_proof){0};
-    if (elsewhere && declare_durable(admin, settings, proof, e))
+    if (only_settings_visible && declare_durable(admin, settings, proof, e))
         return true;
     proof->durable =
-        !elsewhere && check_server_settings(admin, settings, proof, e) &&
-        (s->data_dir ? durability_probe(s->data_dir, proof, e) : probe_inside(s, admin, proof, e));
+        !only_settings_visible && check_server_settings(admin, settings, proof, e) &&
+        (s->data_dir ? probe_here(s->data_dir, proof, e) : probe_there(s, admin, proof, e));
     if (proof->durable) {
         snprintf(proof->verdict, sizeof proof->verdict, "proved: %s, one flush takes %.0f µs, %s",
             proof->filesystem, (double)proof->fsync_ns / 1e3, proof->settings);

@@ -15,7 +15,8 @@ struct durability_proof {
     char filesystem[32]; // such as "ext4"; "" when the data is on another machine
     int64_t fsync_ns;    // cost of one 8 KiB write + fdatasync: the median, or dd's mean
     char settings[160];  // such as "fsync=on full_page_writes=on synchronous_commit=on"
-    bool durable;        // false: the proof was waived or failed, or the server is elsewhere
+    bool durable;        // true: proved; false: the proof was waived or failed, or the server's
+                         // settings were all that could be seen
     char verdict[320];   // the result, as a sentence
 };
 
@@ -24,8 +25,8 @@ struct durability_proof {
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
 // Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged commits on a power
-// cut, or when that cannot be found out, unless the scenario waives the proof. A server elsewhere,
-// of which nothing else can be seen, is accepted by its settings alone.
+// cut, or when that cannot be found out, unless the scenario waives the proof. A server of which
+// only the settings can be seen (provider url) is accepted by these alone.
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
 

@@ -82,6 +82,7 @@ const char *engine_find(struct err *e)
     return NULL;
 }
 
+// Reads the random id that the kernel has given to this boot.
 static bool read_boot_id(char *id, size_t size)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -112,8 +113,9 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
         process_started(getpid()), unique);
 }
 
-// Runs the command `removal` for each of the names, one a line, whose process is gone.
-static void remove_left_containers(const char *engine, char *names, const char *const *removal)
+// Removes the containers or volumes that killed runs left: runs `removal`, a command of the engine,
+// for each of the names, one a line, whose process is gone.
+static void remove_leftovers(const char *engine, char *names, const char *const *removal)
 {
     char text[512], *line;
     struct err ignored;
@@ -145,10 +147,10 @@ void engine_sweep(const char *engine, const char *label)
 
     snprintf(filter, sizeof filter, "label=%s", label);
     if (ENGINE(engine, names, &ignored, "ps", "-a", "--filter", filter, "--format", "{{.Names}}"))
-        remove_left_containers(engine, names, container);
+        remove_leftovers(engine, names, container);
     if (ENGINE(
             engine, names, &ignored, "volume", "ls", "--filter", filter, "--format", "{{.Name}}"))
-        remove_left_containers(engine, names, volume);
+        remove_leftovers(engine, names, volume);
 }
 
 bool engine_log(const char *engine, const char *name, const char *path)

@@ -71,7 +71,7 @@ struct provider {
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
-    unsigned strikes; // the faults that strike knows: bits of enum cluster_fault
+    unsigned strikes; // the faults that strike knows: bit 1 << fault for each enum cluster_fault
     // Runs a program on the server's machine, and collects the program's output. NULL: the server
     // is on this machine, or we cannot run anything on its machine.
     MUST_USE bool (*exec)(

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_MS 1000 // when a host has been silent for so long, PQreset starts anew
+#define SILENCE_MS 1000 // after so long a silence of a host, PQreset begins to connect anew
 
+// Appends text, and writes each run of white space as one blank. What does not fit is cut off.
 static void append_sql(char *out, size_t size, size_t *used, const char *text, size_t len)
 {
     for (size_t i = 0; i < len && *used + 1 < size; i++) {
@@ -19,9 +20,9 @@ static void append_sql(char *out, size_t size, size_t *used, const char *text, s
     out[*used] = '\0';
 }
 
-// True when the line continues the sentence of the line before. libpq breaks some long sentences
-// into two lines: both are indented, and the second begins with a small letter.
-static bool goes_on(const char *line)
+// True when the line continues the sentence of the line before it. libpq breaks some long sentences
+// into two lines. Both begin with a tab, and the second goes on with a small letter.
+static bool continues_sentence(const char *line)
 {
     return *line == '\t' && islower((unsigned char)line[1]);
 }
@@ -39,7 +40,8 @@ void sql_one_line(char *out, size_t size, const char *text)
         if (strspn(line, " \t\r^") >= len)
             continue;
         if (used > 0)
-            append_sql(out, size, &used, goes_on(line) ? " " : "; ", goes_on(line) ? 1 : 2);
+            append_sql(out, size, &used, continues_sentence(line) ? " " : "; ",
+                continues_sentence(line) ? 1 : 2);
         append_sql(out, size, &used, line, len);
         while (used > 0 && (out[used - 1] == ' ' || out[used - 1] == '.'))
             out[--used] = '\0';
@@ -60,7 +62,7 @@ bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct er
     return false;
 }
 
-static void leave_to_the_log(void *unused, const PGresult *notice)
+static void ignore_notice(void *unused, const PGresult *notice)
 {
     (void)unused;
     (void)notice;
@@ -68,13 +70,13 @@ static void leave_to_the_log(void *unused, const PGresult *notice)
 
 void sql_silence(PGconn *conn)
 {
-    PQsetNoticeReceiver(conn, leave_to_the_log, NULL);
+    PQsetNoticeReceiver(conn, ignore_notice, NULL);
 }
 
-// Goes on connecting until the connection is made or has failed. When a host stays silent for
-// SILENCE_MS, gives up and leaves the connection unfinished, because PQconnectPoll itself never
+// Calls PQconnectPoll until the connection is made or has failed. When a host stays silent for
+// SILENCE_MS, returns and leaves the connection unfinished, because PQconnectPoll itself never
 // turns from a silent host to the next one.
-static void go_on_to_connect(PGconn *conn)
+static void poll_until_connected(PGconn *conn)
 {
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
     int ready = 1;
@@ -102,7 +104,7 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     PGconn *conn = PQconnectStartParams(keys, values, 1);
     sql_silence(conn);
     if (PQstatus(conn) != CONNECTION_BAD)
-        go_on_to_connect(conn);
+        poll_until_connected(conn);
     // For an unfinished connection, PQreset begins again with the first host, and waits for each
     // host as long as connect_timeout allows.
     if (PQstatus(conn) != CONNECTION_OK && PQstatus(conn) != CONNECTION_BAD)

@@ -12,6 +12,7 @@
 
 #define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 
+// Returns the value of a key of the conninfo; NULL: it has none, or an empty one.
 static const char *target_value(const struct target *t, const char *key)
 {
     for (PQconninfoOption *o = t->options; o && o->keyword; o++) {
@@ -78,6 +79,7 @@ void target_fini(struct target *t)
     *t = (struct target){0};
 }
 
+// Appends "key='value'", quoted as libpq wants it.
 static void append_pair(struct buf *out, const char *key, const char *value)
 {
     buf_printf(out, "%s%s='", out->len ? " " : "", key);
@@ -93,7 +95,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
 {
     static const char *const own[] = {"user", "password", "dbname", "passfile", "service",
         "application_name", "fallback_application_name", "replication"};
-    bool self = strcmp(user, t->user) == 0;
+    bool self = strcmp(user, t->user) == 0; // the conninfo's own user
 
     for (PQconninfoOption *o = t->options; o->keyword; o++) {
         // Only the settings in `own` are replaced. The rest stays, such as hosts, ports and TLS.
@@ -113,7 +115,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
 
 // Copies the n-th part of a list with commas, counted from 0. False when the list has fewer parts.
 // A NULL is a list of one empty part.
-static bool part_of(const char *list, size_t n, char *out, size_t size)
+static bool copy_list_part(const char *list, size_t n, char *out, size_t size)
 {
     const char *at = list ? list : "";
     bool several = strchr(at, ',') != NULL;
@@ -136,23 +138,25 @@ bool target_one_of(
 
     if (!target_conninfo(t, user, dbname, out))
         return false;
+    // Of two values for a key libpq takes the later one, so these replace the lists of all hosts.
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (!target_value(t, lists[i]))
             continue;
-        if (!part_of(target_value(t, lists[i]), n, part, sizeof part))
+        if (!copy_list_part(target_value(t, lists[i]), n, part, sizeof part))
             return false;
         append_pair(out, lists[i], part);
     }
     // One port may stand for all hosts.
     bool listed = target_value(t, "host") || target_value(t, "hostaddr");
     const char *ports = target_value(t, "port");
-    if (part_of(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
+    if (copy_list_part(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
         append_pair(out, "port", port);
     append_pair(out, "target_session_attrs", "any");
     // A conninfo that names no host leads to one server, number 0.
     return (listed || n == 0) && !out->failed;
 }
 
+// Makes the address of the socket that a server with this port has in the folder.
 static bool socket_address(
     const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {

@@ -18,8 +18,8 @@ struct url {
     struct target target;
     struct cluster cluster;
     char dbname[64];
-    char shared[64]; // roles of MIGRATE_SHARED that are missing or were made by a run, as ", a, b";
-                     // removed at the end
+    char shared[64]; // those roles of MIGRATE_SHARED that did not exist before the run or that an
+                     // earlier run has made, as ", a, b"; removed at the end
     bool open;       // true: our database and roles are on the server and must be removed
     bool kept;
 };
@@ -74,7 +74,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
 // Rolls back the prepared transactions that the fault hold-horizon of a killed run has left. Such a
 // transaction keeps its database from being dropped, and holds back the horizon of all other
 // databases.
-static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
+static bool roll_back_left_transactions(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
         "SELECT database, format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts"
@@ -93,8 +93,8 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 }
 
 // Removes the databases that killed runs left: those with a name of ours that have no session and
-// are not marked as kept. Looks for sessions first, because roll_back_left connects to such
-// databases itself. DROP DATABASE waits a few seconds for a session that is just ending.
+// are not marked as kept. Looks for sessions first, because roll_back_left_transactions connects to
+// such databases itself. DROP DATABASE waits a few seconds for a session that is just ending.
 static bool remove_left_databases(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -103,7 +103,7 @@ static bool remove_left_databases(const struct server *s, PGconn *conn, struct e
         " AND shobj_description(d.oid, 'pg_database') IS DISTINCT FROM '" KEPT_MARK "'"
         " AND NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.datid = d.oid)",
         0, NULL, e);
-    bool ok = left && roll_back_left(s, conn, e);
+    bool ok = left && roll_back_left_transactions(s, conn, e);
 
     for (int i = 0; ok && i < PQntuples(left); i++)
         ok = sql_exec(conn, PQgetvalue(left, i, 0), e);
@@ -147,8 +147,7 @@ static bool url_start(struct server *s, struct err *e)
     struct url *u = s->state;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
 
-    // The user has named the server, so it is an error and no reason to skip when it cannot be
-    // reached.
+    // The user has named this server, so a run that cannot reach it fails. It is not skipped.
     if (!conn)
         return err_prefix(
             e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
@@ -197,7 +196,7 @@ static bool url_keep(struct server *s, struct buf *out, struct err *e)
 
 // Removes the run's databases and roles. A failure does not matter, because a later run removes
 // what is left.
-static void remove_ours(struct server *s)
+static void remove_run_objects(struct server *s)
 {
     struct url *u = s->state;
     struct err ignored;
@@ -228,7 +227,7 @@ static void url_close(struct server *s)
     if (!u)
         return;
     if (u->open && !u->kept)
-        remove_ours(s);
+        remove_run_objects(s);
     target_fini(&u->target);
     cluster_fini(&u->cluster);
     free(u);
