@@ -13,7 +13,9 @@ static const int64_t poll_ns = 50 * NS_PER_MS;
 
 // --- addresses ----------------------------------------------------------------------
 
-static bool take_address(struct cluster *c, char *one, struct err *e)
+// Adds the REST interface of one member. `one` is HOST:PORT; it is cut at the colon, and the target
+// keeps a pointer into it.
+static bool add_rest_address(struct cluster *c, char *one, struct err *e)
 {
     char *colon = strrchr(one, ':'), *end = NULL;
     long port = colon ? strtol(colon + 1, &end, 10) : 0;
@@ -31,7 +33,8 @@ static bool take_address(struct cluster *c, char *one, struct err *e)
     return true;
 }
 
-static bool take_auth(struct cluster *c, struct err *e)
+// Reads user and password of the REST interfaces from the environment, if they are given there.
+static bool read_rest_auth(struct cluster *c, struct err *e)
 {
     const char *auth = getenv("MAILPROOF_REST_AUTH");
 
@@ -60,10 +63,10 @@ bool cluster_init(struct cluster *c, const char *addresses, struct err *e)
         return err_memory(e);
     char *rest = c->list;
     for (char *one; (one = strsep(&rest, ",")) != NULL;) {
-        if (!take_address(c, one + strspn(one, " "), e))
+        if (!add_rest_address(c, one + strspn(one, " "), e))
             return false;
     }
-    return take_auth(c, e);
+    return read_rest_auth(c, e);
 }
 
 void cluster_fini(struct cluster *c)

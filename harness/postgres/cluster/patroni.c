@@ -81,7 +81,7 @@ static bool find_places(struct patroni *p, struct err *e)
     return true;
 }
 
-static bool sockets_fit(const struct patroni *p, struct err *e)
+static bool check_socket_paths(const struct patroni *p, struct err *e)
 {
     const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
 
@@ -184,7 +184,7 @@ static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
            parts_find(p, e) && (!s->cuts_off || cluster_net_make(&p->lan, e)) &&
-           workdir_make(&p->dir, p->user.uid, e) && sockets_fit(p, e) &&
+           workdir_make(&p->dir, p->user.uid, e) && check_socket_paths(p, e) &&
            target_random(p->password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.store_password, TARGET_PASSWORD_LEN, e) && find_places(p, e) &&
@@ -254,10 +254,10 @@ static bool own_conninfo(
         dbname);
 }
 
-// Appends the conninfo of a role. The collector finds the leader as in production: by the members'
-// addresses or through the proxy. The load uses the proxy, too, but without a proxy it uses the
-// members' own sockets, like a client on the leader's machine, so that no cut of the network
-// separates it from the leader.
+// Appends the conninfo of a role. The collector finds the leader as in production: through the
+// proxy (route: proxy), or else by the members' addresses. The load goes through the proxy, too, or
+// else to the members' own sockets. There it is like a client on the leader's machine: no cut of
+// the network separates it from the leader.
 static bool patroni_conninfo(
     const struct server *s, const char *user, const char *dbname, struct buf *out)
 {
@@ -319,7 +319,7 @@ static bool has_taken_signals(pid_t leash)
             fclose(file);
         if (!pending && process_stat(leash, &stat) && stat.state == 'S')
             break;
-        // The leash may have taken the signal and not obeyed it yet, so look again.
+        // The signal is not pending any more, but the leash still handles it, so look again.
         pending = 1;
         usleep(1000);
     }
@@ -333,7 +333,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     p->detached = true;
     buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
     own_conninfo(p, "mailproof", "mailroom", out);
-    // The leashes of the programs (os/leash.c) stay, and each ends its program when it gets a TERM.
+    // The leashes of the programs (os/leash.c) stay. At TERM each ends its program.
     buf_printf(out, "'\n  remove it: kill");
     for (int i = 0; i < PARTS; i++) {
         if (!p->leashes[i])

@@ -29,8 +29,9 @@ struct patroni {
     pid_t leashes[PARTS]; // pids of the leashes; 0: the program does not run
     bool detached;        // the programs outlive the harness (--keep)
     int killed, cut_off;  // the member that was killed, and the one that is cut off; -1: none
-    int led, led_on; // the leader at the time when the store was killed, and that leader's timeline
-    atomic_int leader; // the member that last was seen to take writes
+    int leader_before, timeline_before; // the leader at the time when the store was killed, and
+                                        // that leader's timeline
+    atomic_int leader;                  // the member that last was seen to take writes
 };
 
 // --- patroni_parts.c ----------------------------------------------------------------

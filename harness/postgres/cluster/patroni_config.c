@@ -35,6 +35,8 @@ static json_t *parameters_json(const struct patroni_layout *l)
     return p;
 }
 
+// Returns the settings that Patroni keeps in its store for all members. (The empty comments keep
+// the format strings and the values apart when clang-format lays them out.)
 static json_t *shared_part(const struct patroni_layout *l)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:b, s:{s:b, s:b, s:o}}", //
@@ -48,6 +50,7 @@ static json_t *account_json(const struct patroni_layout *l)
     return json_pack("{s:s, s:s}", "username", "mailproof", "password", l->password);
 }
 
+// Returns the settings of one member's server; `place` is its HOST:PORT.
 static json_t *server_part(const struct patroni_layout *l, const char *name, const char *place)
 {
     char data[PATH_MAX + 20], pgpass[PATH_MAX + 20];

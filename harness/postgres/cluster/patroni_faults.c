@@ -20,8 +20,9 @@ static bool find_patroni_leader(const struct server *s, int *leader, int *timeli
 }
 
 // Finds the commits of the old leader `from` that the new leader `to`, on `timeline`, never got,
-// and adds them to *out. Reads the new leader's history file and the old leader's own WAL files.
-static bool look_back(
+// and adds them to *out. The history file of the new leader says where its timeline begins, and the
+// old leader's own WAL files have the commits after that point.
+static bool find_lost_commits(
     struct server *s, int from, int to, int timeline, struct failover *out, struct err *e)
 {
     const struct patroni *p = s->state;
@@ -67,7 +68,7 @@ static bool await_promotion(
             patroni_member(to, new), next, patroni_member(from, old), timeline);
     snprintf(out->text, sizeof out->text, "%s %s; %s takes writes on timeline %d",
         patroni_member(from, old), what, patroni_member(to, new), next);
-    return look_back(s, from, to, next, out, e);
+    return find_lost_commits(s, from, to, next, out, e);
 }
 
 // Asks Patroni for a switchover. Patroni answers when the switchover is done, or says why it
@@ -119,11 +120,13 @@ static bool cut_leader_off(struct server *s, struct failover *out, struct err *e
     return await_promotion(s, p->cut_off, timeline, "was cut off", out, e);
 }
 
+// Kills the store. The leader is stored first, because the leader after the fault is compared with
+// it (restore_store).
 static bool kill_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
 
-    if (!find_patroni_leader(s, &p->led, &p->led_on, e))
+    if (!find_patroni_leader(s, &p->leader_before, &p->timeline_before, e))
         return false;
     parts_kill(p, PART_STORE);
     snprintf(out->text, sizeof out->text, "etcd was killed");
@@ -202,11 +205,11 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
         return false;
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
-    if (timeline == p->led_on || leader == p->led) {
+    if (timeline == p->timeline_before || leader == p->leader_before) {
         out->left_known = true; // no commit is lost: the old leader, or its timeline, goes on
         return true;
     }
-    return look_back(s, p->led, leader, timeline, out, e);
+    return find_lost_commits(s, p->leader_before, leader, timeline, out, e);
 }
 
 bool patroni_mend(struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)

@@ -64,10 +64,10 @@ bool parts_find(struct patroni *p, struct err *e)
 // --- command lines --------------------------------------------------------------------
 
 struct command_line {
-    const char *argv[40];
+    const char *argv[40]; // ends with NULL
     size_t count;
-    char texts[8][PATH_MAX + 40];
-    size_t used;
+    char texts[8][PATH_MAX + 40]; // room for words that are put together
+    size_t used;                  // number of texts that are in use
 };
 
 static void add_word(struct command_line *c, const char *word)
@@ -76,14 +76,16 @@ static void add_word(struct command_line *c, const char *word)
     c->argv[c->count] = NULL;
 }
 
-static char *text_room(struct command_line *c)
+// Returns the next free text.
+static char *take_text_room(struct command_line *c)
 {
     return c->texts[c->used++];
 }
 
+// Begins with the leash, and with `env`, which gives the program an environment of its own.
 static void begin_command_line(struct command_line *c, const struct patroni *p)
 {
-    char *home = text_room(c);
+    char *home = take_text_room(c);
 
     snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.server);
     add_word(c, p->leash);
@@ -96,18 +98,18 @@ static void begin_command_line(struct command_line *c, const struct patroni *p)
 
 static void add_file(struct command_line *c, const char *dir, const char *name)
 {
-    char *path = text_room(c);
+    char *path = take_text_room(c);
 
     snprintf(path, sizeof c->texts[0], "%s/%s", dir, name);
     add_word(c, path);
 }
 
-static void store_words(struct command_line *c, const struct patroni *p)
+static void add_etcd_words(struct command_line *c, const struct patroni *p)
 {
     // etcd asks its peers for no password. It has no peers, so their address is a socket in the
     // working folder, which nobody else can reach.
     static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
-    char *clients = text_room(c);
+    char *clients = take_text_room(c);
     size_t size = sizeof c->texts[0];
 
     snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);
@@ -117,20 +119,21 @@ static void store_words(struct command_line *c, const struct patroni *p)
     const char *const words[] = {"--listen-client-urls", clients, "--advertise-client-urls",
         clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
         "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000",
-        "--bcrypt-cost", "4"}; // the password is random, so guessing is slow enough
+        "--bcrypt-cost", "4"}; // the password is random, so it needs no slow hash
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         add_word(c, words[i]);
 }
 
 // Makes the command line of one program, with its leash in front.
-static void words_of(struct command_line *c, const struct patroni *p, enum patroni_part part)
+static void make_command_line(
+    struct command_line *c, const struct patroni *p, enum patroni_part part)
 {
     char name[8], file[16];
 
     begin_command_line(c, p);
     switch (part) {
     case PART_STORE:
-        store_words(c, p);
+        add_etcd_words(c, p);
         break;
     case PART_PROXY:
         add_word(c, "haproxy");
@@ -147,7 +150,9 @@ static void words_of(struct command_line *c, const struct patroni *p, enum patro
 
 // --- processes ------------------------------------------------------------------------
 
-static int net_of(const struct patroni *p, enum patroni_part part)
+// Returns the network namespace of a program: a member has one of its own; the store and the proxy
+// are in the middle of the LAN. -1: no member is to be cut off, so there is no LAN.
+static int find_part_net(const struct patroni *p, enum patroni_part part)
 {
     return part < PATRONI_MEMBERS ? p->lan.members[part] : p->lan.middle;
 }
@@ -176,12 +181,12 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
 
     if (log < 0)
         return false;
-    words_of(&c, p, part);
+    make_command_line(&c, p, part);
     spec.argv = c.argv;
     spec.dir = p->dir.server;
     spec.uid = p->user.uid;
     spec.gid = p->user.gid;
-    spec.net = net_of(p, part);
+    spec.net = find_part_net(p, part);
     spec.out = log;
     spec.err = log;
     // TERM, at which the leash ends all processes on it; a KILL would end only the leash.
@@ -229,8 +234,8 @@ bool parts_wait_store(struct patroni *p, struct err *e)
 }
 
 // Sets a password for the store, because what the store holds becomes settings of the servers, such
-// as a library to load. Until then whoever comes first can take the store over; if a stranger has
-// done that before us, a step fails here.
+// as a library to load. Until then any user of this machine can take the store over. If somebody
+// did, a step fails here.
 bool parts_lock_store(const struct patroni *p, struct err *e)
 {
     const struct rest_target store = {

@@ -161,14 +161,14 @@ static void answers_are_taken_apart(void **state)
     struct err e = {0};
 
     (void)state;
-    assert_true(rest_take(good, strlen(good), &answer, &e));
+    assert_true(rest_parse(good, strlen(good), &answer, &e));
     assert_int_equal(answer.status, 503);
     assert_string_equal(answer.text, "{\"a\": 1}");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(rest_take(wrong[i], strlen(wrong[i]), &answer, &e));
+        assert_false(rest_parse(wrong[i], strlen(wrong[i]), &answer, &e));
     memset(long_one, 'x', sizeof long_one);
     memcpy(long_one, "HTTP/1.0 200 OK\r\n\r\n", 19);
-    assert_false(rest_take(long_one, sizeof long_one, &answer, &e));
+    assert_false(rest_parse(long_one, sizeof long_one, &answer, &e));
 }
 
 int main(void)

@@ -18,6 +18,7 @@ static const int64_t answer_limit_ns = 30 * NS_PER_S;
 
 // --- over the wire ------------------------------------------------------------------
 
+// Waits until the socket can be read (POLLIN) or written (POLLOUT).
 static bool wait_socket(int fd, short events, int64_t deadline_ns, struct err *e)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -103,6 +104,7 @@ static void append_base64(struct buf *out, const char *text)
     }
 }
 
+// Appends the request as it goes over the wire.
 static bool write_request(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct buf *out, struct err *e)
 {
@@ -139,7 +141,7 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     buf_init(&request, 8192);
     buf_init(&wire, sizeof out->text + 8192);
     bool ok = fd >= 0 && write_request(t, method, path, body, &request, e) &&
-              exchange_rest(fd, t, &request, &wire, e) && rest_take(wire.data, wire.len, out, e);
+              exchange_rest(fd, t, &request, &wire, e) && rest_parse(wire.data, wire.len, out, e);
     if (fd >= 0)
         close(fd);
     buf_fini(&request);
@@ -149,7 +151,7 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
 
 // --- reading an answer --------------------------------------------------------------
 
-bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e)
+bool rest_parse(const char *wire, size_t len, struct rest_answer *out, struct err *e)
 {
     const char *end = wire ? memmem(wire, len, "\r\n\r\n", 4) : NULL;
     char line[64] = "";
@@ -166,7 +168,8 @@ bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err
     return true;
 }
 
-static bool take_member(const json_t *item, struct rest_member *m)
+// Reads one member of the list. False when a field is missing that every member has.
+static bool parse_rest_member(const json_t *item, struct rest_member *m)
 {
     const char *name, *role, *state, *host = "";
 
@@ -190,7 +193,7 @@ bool rest_members(const char *json, struct rest_member *members, size_t *count, 
 
     *count = 0;
     for (size_t i = 0; ok && i < json_array_size(list) && *count < REST_MEMBERS_MAX; i++)
-        ok = take_member(json_array_get(list, i), &members[(*count)++]);
+        ok = parse_rest_member(json_array_get(list, i), &members[(*count)++]);
     json_decref(root);
     return ok ||
            err_set(e, ERR_CONNECTION, "this is not a list of a cluster's members: %.60s", json);
